@@ -1,0 +1,50 @@
+# make demo    a real result on a bare machine: environment, install, run
+# make test    the tests (needs nothing but Python)
+# make check   format, lint, types
+# make bench   side-by-side with lm-evaluation-harness and minicons
+# make results the tables in docs/results (needs BOXPEN_MIRROR and the models named there)
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+
+.PHONY: demo test check bench results clean
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/boxpen run
+
+test: $(VENV)/dev.stamp
+	@$(BIN)/boxpen model get smollm2 || echo "smollm2 is not to be had: its tests will be skipped"
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python -m pytest benchmarks
+	$(BIN)/python benchmarks/peers.py
+
+results: $(VENV)/dev.stamp
+	$(BIN)/python benchmarks/results.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "boxpen needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[hf]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[dev]'
+	@touch $@ $(VENV)/demo.stamp
+
+$(VENV)/bench.stamp: $(VENV)/dev.stamp
+	$(PIP) -e '.[bench]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

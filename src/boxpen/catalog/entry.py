@@ -1,0 +1,59 @@
+"""What the registry knows of a suite before anything is downloaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from boxpen.items import Card, Item
+from boxpen.scoring.recipe import Recipe
+
+__all__ = ["Entry", "Importer", "RemoteFile", "github_file"]
+
+Importer = Callable[[Mapping[str, Path]], Iterable[Item]]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """One published file.
+
+    Attributes:
+        url: Where it is fetched from: a URL that names a fixed version, where there is one.
+        sha256: Hex digest of its bytes; anything else is refused.
+        path: Its place in the cache and in a mirror folder.
+    """
+
+    url: str
+    sha256: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One suite of the registry.
+
+    Attributes:
+        name: What users call it; without a full stop, which divides a suite from its part.
+        card: Title, languages, licence, citation and home.
+        importer: Turns the local files, by their ``path``, into items.
+        files: What must be fetched; nothing for a suite that comes with boxpen.
+        recipes: Recipes of the suite's own; they take precedence over the common ones.
+        part_tag: The tag whose values can be loaded as ``name.value``.
+        parts: Those values.
+    """
+
+    name: str
+    card: Card
+    importer: Importer
+    files: tuple[RemoteFile, ...] = ()
+    recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    part_tag: str | None = None
+    parts: tuple[str, ...] = ()
+
+
+def github_file(repository: str, commit: str, file: str, *, sha256: str, path: str) -> RemoteFile:
+    """Return a file of a GitHub repository at one commit."""
+    url = f"https://raw.githubusercontent.com/{repository}/{commit}/{quote(file)}"
+    return RemoteFile(url, sha256, path)

@@ -1,0 +1,81 @@
+"""Suites in files: the format follows from the ending of the name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from boxpen.catalog.atomic import replaced
+from boxpen.catalog.jsonl import read_jsonl, write_jsonl
+from boxpen.catalog.parquet import read_parquet, write_parquet
+from boxpen.catalog.tabular import DELIMITERS, read_table, write_table
+from boxpen.errors import SuiteError
+from boxpen.items import Suite
+
+__all__ = ["FORMATS", "read_suite", "write_suite"]
+
+FORMATS = (".jsonl", *DELIMITERS, ".parquet")
+
+
+def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Suite:
+    """Read a suite from a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file.
+
+    Args:
+        path: The file.
+        validate: Refuse items that cannot be put to a model. Without it they are kept, so that
+            ``boxpen.analysis.lint`` can report them all.
+        **options: For tables only: which column is which, see ``boxpen.catalog.columns.Columns``.
+
+    Raises:
+        SuiteError: If the file cannot be read or is not what its ending says; the message names
+            the file, the line or row, what was found and what was expected.
+    """
+    path = Path(path)
+    ending = _ending(path)
+    if ending == ".jsonl":
+        if options:
+            raise SuiteError(
+                f"{path} is JSON Lines, expected a table for the option '{min(options)}'"
+            )
+        table = read_jsonl(path)
+    elif ending == ".parquet":
+        table = read_parquet(path, options)
+    else:
+        table = read_table(path, options)
+    if validate and not table.rows:
+        raise SuiteError(f"{path} has no items, expected at least one")
+    return table.suite(validate=validate)
+
+
+def write_suite(suite: Suite, path: str | Path) -> None:
+    """Write a suite as ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, whole or not at all.
+
+    Only JSON Lines keeps the card; the tables keep every item, with its languages spelt out, so
+    that the suite's hash is the same whichever format it went through.
+
+    Raises:
+        SuiteError: If the ending is unknown, the file cannot be written, or the format cannot hold
+            the suite.
+    """
+    path = Path(path)
+    ending = _ending(path)
+    try:
+        with replaced(path) as stream:
+            if ending == ".jsonl":
+                write_jsonl(suite, stream)
+            elif ending == ".parquet":
+                write_parquet(suite, stream)
+            else:
+                write_table(suite, stream, DELIMITERS[ending])
+    except UnicodeEncodeError:
+        raise SuiteError(
+            f"{path} cannot be written: a text of suite '{suite.name}' has half of a surrogate pair"
+        ) from None
+
+
+def _ending(path: Path) -> str:
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        found = f"ends in '{path.suffix}'" if path.suffix else "has no ending"
+        raise SuiteError(f"{path} {found}, expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+    return ending

@@ -1,0 +1,110 @@
+"""JSON Lines: boxpen's own format, the one that keeps everything (see docs/suite-format.md).
+
+The first line may be the card of the suite, ``{"kind": "suite", "name": ..., ...}``; every other
+line is one item.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from boxpen.catalog.plaintext import excerpt, opened
+from boxpen.catalog.rows import Row, Table
+from boxpen.errors import SuiteError, nearest
+from boxpen.items import Card, Suite, item_from_dict, item_to_dict
+
+__all__ = ["read_jsonl", "write_jsonl"]
+
+_CARD = {f.name: f for f in fields(Card)}
+
+
+def read_jsonl(path: Path) -> Table:
+    """Read a file of items, with or without a first line that describes the suite.
+
+    Raises:
+        SuiteError: If the file cannot be read, or a line is not an item.
+    """
+    rows = _objects(path)
+    name, card = path.stem, Card()
+    first = next(rows, None)
+    items: list[Row] = []
+    if first is not None and first[1].get("kind") == "suite":
+        name, card = _header(*first, name)
+    elif first is not None:
+        items.append(_row(*first))
+    items.extend(_row(where, data) for where, data in rows)
+    return Table(name=name, card=card, rows=items)
+
+
+def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
+    """Write the suite's card and its items, one JSON object a line."""
+    header: dict[str, Any] = {"kind": "suite", "name": suite.name}
+    for name in _CARD:
+        value = getattr(suite.card, name)
+        if value is not None and value != "":
+            header[name] = value
+    _write_line(header, stream)
+    for item in suite:
+        _write_line(item_to_dict(item), stream)
+
+
+def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    # Lines end at a line feed only: a lone carriage return is white space to JSON.
+    with opened(path, newline="\n") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            yield where, _object(line, where)
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        data = json.loads(line)
+        if isinstance(data, dict):
+            # An escape such as \ud800 alone is valid JSON, but no text: no file can hold it.
+            json.dumps(data, ensure_ascii=False).encode()
+            return data
+    except json.JSONDecodeError as error:
+        raise SuiteError(
+            f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object a line"
+        ) from None
+    except UnicodeEncodeError:
+        raise SuiteError(
+            f"{where} has half of a surrogate pair, expected whole characters"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise SuiteError(f"{where} holds JSON that cannot be read: {error}") from None
+    raise SuiteError(f"{where} is {excerpt(line.strip())}, expected a JSON object")
+
+
+def _header(where: str, data: dict[str, Any], name: str) -> tuple[str, Card]:
+    values: dict[str, str] = {}
+    for key, value in data.items():
+        if key not in _CARD and key not in ("kind", "name"):
+            known = ["name", *_CARD]
+            raise SuiteError(f"{where} has the unknown key {excerpt(key)}, {nearest(key, known)}")
+        if value is None and key in _CARD and _CARD[key].default is not MISSING:
+            continue
+        if not isinstance(value, str):
+            raise SuiteError(f"{where}: key '{key}' is {excerpt(str(value))}, expected a string")
+        values[key] = value
+    values.pop("kind")
+    return values.pop("name", name) or name, Card(**values)
+
+
+def _row(where: str, data: dict[str, Any]) -> Row:
+    if data.get("kind") == "suite":
+        raise SuiteError(f"{where} describes a suite, expected an item: only line 1 may do so")
+    try:
+        return Row(where, item_from_dict(data))
+    except SuiteError as error:
+        raise SuiteError(f"{where}: {error}") from None
+
+
+def _write_line(data: dict[str, Any], stream: BinaryIO) -> None:
+    stream.write(json.dumps(data, ensure_ascii=False).encode() + b"\n")

@@ -1,0 +1,96 @@
+"""Parquet: the columns of the CSV format, with lists as lists and tags as one JSON object.
+
+A table with a column ``kind`` is boxpen's own; any other is read as a CSV file of the same
+columns would be.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from boxpen.catalog.columns import Columns
+from boxpen.catalog.plaintext import excerpt
+from boxpen.catalog.rows import Row, Table
+from boxpen.catalog.tabular import LISTS, OWN, spelt_out
+from boxpen.errors import SuiteError
+from boxpen.items import Card, Item, Suite, item_from_dict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_parquet", "write_parquet"]
+
+_MAGIC = b"PAR1"
+
+
+def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
+    """Read a Parquet file.
+
+    Raises:
+        SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
+    """
+    frame = _frame(path)
+    own = "kind" in frame.columns and set(options) <= {"language", "source_language"}
+    columns = None if own else Columns.find(frame.columns, options, str(path))
+    rows = []
+    for number, data in enumerate(frame.iter_rows(named=True), start=1):
+        where = f"{path}, row {number}"
+        try:
+            item = columns.item(_as_text(data), number) if columns else _own_item(data)
+        except SuiteError as error:
+            raise SuiteError(f"{where}: {error}") from None
+        rows.append(Row(where, item))
+    card = Card(language=options.get("language"), source_language=options.get("source_language"))
+    return Table(name=path.stem, card=card, rows=rows)
+
+
+def write_parquet(suite: Suite, stream: BinaryIO) -> None:
+    """Write the items of a suite, one row each, with every column of the format."""
+    import polars as pl
+
+    schema: dict[str, Any] = dict.fromkeys((*OWN, "tags"), pl.String())
+    schema |= dict.fromkeys(LISTS, pl.List(pl.String())) | {"gold": pl.Int64()}
+    rows = []
+    for item in suite:
+        row = spelt_out(suite, item)
+        row["tags"] = json.dumps(row.get("tags", {}), ensure_ascii=False)
+        rows.append(row)
+    # Through memory: an error of the disk then comes from the stream, as it does for any format.
+    buffer = io.BytesIO()
+    pl.DataFrame(rows, schema=schema).write_parquet(buffer)
+    stream.write(buffer.getvalue())
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
+    if content[:4] != _MAGIC or content[-4:] != _MAGIC:
+        raise SuiteError(f"{path} is not a Parquet file, expected 'PAR1' at its start and its end")
+    try:
+        return pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise SuiteError(f"{path} is a broken Parquet file ({reason})") from None
+
+
+def _own_item(data: Mapping[str, Any]) -> Item:
+    fields = {name: value for name, value in data.items() if value is not None}
+    tags = fields.get("tags")
+    if isinstance(tags, str):
+        try:
+            fields["tags"] = json.loads(tags)
+        except (ValueError, RecursionError):
+            raise SuiteError(f"column 'tags' is {excerpt(tags)}, expected a JSON object") from None
+    return item_from_dict(fields)
+
+
+def _as_text(data: Mapping[str, Any]) -> dict[str, str]:
+    return {name: "" if value is None else str(value) for name, value in data.items()}

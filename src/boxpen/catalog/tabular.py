@@ -1,0 +1,191 @@
+"""Tables of text, one row an item: CSV and TSV.
+
+A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
+found by ``boxpen.catalog.columns``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from boxpen.catalog.columns import TAG, Columns, filled
+from boxpen.catalog.plaintext import excerpt, opened
+from boxpen.catalog.rows import Row, Table
+from boxpen.errors import SuiteError, nearest
+from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
+
+__all__ = ["DELIMITERS", "read_table", "spelt_out", "write_table"]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+LISTS = {"candidates": "candidate_", "contrast": "contrast_"}
+OWN = (
+    "kind", "id", "block", "source", "context", "candidates", "gold", "premise", "hypothesis",
+    "label", "reference", "reference_context", "contrast", "language", "source_language",
+)  # fmt: skip
+
+
+def read_table(path: Path, options: Mapping[str, Any]) -> Table:
+    """Read a CSV or TSV file.
+
+    Raises:
+        SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
+    """
+    records = _records(path, DELIMITERS[path.suffix.lower()])
+    first = next(records, None)
+    if first is None:
+        raise SuiteError(f"{path} is empty, expected a header line")
+    header = first[1]
+    if "kind" in header and set(options) <= {"language", "source_language"}:
+        _check_own(header, path)
+        rows = [_made(where, _own_item, header, row) for where, row in _even(records, header, path)]
+    else:
+        header = [name.strip() for name in header]
+        _check_once(header, path)
+        columns = Columns.find(header, options, str(path))
+        rows = []
+        for where, row in _even(records, header, path):
+            cells = dict(zip(header, row, strict=True))
+            rows.append(_made(where, columns.item, cells, len(rows) + 1))
+    card = Card(language=options.get("language"), source_language=options.get("source_language"))
+    return Table(name=path.stem, card=card, rows=rows)
+
+
+def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
+    """Write the items of a suite, one row each; columns that no item uses are left out.
+
+    Raises:
+        SuiteError: If a text is empty: such a cell would be read as missing.
+    """
+    rows = [_cells(spelt_out(suite, item), item.id) for item in suite]
+    used = {name for row in rows for name in row}
+    header = [name for own in OWN for name in _own_columns(own, used)]
+    header += [TAG + tag for tag in suite.tag_values()]
+    writer = csv.writer(codecs.getwriter("utf-8")(stream), delimiter=delimiter)
+    writer.writerow(header)
+    writer.writerows([row.get(name, "") for name in header] for row in rows)
+
+
+def spelt_out(suite: Suite, item: Item) -> dict[str, Any]:
+    """Return the fields of an item, with the languages that it takes from its suite."""
+    language, source_language = suite.languages_of(item)
+    out = item_to_dict(item)
+    for name, value in (("language", language), ("source_language", source_language)):
+        if value is not None:
+            out[name] = value
+    return out
+
+
+def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row that is not blank with the number of the line it begins on."""
+    with opened(path, newline="") as stream:
+        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        begin = 1
+        try:
+            for row in reader:
+                if row:
+                    yield begin, row
+                begin = reader.line_num + 1
+        except csv.Error as error:
+            raise SuiteError(
+                f"{path}, line {begin} is no row of a table ({error}), expected cells divided by "
+                f"{delimiter!r} and quotation marks in pairs"
+            ) from None
+
+
+def _even(
+    records: Iterator[tuple[int, list[str]]], header: Sequence[str], path: Path
+) -> Iterator[tuple[str, list[str]]]:
+    for line, row in records:
+        if len(row) != len(header):
+            raise SuiteError(
+                f"{path}, line {line} has {len(row)} cell(s), expected {len(header)} "
+                f"({', '.join(header)})"
+            )
+        yield f"{path}, line {line}", row
+
+
+def _made(where: str, make: Any, *values: Any) -> Row:
+    try:
+        return Row(where, make(*values))
+    except SuiteError as error:
+        raise SuiteError(f"{where}: {error}") from None
+
+
+def _check_once(header: Sequence[str], path: Path) -> None:
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise SuiteError(f"{path}, line 1 has the column '{twice[0]}' twice, expected each once")
+
+
+def _check_own(header: Sequence[str], path: Path) -> None:
+    _check_once(header, path)
+    known = [LISTS[name] + "0" if name in LISTS else name for name in OWN]
+    if "id" not in header:
+        raise SuiteError(f"{path} has no column 'id', {nearest('id', list(header))}")
+    for name in header:
+        if not (name in known or name.startswith(TAG) or _numbered(name)):
+            raise SuiteError(
+                f"{path}, line 1 has the unknown column {excerpt(name)}, {nearest(name, known)}"
+            )
+
+
+def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
+    data: dict[str, Any] = {}
+    lists: dict[str, dict[int, str]] = {name: {} for name in LISTS}
+    for name, cell in zip(header, row, strict=True):
+        if numbered := _numbered(name):
+            lists[numbered[0]][numbered[1]] = cell
+        elif cell and name.startswith(TAG):
+            data.setdefault("tags", {})[name.removeprefix(TAG)] = cell
+        elif cell and name == "gold":
+            data[name] = _gold(cell)
+        elif cell:
+            data[name] = cell
+    for name, cells in lists.items():
+        if texts := filled([cells[index] for index in sorted(cells)]):
+            data[name] = texts
+    return item_from_dict(data)
+
+
+def _gold(cell: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,9}", cell):
+        raise SuiteError(f"column 'gold' is {excerpt(cell)}, expected a whole number")
+    return int(cell)
+
+
+def _numbered(name: str) -> tuple[str, int] | None:
+    for field, prefix in LISTS.items():
+        number = name.removeprefix(prefix)
+        if number != name and re.fullmatch("0|[1-9][0-9]{0,2}", number):
+            return field, int(number)
+    return None
+
+
+def _cells(data: dict[str, Any], item: str) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for name, value in data.items():
+        if name in LISTS:
+            out |= {f"{LISTS[name]}{index}": text for index, text in enumerate(value)}
+        elif name == "tags":
+            out |= {TAG + tag: text for tag, text in value.items()}
+        else:
+            out[name] = str(value)
+    for name, cell in out.items():
+        if not cell:
+            raise SuiteError(
+                f"item '{item}' has an empty '{name}', which a table cannot tell from none; "
+                "write the suite as .jsonl"
+            )
+    return out
+
+
+def _own_columns(name: str, used: set[str]) -> list[str]:
+    if name not in LISTS:
+        return [name] if name in used else []
+    count = sum(column.startswith(LISTS[name]) for column in used)
+    return [f"{LISTS[name]}{index}" for index in range(count)]

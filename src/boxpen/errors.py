@@ -1,0 +1,54 @@
+"""The one family of exceptions that boxpen raises for things a user can mend.
+
+Every message is one sentence that names what was found, where, and the way out; the command line
+prints it and exits with status 2.
+"""
+
+__all__ = [
+    "BoxpenError",
+    "CacheError",
+    "ModelError",
+    "PolicyError",
+    "RunError",
+    "ScoringError",
+    "SuiteError",
+    "nearest",
+]
+
+
+class BoxpenError(Exception):
+    """Base of all errors that are the user's to mend."""
+
+
+class SuiteError(BoxpenError):
+    """A suite, an item or a data file is not what it should be."""
+
+
+class ModelError(BoxpenError):
+    """A model cannot be found, loaded, or put to this use."""
+
+
+class PolicyError(BoxpenError):
+    """A scoring policy or recipe that does not exist or does not fit."""
+
+
+class ScoringError(BoxpenError):
+    """A text could not be given a number that means anything."""
+
+
+class CacheError(BoxpenError):
+    """The score cache cannot be read or written."""
+
+
+class RunError(BoxpenError):
+    """A run directory cannot be read or written."""
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return a clause that offers the known names closest to ``name``, or lists them all."""
+    import difflib
+
+    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    if close:
+        return "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
+    return "known: " + ", ".join(known) + "."

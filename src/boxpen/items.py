@@ -1,0 +1,316 @@
+"""Items and suites: what is asked of a model.
+
+An *item* is one decision. There are three kinds, each a small frozen value:
+
+- ``Choice``: which of these candidates is the sensible one?
+- ``Entail``: does the premise entail the hypothesis?
+- ``Translate``: translate this; a reference (and perhaps a contrasting error) is known.
+
+Items that stand or fall together share a ``block``; what results are sliced by stands in ``tags``.
+A ``Suite`` is a named tuple of items with a card and a hash of its content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from boxpen.errors import SuiteError
+
+__all__ = ["Card", "Choice", "Entail", "Item", "Suite", "Translate", "item_from_dict"]
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One question with two or more candidate answers, of which ``gold`` is the sensible one.
+
+    Attributes:
+        id: Unique in its suite.
+        candidates: The answers, as they are put to the model.
+        gold: Index of the sensible candidate.
+        source: The sentence that the candidates translate, if they are translations.
+        context: What comes before: before the source if there is one, else before the candidates.
+        block: Items with the same block stand or fall together.
+        tags: What results are sliced by.
+        language: Language of the candidates; the suite's, if not given.
+        source_language: Language of the source; the suite's, if not given.
+    """
+
+    kind: ClassVar[Literal["choice"]] = "choice"
+
+    id: str
+    candidates: tuple[str, ...]
+    gold: int
+    source: str | None = None
+    context: str | None = None
+    block: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    language: str | None = None
+    source_language: str | None = None
+
+    def problems(self) -> Iterator[str]:
+        """Yield what makes this item unusable."""
+        if len(self.candidates) < 2:
+            yield f"has {len(self.candidates)} candidate(s), expected two or more"
+        elif not 0 <= self.gold < len(self.candidates):
+            yield f"has label {self.gold}, expected 0 to {len(self.candidates) - 1}"
+        for index, candidate in enumerate(self.candidates):
+            if not candidate.strip():
+                yield f"has an empty candidate {index}"
+        yield from _blank(self, "source", "context")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entail:
+    """A premise, a hypothesis and the label that a model of inference should give."""
+
+    kind: ClassVar[Literal["entail"]] = "entail"
+
+    id: str
+    premise: str
+    hypothesis: str
+    label: str
+    block: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    language: str | None = None
+
+    def problems(self) -> Iterator[str]:
+        """Yield what makes this item unusable."""
+        if self.label not in LABELS:
+            yield f"has label '{self.label}', expected {', '.join(LABELS)}"
+        yield from _blank(self, "premise", "hypothesis")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translate:
+    """A sentence to translate, with its context and a reference.
+
+    Attributes:
+        source: The sentence to translate.
+        reference: A right translation of it.
+        context: The sentence before the source, in the source language.
+        reference_context: The translation of the context.
+        contrast: Wrong translations, minimally different from the reference; with them the item
+            can be put to a scorer too (see ``as_choice``).
+    """
+
+    kind: ClassVar[Literal["translate"]] = "translate"
+
+    id: str
+    source: str
+    reference: str
+    context: str | None = None
+    reference_context: str | None = None
+    contrast: tuple[str, ...] = ()
+    block: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    language: str | None = None
+    source_language: str | None = None
+
+    def problems(self) -> Iterator[str]:
+        """Yield what makes this item unusable."""
+        yield from _blank(self, "source", "reference", "context", "reference_context")
+        for index, wrong in enumerate(self.contrast):
+            if not wrong.strip():
+                yield f"has an empty contrast {index}"
+
+    def as_choice(self) -> Choice | None:
+        """Return the contrastive form of this item, or None where it has no contrast.
+
+        The place of the reference among the candidates follows from the id alone, so that no
+        position is favoured and the same item always gives the same choice.
+        """
+        if not self.contrast:
+            return None
+        gold = zlib.crc32(self.id.encode()) % (len(self.contrast) + 1)
+        candidates = (*self.contrast[:gold], self.reference, *self.contrast[gold:])
+        return Choice(
+            id=self.id,
+            candidates=candidates,
+            gold=gold,
+            source=self.source,
+            context=self.context,
+            block=self.block,
+            tags=self.tags,
+            language=self.language,
+            source_language=self.source_language,
+        )
+
+
+Item = Choice | Entail | Translate
+_KINDS: dict[str, type[Choice] | type[Entail] | type[Translate]] = {
+    cls.kind: cls for cls in (Choice, Entail, Translate)
+}
+
+
+def item_from_dict(data: Mapping[str, Any]) -> Item:
+    """Make an item of one JSON object (see docs/suite-format.md).
+
+    Raises:
+        SuiteError: If a key is missing, unknown, or of the wrong type.
+    """
+    kind = data.get("kind", "choice")
+    cls = _KINDS.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise SuiteError(f"kind {kind!r} is unknown, expected one of {', '.join(_KINDS)}")
+    known = {f.name: f for f in fields(cls)}
+    unknown = sorted(set(data) - set(known) - {"kind"})
+    if unknown:
+        raise SuiteError(f"unknown key '{unknown[0]}' in a {kind} item, expected {_listed(known)}")
+    required = [n for n, f in known.items() if f.type in ("str", "int", "tuple[str, ...]")]
+    values: dict[str, Any] = {}
+    for name in known:
+        if data.get(name) is None:
+            if name in required and not (name == "contrast"):
+                raise SuiteError(f"key '{name}' is missing")
+            continue
+        values[name] = _typed(name, str(known[name].type), data[name])
+    return cls(**values)
+
+
+def _typed(name: str, declared: str, value: Any) -> Any:
+    if declared.startswith("Mapping"):
+        if not isinstance(value, Mapping):
+            raise SuiteError(f"key '{name}' is {value!r}, expected an object")
+        for key, tag in value.items():
+            if not isinstance(tag, str | int) or isinstance(tag, bool):
+                raise SuiteError(f"tag '{key}' is {tag!r}, expected a string or a whole number")
+        return {str(key): str(tag) for key, tag in value.items()}
+    if declared.startswith("tuple"):
+        if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
+            raise SuiteError(f"key '{name}' is {value!r}, expected a list of strings")
+        return tuple(value)
+    if declared == "int":
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise SuiteError(f"key '{name}' is {value!r}, expected a whole number")
+        return value
+    if not isinstance(value, str):
+        raise SuiteError(f"key '{name}' is {value!r}, expected a string")
+    return value
+
+
+def item_to_dict(item: Item) -> dict[str, Any]:
+    """Return the JSON object of an item: its kind and every field that is set."""
+    out: dict[str, Any] = {"kind": item.kind}
+    for f in fields(item):
+        value = getattr(item, f.name)
+        if value is None or value == () or value == {}:
+            continue
+        if isinstance(value, tuple):
+            value = list(value)
+        out[f.name] = dict(value) if isinstance(value, Mapping) else value
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """What a reader must know of a suite before citing a number from it."""
+
+    title: str = ""
+    language: str | None = None
+    source_language: str | None = None
+    licence: str = ""
+    citation: str = ""
+    url: str = ""
+    version: str = "1"
+    notes: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named set of items, in a fixed order, with a card."""
+
+    name: str
+    items: tuple[Item, ...]
+    card: Card = field(default_factory=Card)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    @cached_property
+    def hash(self) -> str:
+        """Hex sha256 of the items: equal for equal content, whatever file it came from."""
+        digest = hashlib.sha256()
+        for item in self.items:
+            language, source_language = self.languages_of(item)
+            data = item_to_dict(item) | {"language": language, "source_language": source_language}
+            digest.update(json.dumps(data, ensure_ascii=False, sort_keys=True).encode())
+            digest.update(b"\n")
+        return digest.hexdigest()
+
+    def languages_of(self, item: Item) -> tuple[str | None, str | None]:
+        """Return the language of an item's candidates and of its source."""
+        source_language = None
+        if not isinstance(item, Entail) and item.source is not None:
+            source_language = item.source_language or self.card.source_language
+        return item.language or self.card.language, source_language
+
+    def tag_values(self) -> dict[str, list[str]]:
+        """Return every tag with its values, both in order of first appearance."""
+        seen: dict[str, dict[str, None]] = {}
+        for item in self.items:
+            for key, value in item.tags.items():
+                seen.setdefault(key, {})[value] = None
+        return {key: list(values) for key, values in seen.items()}
+
+    def blocks(self) -> dict[str, list[Item]]:
+        """Return the items of every block."""
+        out: dict[str, list[Item]] = {}
+        for item in self.items:
+            if item.block is not None:
+                out.setdefault(item.block, []).append(item)
+        return out
+
+    def where(self, **tags: str) -> Suite:
+        """Return the suite of the items that carry all these tags."""
+        return self.take(
+            [i for i in self.items if all(i.tags.get(k) == v for k, v in tags.items())]
+        )
+
+    def take(self, items: Sequence[Item]) -> Suite:
+        """Return the same suite with only these items."""
+        return replace(self, items=tuple(items))
+
+    def limit(self, count: int | None) -> Suite:
+        """Return the suite of the first ``count`` items."""
+        return self if count is None else self.take(self.items[:count])
+
+    def validate(self) -> Suite:
+        """Return the suite itself, or refuse it.
+
+        Raises:
+            SuiteError: If the suite is empty, an id stands twice, or an item is unusable.
+        """
+        if not self.items:
+            raise SuiteError(f"suite '{self.name}' has no items")
+        seen: set[str] = set()
+        for item in self.items:
+            if not item.id:
+                raise SuiteError(f"suite '{self.name}': an item has an empty id")
+            if item.id in seen:
+                raise SuiteError(f"suite '{self.name}': id '{item.id}' stands twice")
+            seen.add(item.id)
+            for problem in item.problems():
+                raise SuiteError(f"suite '{self.name}': item '{item.id}' {problem}")
+        return self
+
+
+def _blank(item: Item, *names: str) -> Iterator[str]:
+    for name in names:
+        value = getattr(item, name)
+        if value is not None and not value.strip():
+            yield f"has an empty {name}"
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,295 @@
+"""Loading checkpoints through Transformers: which kind of model is this, and what does it read?"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boxpen.errors import ModelError
+from boxpen.models import fingerprint
+from boxpen.models.base import Kind
+from boxpen.models.languages import two_letter
+from boxpen.scoring.policy import Dtype
+
+if TYPE_CHECKING:
+    from boxpen.models.hf import TransformersModel
+
+__all__ = ["from_checkpoint", "from_gguf", "from_pair", "kind_of"]
+
+_TOKENIZER_FILES = (
+    "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
+    "spiece.model", "sentencepiece.bpe.model", "source.spm", "merges.txt",
+)  # fmt: skip
+
+
+def from_checkpoint(
+    name: str,
+    path: str,
+    *,
+    dtype: Dtype = "auto",
+    device: str | None = None,
+    languages: frozenset[str] | None = None,
+) -> TransformersModel:
+    """Return the model of a checkpoint folder, or of a name on the Hugging Face hub.
+
+    Raises:
+        ModelError: If it cannot be found, has no tokenizer, or is of a kind that cannot score.
+    """
+    transformers = _transformers()
+    folder = Path(path).expanduser()
+    local = folder.is_dir()
+    if not local and (folder.exists() or path.startswith((".", "/", "~"))):
+        raise ModelError(f"model '{name}': {path} is not a checkpoint folder")
+    if local and not (folder / "config.json").is_file():
+        raise ModelError(f"model '{name}': {path} has no config.json, so it is no checkpoint")
+    where = str(folder) if local else path
+    with _quiet():
+        config = _loaded(
+            name, "configuration", lambda: transformers.AutoConfig.from_pretrained(where)
+        )
+        kind = kind_of(config, name)
+        if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
+            raise ModelError(f"model '{name}': {path} has no tokenizer files")
+        tokenizer = _loaded(
+            name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
+        )
+    device = device or _default_device()
+    settled = _dtype(dtype, device, getattr(config, "dtype", None))
+    if local:
+        digest = fingerprint.of_directory(folder)
+    else:
+        digest = fingerprint.of_parts(path, str(getattr(config, "_commit_hash", None)))
+
+    def load() -> Any:
+        auto = getattr(transformers, _AUTO[kind])
+        return _module(name, auto, where, settled, device)
+
+    return _class_of(kind)(
+        name=name,
+        load=load,
+        config=config,
+        tokenizer=tokenizer,
+        fingerprint=fingerprint.of_parts(digest, kind, settled),
+        dtype=settled,
+        languages=languages or (_languages(folder) if local else None),
+    )
+
+
+def from_gguf(
+    name: str,
+    path: Path,
+    *,
+    dtype: Dtype = "auto",
+    device: str | None = None,
+    languages: frozenset[str] | None = None,
+) -> TransformersModel:
+    """Return the model of a GGUF file; its weights are dequantised.
+
+    Reading the vocabulary out of a GGUF file takes seconds, so the tokenizer and the configuration
+    are kept in the cache folder.
+    """
+    transformers = _transformers()
+    if not path.is_file():
+        raise ModelError(f"model '{name}': there is no file {path}")
+    with path.open("rb") as stream:
+        if stream.read(4) != b"GGUF":
+            raise ModelError(f"model '{name}': {path} is not a GGUF file")
+    digest = fingerprint.of_file(path)
+    with _quiet():
+        config, tokenizer = _gguf_parts(name, path, digest)
+    device = device or _default_device()
+    settled = _dtype(dtype, device, None)
+
+    def load() -> Any:
+        auto = transformers.AutoModelForCausalLM
+        return _module(
+            name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
+        )
+
+    return _class_of("causal")(
+        name=name,
+        load=load,
+        config=config,
+        tokenizer=tokenizer,
+        fingerprint=fingerprint.of_parts(digest, "causal", settled),
+        dtype=settled,
+        languages=languages,
+    )
+
+
+def from_pair(module: Any, tokenizer: Any, *, name: str | None = None) -> TransformersModel:
+    """Return a model and a tokenizer that are already in memory, ready to score."""
+    kind = kind_of(module.config, type(module).__name__, architecture=type(module).__name__)
+    module.eval()
+    dtype = str(module.dtype).removeprefix("torch.")
+    return _class_of(kind)(
+        name=name or type(module).__name__,
+        load=lambda: module,
+        config=module.config,
+        tokenizer=tokenizer,
+        fingerprint=fingerprint.of_parts(fingerprint.of_pair(module, tokenizer), kind, dtype),
+        dtype=dtype,
+    )
+
+
+_AUTO: dict[Kind, str] = {
+    "causal": "AutoModelForCausalLM",
+    "masked": "AutoModelForMaskedLM",
+    "permuted": "AutoModelForCausalLM",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+}
+
+
+def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
+    """Tell the kind of a checkpoint from its architecture, or else from its model type.
+
+    Raises:
+        ModelError: If it is a kind that gives no probabilities to texts.
+    """
+    from transformers.models.auto import modeling_auto as auto
+
+    tables: dict[Kind, dict[str, Any]] = {
+        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    }
+    if config.model_type == "xlnet":
+        tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
+    architecture = architecture or next(iter(getattr(config, "architectures", None) or ()), None)
+    for kind, table in tables.items():
+        names = {n for v in table.values() for n in ((v,) if isinstance(v, str) else v)}
+        if architecture in names:
+            return kind
+    headless = architecture is None or re.search(r"(Model|ForPreTraining)$", architecture)
+    if headless:
+        for kind, table in tables.items():
+            if config.model_type in table:
+                return kind
+    raise ModelError(
+        f"model '{name}' is a {architecture or config.model_type}, which gives no probabilities to "
+        "texts; expected a causal, masked, permuted or sequence-to-sequence language model"
+    )
+
+
+def _class_of(kind: Kind) -> type[TransformersModel]:
+    if kind == "causal":
+        from boxpen.models.causal import CausalModel
+
+        return CausalModel
+    if kind == "masked":
+        from boxpen.models.masked import MaskedModel
+
+        return MaskedModel
+    if kind == "permuted":
+        from boxpen.models.permuted import PermutedModel
+
+        return PermutedModel
+    from boxpen.models.seq2seq import Seq2SeqModel
+
+    return Seq2SeqModel
+
+
+def _transformers() -> Any:
+    try:
+        import torch  # noqa: F401
+        import transformers
+    except ImportError:
+        raise ModelError(
+            "this model needs PyTorch and Transformers; install them with: pip install 'boxpen[hf]'"
+        ) from None
+    return transformers
+
+
+def _loaded(name: str, what: str, load: Any) -> Any:
+    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    try:
+        return load()
+    except ModelError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"model '{name}': its {what} cannot be loaded ({reason})") from error
+
+
+def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:
+    import torch
+
+    with _quiet():
+        module = _loaded(
+            name,
+            "weights",
+            lambda: auto.from_pretrained(where, dtype=getattr(torch, dtype), **options),
+        )
+    return module.to(device).eval()
+
+
+def _gguf_parts(name: str, path: Path, digest: str) -> tuple[Any, Any]:
+    import transformers
+
+    from boxpen.folders import cache_dir
+
+    kept = cache_dir() / "gguf" / digest[:16]
+    if not (kept / "tokenizer.json").is_file():
+        source = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+        tokenizer = _loaded(
+            name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(**source)
+        )
+        config = _loaded(
+            name, "configuration", lambda: transformers.AutoConfig.from_pretrained(**source)
+        )
+        with contextlib.suppress(OSError):  # a full disk only costs the time next time
+            config.save_pretrained(kept)
+            tokenizer.save_pretrained(kept)
+        return config, tokenizer
+    config = transformers.AutoConfig.from_pretrained(kept)
+    return config, transformers.AutoTokenizer.from_pretrained(kept)
+
+
+def _default_device() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _dtype(wanted: Dtype, device: str, stored: Any) -> str:
+    if wanted != "auto":
+        return wanted
+    name = str(stored).removeprefix("torch.")
+    return name if device.startswith("cuda") and name in ("bfloat16", "float16") else "float32"
+
+
+def _languages(folder: Path) -> frozenset[str] | None:
+    """Return the languages that the model card of a checkpoint names."""
+    card = folder / "README.md"
+    if not card.is_file():
+        return None
+    front = re.match(r"---\s*\n(.*?)\n---", card.read_text("utf-8", "replace"), re.DOTALL)
+    if front is None:
+        return None
+    line = re.search(r"^language:[ \t]*(.*(?:\n[ \t]*-[^\n]*)*)", front[1], re.MULTILINE)
+    codes = re.findall(r"[A-Za-z][A-Za-z_-]*", line[1]) if line else []
+    known = frozenset(two_letter(c) for c in codes if c.lower() != "multilingual")
+    return known or None
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Transformers' own progress bars and warnings off the terminal while loading."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # some bars heed no setting
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,182 @@
+"""CTranslate2 translation models: fast scoring and translation of OPUS-MT, NLLB and others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boxpen.errors import ModelError
+from boxpen.models import fingerprint
+from boxpen.models.base import Encoded, Model, Settled
+from boxpen.models.languages import two_letter
+from boxpen.models.segment import fewest_pieces
+from boxpen.scoring.batching import batches
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.requests import Request
+
+__all__ = ["CTranslate2Model"]
+
+_SOURCE_MODELS = ("source.spm", "sentencepiece.model", "spm.model", "source.model")
+_TARGET_MODELS = ("target.spm", "target.model")
+_LIMIT = 1024
+
+
+class CTranslate2Model(Model):
+    """A CTranslate2 model folder with the SentencePiece models that go with it.
+
+    Two layouts are known: the converter's (``model.bin`` beside ``source.spm`` and ``target.spm``)
+    and that of Argos Translate (a folder ``model`` beside ``sentencepiece.model``). Where the
+    target has no SentencePiece model of its own, it is segmented into the fewest pieces of the
+    model's vocabulary.
+    """
+
+    kind = "seq2seq"
+    encoder = True
+
+    def __init__(
+        self, name: str, folder: Path, *, device: str | None = None, compute_type: str = "auto"
+    ) -> None:
+        try:
+            import ctranslate2  # noqa: F401
+            import sentencepiece
+        except ImportError:
+            raise ModelError(
+                "this model needs CTranslate2; install it with: pip install 'boxpen[mt]'"
+            ) from None
+        self.name = name
+        self._folder = folder if (folder / "model.bin").is_file() else folder / "model"
+        if not (self._folder / "model.bin").is_file():
+            raise ModelError(f"model '{name}': {folder} has no model.bin, so it is no ct2 model")
+        source = _first(folder, self._folder, _SOURCE_MODELS)
+        if source is None:
+            raise ModelError(
+                f"model '{name}': {folder} has no tokenizer, expected {', '.join(_SOURCE_MODELS)}"
+            )
+        self._device = device or "auto"
+        self._compute_type = compute_type
+        self.dtype = compute_type if compute_type != "auto" else "stored"
+        self._source = sentencepiece.SentencePieceProcessor(model_file=str(source))
+        target = _first(folder, self._folder, _TARGET_MODELS)
+        parts = [fingerprint.of_directory(self._folder), fingerprint.of_file(source)]
+        self._config = _json(self._folder / "config.json")
+        self._vocabulary = self._target_vocabulary()
+        self._ids = {piece: i for i, piece in enumerate(self._vocabulary)}
+        if target is None:
+            self._segment: Callable[[str], list[str]] = fewest_pieces(self._vocabulary)
+        else:
+            parts.append(fingerprint.of_file(target))
+            processor = sentencepiece.SentencePieceProcessor(model_file=str(target))
+            self._segment = lambda text: list(processor.encode(text, out_type=str))
+        self.fingerprint = fingerprint.of_parts(*parts, self.dtype)
+        about = _json(folder / "metadata.json")
+        if about.get("from_code") and about.get("to_code"):
+            self.direction = (two_letter(about["from_code"]), two_letter(about["to_code"]))
+            self.languages = frozenset(self.direction)
+
+    @cached_property
+    def _translator(self) -> Any:
+        import ctranslate2
+
+        try:
+            return ctranslate2.Translator(
+                str(self._folder),
+                device=self._device,
+                compute_type=self._compute_type if self._compute_type != "auto" else "default",
+            )
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
+
+    def settle(self, policy: ScoringPolicy) -> Settled:
+        """Resolve a policy for this model."""
+        if policy.dtype != "auto":
+            raise ModelError(f"{self.name} is a ct2 model and computes as stored; leave --dtype")
+        if policy.max_length is not None and policy.max_length > _LIMIT:
+            raise ModelError(f"max_length {policy.max_length} is more than {self.name} takes")
+        return Settled(eos=policy.eos != "never", max_length=policy.max_length or _LIMIT)
+
+    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+        """Turn requests into source and target pieces."""
+        assert settled.max_length is not None
+        limit = settled.max_length - 1  # EOS is added by the model
+        eos = self._ids.get(self._config.get("eos_token", "</s>"), 0)
+        unknown = self._ids.get(self._config.get("unk_token", "<unk>"), 0)
+        out = []
+        for request in requests:
+            if request.source is None:
+                raise ModelError(f"{self.name} translates, and a text came without a source")
+            source = self._source.encode(request.source, out_type=int)
+            ids = [self._ids.get(p, unknown) for p in self._segment(request.text)]
+            kept = (*ids[:limit], eos)
+            out.append(
+                Encoded(
+                    ids=kept,
+                    scored=tuple(range(len(kept) if settled.eos else len(kept) - 1)),
+                    source=tuple(source[:limit]),
+                    unknown=ids.count(unknown),
+                    truncated=len(ids) > limit or len(source) > limit,
+                )
+            )
+        return out
+
+    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
+        """Score a batch."""
+        results = self._translator.score_batch(
+            [self._source.id_to_piece(list(e.source)) for e in batch],
+            [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
+            max_input_length=0,
+        )
+        return [
+            np.array(r.log_probs, dtype=np.float32)[list(e.scored)]
+            for r, e in zip(results, batch, strict=True)
+        ]
+
+    def can_translate(self) -> bool:
+        """Whether the model can also produce translations."""
+        return True
+
+    def translate(
+        self,
+        sources: Sequence[str],
+        languages: tuple[str | None, str | None],  # noqa: ARG002
+        *,
+        beam: int,
+    ) -> Iterator[list[tuple[int, str]]]:
+        """Translate by beam search, yielding batches of (index, translation)."""
+        pieces = [self._source.encode(s, out_type=str) for s in sources]
+        lengths = [max(1, len(p)) * beam for p in pieces]
+        for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
+            results = self._translator.translate_batch([pieces[i] for i in part], beam_size=beam)
+            yield [
+                (i, "".join(r.hypotheses[0]).replace("▁", " ").strip())
+                for i, r in zip(part, results, strict=True)
+            ]
+
+    def _target_vocabulary(self) -> list[str]:
+        for name in ("shared_vocabulary.json", "target_vocabulary.json"):
+            if (self._folder / name).is_file():
+                return list(json.loads((self._folder / name).read_text("utf-8")))
+        for name in ("shared_vocabulary.txt", "target_vocabulary.txt"):
+            if (self._folder / name).is_file():
+                return (self._folder / name).read_text("utf-8").split("\n")
+        raise ModelError(f"model '{self.name}': {self._folder} has no vocabulary")
+
+
+def _first(folder: Path, inner: Path, names: Sequence[str]) -> Path | None:
+    for place in (folder, inner):
+        for name in names:
+            if (place / name).is_file():
+                return place / name
+    return None
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    data = json.loads(path.read_text("utf-8"))
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,65 @@
+"""Fingerprints: digests of what a model is, so that no score is served for another model."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
+
+# What never changes a score: papers, licences, examples, training leftovers.
+_IGNORED = {".md", ".txt.gz", ".png", ".jpg", ".gitattributes", ".gitignore", ".log", ".pt"}
+
+
+def of_parts(*parts: str) -> str:
+    """Return the digest of strings."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def of_file(path: Path) -> str:
+    """Return the sha256 of a file's content.
+
+    Files of a hub cache are links to blobs named by their content; large ones by its sha256.
+    """
+    real = path.resolve()
+    if real.parent.name == "blobs" and len(real.name) == 64:
+        return real.name
+    with real.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def of_directory(folder: Path, *, skip: Iterable[str] = ()) -> str:
+    """Return the digest of all files of a checkpoint that can matter to a score."""
+    skipped = set(skip)
+    files = sorted(
+        p
+        for p in folder.iterdir()
+        if p.is_file() and p.suffix not in _IGNORED and p.name not in skipped
+    )
+    return of_parts(*(f"{p.name}={of_file(p)}" for p in files))
+
+
+def of_pair(module: Any, tokenizer: Any) -> str:
+    """Return the digest of a model and a tokenizer in memory."""
+    digest = hashlib.sha256(type(module).__name__.encode())
+    digest.update(module.config.to_json_string(use_diff=False).encode())
+    for name, tensor in sorted(module.state_dict().items()):
+        import torch
+
+        raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
+        digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
+        digest.update(raw.numpy().tobytes())
+    digest.update(type(tokenizer).__name__.encode())
+    if tokenizer.is_fast:
+        digest.update(tokenizer.backend_tokenizer.to_str().encode())
+    else:
+        digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
+        for attribute in ("sp_model", "spm_source", "spm_target"):
+            model = getattr(tokenizer, attribute, None)
+            if model is not None:
+                digest.update(model.serialized_model_proto())
+    digest.update(json.dumps(tokenizer.special_tokens_map, default=str, sort_keys=True).encode())
+    return digest.hexdigest()

@@ -1,0 +1,45 @@
+"""Short names for the models that the papers name, and for the embedded default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PRESETS", "Preset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A model under a short name.
+
+    Attributes:
+        name: The short name.
+        spec: What it stands for.
+        kind: What its scores mean.
+        languages: What it reads.
+        note: Where it is used, and its size.
+    """
+
+    name: str
+    spec: str
+    kind: str
+    languages: tuple[str, ...]
+    note: str
+
+
+_EN = ("en",)
+_ALL = (
+    Preset("smollm2", "embedded:smollm2", "causal", _EN, "the default; 135 M, CPU, no hub"),
+    Preset("gpt", "hf:openai-community/openai-gpt", "causal", _EN, "CommonMT, CATs; 117 M"),
+    Preset("gpt2", "hf:openai-community/gpt2", "causal", _EN, "CommonMT, CATs; 124 M"),
+    Preset("gpt2-medium", "hf:openai-community/gpt2-medium", "causal", _EN, "both; 355 M"),
+    Preset("bert-base", "hf:google-bert/bert-base-uncased", "masked", _EN, "all papers; 110 M"),
+    Preset("bert-large", "hf:google-bert/bert-large-uncased", "masked", _EN, "all papers; 340 M"),
+    Preset("roberta-base", "hf:FacebookAI/roberta-base", "masked", _EN, "CATs; 125 M"),
+    Preset("roberta-large", "hf:FacebookAI/roberta-large", "masked", _EN, "CATs; 355 M"),
+    Preset("xlnet-base", "hf:xlnet/xlnet-base-cased", "permuted", _EN, "CATs; 117 M"),
+    Preset("xlnet-large", "hf:xlnet/xlnet-large-cased", "permuted", _EN, "CATs; 360 M"),
+    Preset("opus-mt-zh-en", "hf:Helsinki-NLP/opus-mt-zh-en", "seq2seq", ("zh", "en"), "77 M"),
+    Preset("opus-mt-en-zh", "hf:Helsinki-NLP/opus-mt-en-zh", "seq2seq", ("zh", "en"), "77 M"),
+)
+
+PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}

@@ -1,0 +1,80 @@
+"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``gguf:FILE``, ``ct2:DIR``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from boxpen.errors import ModelError, nearest
+from boxpen.models.base import Model
+from boxpen.models.presets import PRESETS
+from boxpen.scoring.policy import Dtype
+
+__all__ = ["resolve_model"]
+
+_SCHEMES = ("hf", "gguf", "ct2")
+
+
+def resolve_model(
+    spec: str | Model | tuple[Any, Any],
+    *,
+    dtype: Dtype = "auto",
+    device: str | None = None,
+    batch_size: int | None = None,
+    token_budget: int | None = None,
+) -> Model:
+    """Return the model that a name, a path or a pair in memory stands for.
+
+    Args:
+        spec: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, a ``(model, tokenizer)``
+            pair, or a model of boxpen itself.
+        dtype: Floating-point type of the weights.
+        device: Where to compute; a GPU if there is one.
+        batch_size: Most sequences of a batch; none by default.
+        token_budget: Most tokens of a batch, padding included.
+
+    Raises:
+        ModelError: If there is no such model, or it cannot be loaded.
+    """
+    model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device)
+    if batch_size is not None:
+        model.batch_size = batch_size
+    if token_budget is not None:
+        model.token_budget = token_budget
+    return model
+
+
+def _resolved(spec: str | tuple[Any, Any], dtype: Dtype, device: str | None) -> Model:
+    if isinstance(spec, tuple):
+        from boxpen.models.checkpoint import from_pair
+
+        if len(spec) != 2:
+            raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} things")
+        return from_pair(*spec)
+    preset = PRESETS.get(spec)
+    scheme, _, rest = (preset.spec if preset else spec).partition(":")
+    languages = frozenset(preset.languages) if preset else None
+    if scheme == "embedded":
+        from boxpen.models.checkpoint import from_gguf
+        from boxpen.models.embedded import smollm2_path
+
+        return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
+    if not rest or scheme not in _SCHEMES:
+        raise ModelError(
+            f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR"
+        )
+    if scheme == "gguf":
+        from boxpen.models.checkpoint import from_gguf
+
+        return from_gguf(spec, Path(rest).expanduser(), dtype=dtype, device=device)
+    if scheme == "ct2":
+        from boxpen.models.ct2 import CTranslate2Model
+
+        folder = Path(rest).expanduser()
+        if not folder.is_dir():
+            raise ModelError(f"model '{spec}': there is no folder {folder}")
+        return CTranslate2Model(spec, folder, device=device)
+    from boxpen.models.checkpoint import from_checkpoint
+
+    return from_checkpoint(spec, rest, dtype=dtype, device=device, languages=languages)

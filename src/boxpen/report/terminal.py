@@ -1,0 +1,95 @@
+"""Runs as tables for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from boxpen.runs import Row, Run
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["notes", "run_table"]
+
+
+def run_table(run: Run) -> RenderableType:
+    """Return the numbers of a run: one line a slice, one column a metric."""
+    from rich.table import Table
+    from rich.text import Text
+
+    rows = run.summary()
+    metrics = [m for m in _HEADERS if any(r.metric == m for r in rows)]
+    about = run.about
+    table = Table(
+        title=Text.assemble(
+            (about["suite"]["name"], "bold"), " × ", (about["model"]["name"], "bold")
+        ),
+        title_justify="left",
+        title_style="",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("slice", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    for metric in metrics:
+        table.add_column(_HEADERS[metric], justify="right", no_wrap=True)
+    table.add_column("ties", justify="right")
+    for name, members in by_slice(rows).items():
+        found = {r.metric: r for r in members}
+        first = members[0]
+        style = "bold" if name == "all" else ""
+        cells = [_cell(found[m], m) if m in found else "" for m in metrics]
+        table.add_row(
+            name, str(first.n), *cells, str(first.ties) if first.ties else "", style=style
+        )
+    return table
+
+
+def notes(run: Run) -> Iterator[str]:
+    """Yield what a reader must know beside the numbers."""
+    total = sum(len(ids) for ids in run.about["left_out"].values())
+    for reason, ids in run.about["left_out"].items():
+        yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items: {reason}"
+    for flag, what in (
+        ("truncated", "longer than the model reads, cut from the left"),
+        ("crossing", "with a token that spans the join of context and candidate"),
+    ):
+        count = sum(1 for v in run.verdicts if getattr(v, flag))
+        if count:
+            yield f"{count} item(s) {what}"
+    unscored = {s.record.unscored for c in run.candidates.values() for s in c}
+    if unscored - {0}:
+        yield "no BOS token: the first token of every text is unscored"
+    if run.about["model"]["kind"] == "permuted":
+        yield "permuted models are unreliable on short texts"
+    rules = Counter(f["rule"] for f in run.about["findings"])
+    if rules:
+        listed = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
+        yield f"lint: {listed} (boxpen suite lint {run.about['suite']['name']})"
+
+
+def by_slice(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Group rows by slice, in order."""
+    out: dict[str, list[Row]] = {}
+    for row in rows:
+        out.setdefault(row.slice, []).append(row)
+    return out
+
+
+_HEADERS = {
+    "accuracy": "accuracy [95 %]",
+    "consistency": "consist.",
+    "both_right": "both",
+    "bleu": "BLEU [95 %]",
+}
+
+
+def _cell(row: Row, metric: str) -> str:
+    if metric == "bleu":
+        return f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]"
+    if metric == "accuracy":
+        return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
+    return f"{row.value:.3f}"

@@ -1,0 +1,218 @@
+"""The run directory: written whole or not at all, and read back.
+
+``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
+``verdicts.parquet`` every decision, ``translations.parquet`` what a translation model made of the
+sources. The directory is written under a temporary name and renamed last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from boxpen.errors import RunError
+from boxpen.metrics.summary import Translation
+from boxpen.scoring.requests import Record
+from boxpen.scoring.verdicts import Scored, Verdict
+
+if TYPE_CHECKING:
+    from boxpen.runs import Run
+
+__all__ = ["FORMAT", "check_writable", "read_run", "write_run"]
+
+FORMAT = 1
+
+
+def write_run(run: Run, parent: Path) -> Path:
+    """Write a run directory under ``parent`` and return it.
+
+    Raises:
+        RunError: If it cannot be written; then nothing is left behind.
+    """
+    target = parent / run.name
+    with contextlib.ExitStack() as stack:
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(prefix=f".{run.name}.", dir=parent))
+            stack.callback(shutil.rmtree, temporary, ignore_errors=True)
+            _write_files(run, temporary)
+            temporary.chmod(0o755)
+            if target.exists():
+                # The same signature: the same run. The old one gives way only now.
+                old = temporary.with_name(temporary.name + ".old")
+                target.rename(old)
+                stack.callback(shutil.rmtree, old, ignore_errors=True)
+            temporary.rename(target)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RunError(f"cannot write the run directory {target}: {reason}") from None
+    return target
+
+
+def read_run(
+    path: Path,
+) -> tuple[dict[str, Any], tuple[Verdict, ...], dict[str, list[Scored]], tuple[Translation, ...]]:
+    """Read a run directory: what ``run.json`` says, verdicts, candidates, translations.
+
+    Raises:
+        RunError: If it is not one, or a file of it is damaged.
+    """
+    import polars as pl
+
+    if not (path / "run.json").is_file():
+        raise RunError(f"{path} is not a run directory: it has no run.json")
+    try:
+        about = json.loads((path / "run.json").read_text("utf-8"))
+        if about["format"] != FORMAT:
+            raise RunError(
+                f"{path} is a run of format {about['format']}, this boxpen reads {FORMAT}"
+            )
+        verdicts = tuple(
+            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": json.loads(row["tags"])})
+            for row in pl.read_parquet(path / "verdicts.parquet").to_dicts()
+        )
+        candidates = _candidates(pl.read_parquet(path / "records.parquet").to_dicts())
+        translations = tuple(
+            Translation(**{**row, "tags": json.loads(row["tags"])})
+            for row in pl.read_parquet(path / "translations.parquet").to_dicts()
+        )
+        for verdict in verdicts:
+            found = len(candidates.get(verdict.id, ()))
+            if found != len(verdict.scores):
+                raise RunError(
+                    f"{path}: item '{verdict.id}' has {found} records, "
+                    f"expected {len(verdict.scores)}"
+                )
+        extra = set(candidates) - {v.id for v in verdicts}
+        if extra:
+            raise RunError(f"{path}: item '{min(extra)}' has records but no verdict")
+    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise RunError(f"{path} is not a whole run directory ({error})") from None
+    return about, verdicts, candidates, translations
+
+
+def check_writable(parent: Path) -> None:
+    """Refuse a place where no run directory can be written, before hours of work.
+
+    Raises:
+        RunError: If it cannot be made or written to.
+    """
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writable.", dir=parent):
+            pass
+    except OSError as error:
+        raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
+
+
+def _write_files(run: Run, folder: Path) -> None:
+    (folder / "run.json").write_text(
+        json.dumps(run.about, ensure_ascii=False, indent=1, default=str) + "\n", "utf-8"
+    )
+    _write_parquet(
+        folder / "verdicts.parquet",
+        [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts],
+        _VERDICTS,
+    )
+    _write_parquet(
+        folder / "records.parquet",
+        [
+            _record_row(item, index, role, scored, record)
+            for item, members in run.candidates.items()
+            for index, scored in enumerate(members)
+            for role, record in (
+                ("candidate", scored.record),
+                ("unconditional", scored.unconditional),
+            )
+            if record is not None
+        ],
+        _RECORDS,
+    )
+    _write_parquet(
+        folder / "translations.parquet",
+        [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations],
+        _TRANSLATIONS,
+    )
+
+
+def _record_row(
+    item: str, index: int, role: str, scored: Scored, record: Record
+) -> dict[str, object]:
+    return {
+        "item": item,
+        "candidate": index,
+        "role": role,
+        "prefix": scored.prefix,
+        "text": scored.text,
+        "source": scored.source,
+        "token_ids": record.token_ids.tolist(),
+        "logprobs": record.logprobs.tolist(),
+        "unscored": record.unscored,
+        "unknown": record.unknown,
+        "truncated": record.truncated,
+        "crossing": record.crossing,
+    }
+
+
+def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
+    """Join records to items by id and place, never by line order."""
+    found: dict[tuple[str, int], dict[str, Scored]] = {}
+    for row in rows:
+        record = Record(
+            token_ids=np.array(row["token_ids"], dtype=np.int32),
+            logprobs=np.array(row["logprobs"], dtype=np.float32),
+            unscored=row["unscored"],
+            unknown=row["unknown"],
+            truncated=row["truncated"],
+            crossing=row["crossing"],
+        )
+        scored = Scored(row["text"], record, None, row["prefix"], row["source"])
+        found.setdefault((row["item"], row["candidate"]), {})[row["role"]] = scored
+    out: dict[str, dict[int, Scored]] = {}
+    for (item, index), roles in found.items():
+        free = roles.get("unconditional")
+        scored = replace(roles["candidate"], unconditional=free.record if free else None)
+        out.setdefault(item, {})[index] = scored
+    return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
+
+
+_VERDICTS = {
+    "id": "str", "block": "str", "gold": "int", "scores": "scores", "winner": "int",
+    "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
+    "tags": "str",
+}  # fmt: skip
+_RECORDS = {
+    "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
+    "source": "str", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
+    "unknown": "int", "truncated": "bool", "crossing": "bool",
+}  # fmt: skip
+_TRANSLATIONS = {
+    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str",
+    "tags": "str",
+}  # fmt: skip
+
+
+def _write_parquet(
+    path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
+) -> None:
+    import polars as pl
+
+    types: dict[str, Any] = {
+        "str": pl.String,
+        "int": pl.Int64,
+        "float": pl.Float64,
+        "bool": pl.Boolean,
+        "ints": pl.List(pl.Int32),
+        "floats": pl.List(pl.Float32),
+        "scores": pl.List(pl.Float64),
+    }
+    schema = {name: types[kind] for name, kind in columns.items()}
+    pl.DataFrame(list(rows), schema=schema).write_parquet(path)

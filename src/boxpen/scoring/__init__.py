@@ -1,0 +1,1 @@
+"""Scoring: policies, requests, records, verdicts and the cache. Nothing here imports torch."""

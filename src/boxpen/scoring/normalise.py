@@ -1,0 +1,74 @@
+"""From a record to one number: the norms of ``ScoringPolicy.norm``.
+
+Records keep the log-probability of every token, so each norm is derived from the same record and
+changing it never needs the model again.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from boxpen.errors import PolicyError, ScoringError
+from boxpen.scoring.policy import Norm
+from boxpen.scoring.requests import Record
+
+__all__ = ["TIE_TOLERANCE", "score", "units"]
+
+TIE_TOLERANCE = 1e-4
+"""Log-probabilities of a sentence are trusted to this many nats; closer scores are a tie."""
+
+# A run of word characters, or one Han character: Chinese has no spaces to count words by.
+_WORD = re.compile(
+    r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
+)
+
+
+def units(record: Record, text: str, norm: Norm) -> int:
+    """Return what the sum of log-probabilities is divided by under this norm.
+
+    Counts are of the text without white space at its edges: the space that joins it to a prefix
+    is no part of the candidate.
+    """
+    text = text.strip()
+    counts = {
+        "sum": 1,
+        "pmi": 1,
+        "token": len(record.logprobs),
+        "word": len(_WORD.findall(text)),
+        "char": len(text),
+        "byte": len(text.encode()),
+    }
+    return max(1, counts[norm])
+
+
+def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None = None) -> float:
+    """Return the normalised log-probability of one text: larger is more sensible.
+
+    Args:
+        record: What the model said of the text.
+        text: The text of the request.
+        norm: The norm.
+        unconditional: The record of the same text without its context, for ``pmi``.
+
+    Raises:
+        ScoringError: If no token was scored, or the model returned a number that is none.
+        PolicyError: If ``pmi`` is asked for and there is no unconditional record.
+    """
+    if len(record.logprobs) == 0:
+        raise ScoringError(
+            f"no token of {_short(text)} could be scored: without a BOS token the first token of "
+            "a text has no probability; use --bos always"
+        )
+    total = record.total
+    if not math.isfinite(total):
+        raise ScoringError(f"the model gave {_short(text)} the log-probability {total}")
+    if norm == "pmi":
+        if unconditional is None:
+            raise PolicyError("norm 'pmi' needs the scores without context; run with --norm pmi")
+        return total - unconditional.total
+    return total / units(record, text, norm)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -1,0 +1,156 @@
+"""Recipes: how the items of a suite are put to a model.
+
+A recipe is a text template and the policy that goes with it. Every suite has the recipe ``sound``;
+one whose paper proceeded differently also has ``paper``, flaws included; and a suite of
+translations has ``translate``, which shows a language model the source sentence through a prompt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+from boxpen.errors import PolicyError
+from boxpen.items import Choice
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.requests import Request
+
+__all__ = ["SOUND", "TRANSLATE", "Recipe"]
+
+LANGUAGE_NAMES = {
+    "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
+    "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese",
+    "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
+    "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+UNSPACED = frozenset({"ja", "th", "zh"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How an item becomes the texts that are scored.
+
+    A template may use ``{context}``, ``{source}``, ``{source_language}``, ``{target_language}``
+    and ``{candidate}``.
+
+    Attributes:
+        name: ``sound``, ``paper``, ``translate`` or a name of the suite's own.
+        prefix: Template of what stands before the candidate, for items with a context.
+        whole: Score the prefix too, as part of the text.
+        prompt: Template of what stands before the candidate for items with a source; without it a
+            language model judges the target side alone.
+        unconditional: What stands before the candidate when it is scored without its context (for
+            ``norm=pmi``).
+        tidy: Drop white space at the edges, runs of white space, and literal ``[SEP]``.
+        policy: Fields of the scoring policy that differ from the default.
+        why: What the recipe does differently, and why.
+    """
+
+    name: str
+    prefix: str = "{context}"
+    whole: bool = False
+    prompt: str | None = None
+    unconditional: str = ""
+    tidy: bool = True
+    policy: Mapping[str, str] = field(default_factory=dict, hash=False)
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        values = dict.fromkeys(("context", "source", "source_language", "target_language"), "")
+        for template in (self.prefix, self.prompt or "", self.unconditional):
+            try:
+                template.format(**values)
+            except (KeyError, IndexError, ValueError, AttributeError) as error:
+                raise PolicyError(
+                    f"template {template!r} is not valid ({error}), it may use "
+                    + ", ".join("{" + name + "}" for name in values)
+                ) from None
+
+    @property
+    def digest(self) -> str:
+        """Six hex digits that change with anything the recipe does to a text."""
+        parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
+        return hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()[:6]
+
+    def scoring_policy(self) -> ScoringPolicy:
+        """Return the default policy with the recipe's changes."""
+        return ScoringPolicy().but(**self.policy)
+
+    def requests(
+        self,
+        item: Choice,
+        *,
+        language: str | None,
+        source_language: str | None,
+        encoder: bool,
+    ) -> list[Request]:
+        """Return one request per candidate.
+
+        Args:
+            item: The item to put.
+            language: Language of the candidates.
+            source_language: Language of the source.
+            encoder: Whether the model reads the source on a side of its own.
+        """
+        languages = (source_language, language)
+        if encoder:
+            source = self.tidied(item.source or "")
+            return [
+                Request(text=self.tidied(c), source=source, languages=languages)
+                for c in item.candidates
+            ]
+        before = self._before(item, language, source_language)
+        return [self._joined(before, self.tidied(c), language) for c in item.candidates]
+
+    def unconditional_requests(
+        self, item: Choice, *, language: str | None, source_language: str | None
+    ) -> list[Request]:
+        """Return the candidates without their context, for pointwise mutual information."""
+        bare = replace(item, context="", source=None if item.source is None else "")
+        before = self.unconditional.format(**self._values(bare, language, source_language))
+        return [self._joined(before, self.tidied(c), language) for c in item.candidates]
+
+    def sees_source(self, item: Choice, *, encoder: bool) -> bool:
+        """Whether the model reads the item's source sentence under this recipe."""
+        return item.source is not None and (encoder or self.prompt is not None)
+
+    def _before(self, item: Choice, language: str | None, source_language: str | None) -> str:
+        values = self._values(item, language, source_language)
+        if item.source is not None:
+            return self.prompt.format(**values) if self.prompt else ""
+        return self.prefix.format(**values) if item.context is not None else ""
+
+    def _values(
+        self, item: Choice, language: str | None, source_language: str | None
+    ) -> dict[str, str]:
+        return {
+            "context": self.tidied(item.context or ""),
+            "source": self.tidied(item.source or ""),
+            "source_language": LANGUAGE_NAMES.get(source_language or "", source_language or ""),
+            "target_language": LANGUAGE_NAMES.get(language or "", language or ""),
+        }
+
+    def _joined(self, before: str, candidate: str, language: str | None) -> Request:
+        if not before:
+            return Request(text=candidate)
+        glue = "" if language in UNSPACED or before[-1].isspace() else " "
+        # The space goes with the text: word-initial tokens of most vocabularies contain it.
+        text = glue + candidate
+        return Request(text=before + text) if self.whole else Request(text=text, prefix=before)
+
+    def tidied(self, text: str) -> str:
+        """Return a text as the recipe puts it to a model."""
+        if not self.tidy:
+            return text
+        return " ".join(re.sub(r"\s*\[SEP\]\s*", " ", text).split())
+
+
+SOUND = Recipe(name="sound")
+TRANSLATE = Recipe(
+    name="translate",
+    prompt="{source_language}: {source}\n{target_language}:",
+    unconditional="{target_language}:",
+    why="a language model reads the source through a prompt and scores the translation after it",
+)

@@ -1,0 +1,54 @@
+"""What a model is asked to score, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Record", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One text to score.
+
+    Attributes:
+        text: The text whose tokens are scored.
+        prefix: What stands before it in the same sequence: seen, not scored.
+        source: What the text translates, for models with an encoder.
+        languages: Source and target language, for models that must be told.
+    """
+
+    text: str
+    prefix: str = ""
+    source: str | None = None
+    languages: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record:
+    """The scored tokens of one request and their natural log-probabilities.
+
+    Attributes:
+        token_ids: The scored tokens, int32.
+        logprobs: One for each, float32.
+        unscored: How many tokens of the text could not be scored (the first one of a causal model
+            without a BOS token).
+        unknown: How many of the text's tokens are the unknown token.
+        truncated: The sequence was longer than the model reads.
+        crossing: A token spans the join of prefix and text, so that the split is not clean.
+    """
+
+    token_ids: NDArray[np.int32]
+    logprobs: NDArray[np.float32]
+    unscored: int = 0
+    unknown: int = 0
+    truncated: bool = False
+    crossing: bool = False
+
+    @property
+    def total(self) -> float:
+        """The sum of the log-probabilities, in float64."""
+        return float(self.logprobs.sum(dtype=np.float64))

@@ -1,0 +1,116 @@
+"""A user's own tables: columns that are named, and columns that are recognised."""
+
+import polars as pl
+import pytest
+
+from boxpen.catalog import load_suite, read_suite
+from boxpen.items import Choice, Entail, Translate
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(content, ending=".csv", **options):
+        path = tmp_path / f"mine{ending}"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read_suite(path, **options)
+
+    return read
+
+
+def test_commonmt_is_read_with_no_options_at_all(data_dir, monkeypatch):
+    monkeypatch.setenv("BOXPEN_MIRROR", str(data_dir))
+    path = data_dir / "commonmt" / "lexical ambiguity.csv"
+    mine, theirs = read_suite(path, block_size=2), load_suite("commonmt.LA")
+    assert len(mine) == 400
+    for a, b in zip(mine, theirs, strict=True):
+        assert (a.source, a.candidates, a.gold) == (b.source, b.candidates, b.gold)
+    assert list(map(len, mine.blocks().values())) == [2] * 200
+    assert all(item.block is None for item in read_suite(path))
+
+
+def test_correct_and_wrong(read):
+    suite = read("Sentence_Correct, sentence_incorrect,id,other\na,b,q7,z\n")
+    assert suite.items == (Choice(id="q7", candidates=("a", "b"), gold=0),)
+    assert suite.name == "mine"
+
+
+def test_correct_and_wrong_with_a_source(read):
+    [item] = read("german source\tenglish correct\tenglish wrong\nja\tyes\tno\n", ".tsv")
+    assert item == Choice(id="1", candidates=("yes", "no"), gold=0, source="ja")
+
+
+@pytest.mark.parametrize("stem", ["sent", "sentence", "option", "candidate_"])
+def test_numbered_columns(read, stem):
+    suite = read(f"{stem}1,{stem}0,label\nb,a,1\nd,c,0\n")
+    assert [item.candidates for item in suite] == [("a", "b"), ("c", "d")]
+    assert [item.gold for item in suite] == [1, 0]
+
+
+def test_columns_that_count_from_one_must_be_named(read):
+    content = "answer,option1,option2\n2,a,b\n"
+    with pytest.raises(Exception, match="say which columns these are"):
+        read(content)
+    [item] = read(content, candidates=["option1", "option2"], gold="answer", gold_start=1)
+    assert (item.candidates, item.gold) == (("a", "b"), 1)
+
+
+def test_entailment(read):
+    suite = read("premise,hypothesis,label\np,h,Entailment\n", language="en")
+    assert suite.items == (Entail(id="1", premise="p", hypothesis="h", label="entailment"),)
+    assert suite.card.language == "en"
+
+
+def test_translation(read):
+    content = "de,en,bad,before\nja,yes,no,bitte\nnein,no,,\n"
+    options = {"source": "de", "reference": "en", "contrast": ["bad"], "context": "before"}
+    first, second = read(content, **options)
+    assert first == Translate(
+        id="1", source="ja", reference="yes", contrast=("no",), context="bitte"
+    )
+    assert second == Translate(id="2", source="nein", reference="no")
+
+
+def test_a_reference_with_wrong_ones_is_a_choice(read):
+    [item] = read("de,en,bad\nja,yes,no\n", source="de", reference="en", wrong="bad")
+    assert item == Choice(id="1", source="ja", candidates=("yes", "no"), gold=0)
+
+
+def test_every_option_at_once(read):
+    content = "n,b,s,c,x,y,z,g,topic,tag:level\n7,k,S,C,p,q,,1,food,easy\n"
+    [item] = read(
+        content,
+        id="n",
+        block="b",
+        source="s",
+        context="c",
+        candidates=["x", "y", "z"],
+        gold="g",
+        tags=["topic"],
+        wrong=None,
+    )
+    assert item == Choice(
+        id="7",
+        block="k",
+        source="S",
+        context="C",
+        candidates=("p", "q"),
+        gold=1,
+        tags={"topic": "food", "level": "easy"},
+    )
+
+
+def test_byte_order_mark_crlf_quotes_and_edges(read):
+    content = b'\xef\xbb\xbfa_correct,a_wrong\r\n" x, ""y""\nz ",b\r\n\r\nc,d'
+    first, second = read(content)
+    assert first.candidates == (' x, "y"\nz ', "b")
+    assert second.candidates == ("c", "d")
+
+
+def test_a_parquet_file_of_ones_own(tmp_path):
+    path = tmp_path / "mine.parquet"
+    pl.DataFrame({"good": ["a", "c"], "bad": ["b", "d"], "gold": [0, 1]}).write_parquet(path)
+    suite = read_suite(path, candidates=["good", "bad"], gold="gold", block_size=2)
+    assert [(i.candidates, i.gold, i.block) for i in suite] == [
+        (("a", "b"), 0, "1"),
+        (("c", "d"), 1, "1"),
+    ]
