@@ -21,3 +21,48 @@ def mirror(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same mirror, in the place where boxpen looks for one."""
     monkeypatch.setenv("BOXPEN_MIRROR", str(data_dir))
     return data_dir
+
+
+@pytest.fixture(scope="session")
+def gpt2_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkpoint of a tiny GPT-2 with random weights and a byte-level vocabulary."""
+    pytest.importorskip("torch")
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=400,
+        special_tokens=["<|endoftext|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    text = ["The box is in the pen.", "The pen is in the box.", "The house by the river, the tree."]
+    backend.train_from_iterator(text * 20, trainer)
+    end = "<|endoftext|>"
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token=end, eos_token=end, unk_token=end
+    )
+    torch.manual_seed(7)
+    config = GPT2Config(
+        vocab_size=len(tokenizer), n_positions=256, n_embd=32, n_layer=2, n_head=2,
+        bos_token_id=0, eos_token_id=0, initializer_range=0.5,
+    )  # fmt: skip
+    folder = tmp_path_factory.mktemp("gpt2")
+    GPT2LMHeadModel(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def gpt2(gpt2_dir: Path):
+    """The same model, loaded."""
+    import boxpen
+
+    model = boxpen.resolve_model(f"hf:{gpt2_dir}")
+    model.load()
+    return model

@@ -39,7 +39,7 @@ def evaluate(
     recipe: str | Recipe = "sound",
     template: str | None = None,
     limit: int | None = None,
-    cache: str | Path | ScoreCache | None = "default",
+    cache: str | Path | ScoreCache | None = None,
     translate: bool = True,
     check_languages: bool = True,
     device: str | None = None,
@@ -56,7 +56,7 @@ def evaluate(
         recipe: How the suite is put: ``sound``, ``paper``, ``translate``, or a recipe.
         template: A prompt that replaces the recipe's own.
         limit: Only the first so many items.
-        cache: Path of the score cache; None keeps scores in memory only.
+        cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
         translate: Whether a translation model also translates the sources, for BLEU.
         check_languages: Whether to leave out what the model does not read.
         device: Where to compute.
@@ -83,7 +83,7 @@ def evaluate(
     )
     if isinstance(cache, ScoreCache):
         return planned.run(cache, translate=translate, progress=progress)
-    with ScoreCache(default_cache() if cache == "default" else cache) as opened:
+    with ScoreCache(cache or default_cache()) as opened:
         return planned.run(opened, translate=translate, progress=progress)
 
 
@@ -323,7 +323,7 @@ class Plan:
 
 def _recipe(suite: Suite, recipe: str | Recipe, template: str | None) -> Recipe:
     if isinstance(recipe, str):
-        known = recipes_of(suite.name)
+        known = recipes_of(suite)
         if recipe not in known:
             raise PolicyError(
                 f"suite '{suite.name}' has no recipe '{recipe}', {nearest(recipe, sorted(known))}"

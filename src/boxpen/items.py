@@ -159,7 +159,7 @@ def item_from_dict(data: Mapping[str, Any]) -> Item:
     kind = data.get("kind", "choice")
     cls = _KINDS.get(kind) if isinstance(kind, str) else None
     if cls is None:
-        raise SuiteError(f"kind {kind!r} is unknown, expected one of {', '.join(_KINDS)}")
+        raise SuiteError(f"kind {_short(kind)} is unknown, expected one of {', '.join(_KINDS)}")
     known = {f.name: f for f in fields(cls)}
     unknown = sorted(set(data) - set(known) - {"kind"})
     if unknown:
@@ -178,21 +178,23 @@ def item_from_dict(data: Mapping[str, Any]) -> Item:
 def _typed(name: str, declared: str, value: Any) -> Any:
     if declared.startswith("Mapping"):
         if not isinstance(value, Mapping):
-            raise SuiteError(f"key '{name}' is {value!r}, expected an object")
+            raise SuiteError(f"key '{name}' is {_short(value)}, expected an object")
         for key, tag in value.items():
             if not isinstance(tag, str | int) or isinstance(tag, bool):
-                raise SuiteError(f"tag '{key}' is {tag!r}, expected a string or a whole number")
+                raise SuiteError(
+                    f"tag '{key}' is {_short(tag)}, expected a string or a whole number"
+                )
         return {str(key): str(tag) for key, tag in value.items()}
     if declared.startswith("tuple"):
         if not isinstance(value, list | tuple) or not all(isinstance(v, str) for v in value):
-            raise SuiteError(f"key '{name}' is {value!r}, expected a list of strings")
+            raise SuiteError(f"key '{name}' is {_short(value)}, expected a list of strings")
         return tuple(value)
     if declared == "int":
         if not isinstance(value, int) or isinstance(value, bool):
-            raise SuiteError(f"key '{name}' is {value!r}, expected a whole number")
+            raise SuiteError(f"key '{name}' is {_short(value)}, expected a whole number")
         return value
     if not isinstance(value, str):
-        raise SuiteError(f"key '{name}' is {value!r}, expected a string")
+        raise SuiteError(f"key '{name}' is {_short(value)}, expected a string")
     return value
 
 
@@ -310,6 +312,11 @@ def _blank(item: Item, *names: str) -> Iterator[str]:
         value = getattr(item, name)
         if value is not None and not value.strip():
             yield f"has an empty {name}"
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _listed(names: Mapping[str, object]) -> str:

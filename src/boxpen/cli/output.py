@@ -6,15 +6,18 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from boxpen.evaluate import Progress
+    from boxpen.runs import Run
 
-__all__ = ["console", "note", "print_json", "progress_bar"]
+__all__ = ["console", "note", "print_json", "print_runs", "progress_bar", "runs_object"]
 
 
 def console() -> Console:
@@ -32,6 +35,38 @@ def note(text: str) -> None:
 def print_json(data: Any) -> None:
     """Print one JSON object on stdout; numbers that are none become null."""
     print(json.dumps(_finite(data), ensure_ascii=False, indent=1))
+
+
+def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:
+    """Return what ``--json`` prints of runs; ``results`` is public and stable."""
+    from boxpen.report.terminal import notes
+
+    return {
+        "results": [asdict(row) for run in runs for row in run.summary()],
+        "runs": [
+            {
+                "path": str(place),
+                "signature": run.signature,
+                "left_out": run.about["left_out"],
+                "findings": run.about["findings"],
+                "notes": list(notes(run)),
+            }
+            for run, place in zip(runs, places, strict=True)
+        ],
+    }
+
+
+def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
+    """Print runs as tables, with what must be known beside them."""
+    from boxpen.report.terminal import notes, run_table
+
+    screen = console()
+    for run, place in zip(runs, places, strict=True):
+        screen.print(run_table(run))
+        for line in notes(run):
+            screen.print(f"• {line}", markup=False)
+        screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True, markup=False)
+        screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True, markup=False)
 
 
 @contextlib.contextmanager

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import print_json, print_runs, runs_object
 from boxpen.errors import RunError
 from boxpen.scoring.policy import Norm, Ties
 
@@ -32,7 +31,7 @@ def report(
     """Show the numbers of runs."""
     from boxpen.runs import Run
 
-    _show([Run.load(path) for path in runs], markdown=markdown, json=json)
+    _show([Run.load(path) for path in runs], runs, markdown=markdown, json=json)
 
 
 @app.command()
@@ -47,10 +46,8 @@ def rescore(
     from boxpen.runs import Run
 
     changed = [Run.load(path).rescore(norm=norm, ties=ties) for path in runs]
-    if out is not None:
-        for run in changed:
-            note(f"kept in {run.save(out)}")
-    _show(changed, markdown=False, json=json)
+    places = runs if out is None else [run.save(out) for run in changed]
+    _show(changed, places, markdown=False, json=json)
 
 
 @app.command()
@@ -87,20 +84,12 @@ def _bound(text: str) -> tuple[str, str, str, float]:
     return match[1] or "all", match[2], match[3], float(match[4])
 
 
-def _show(runs: list[Run], *, markdown: bool, json: bool) -> None:
+def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) -> None:
     if json:
-        print_json({"results": [asdict(row) for r in runs for row in r.summary()]})
-        return
-    if markdown:
+        print_json(runs_object(runs, places))
+    elif markdown:
         from boxpen.report.markdown import run_markdown
 
         print("\n".join(run_markdown(r) for r in runs))
-        return
-    from boxpen.report.terminal import notes, run_table
-
-    screen = console()
-    for r in runs:
-        screen.print(run_table(r))
-        for line in notes(r):
-            screen.print(f"• {line}")
-        screen.print(f"signature  {r.signature}\n", style="dim", soft_wrap=True)
+    else:
+        print_runs(runs, places)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.cli.several import Several
 from boxpen.scoring.policy import Bos, Dtype, Eos, Norm, Pll, Ties
 
@@ -49,7 +48,7 @@ def run(
     cache: Annotated[
         str | None,
         typer.Option(
-            help="File of the score cache; 'none' for none.",
+            help="File of the score cache; :memory: for none.",
             show_default="in the user's cache folder",
         ),
     ] = None,
@@ -74,7 +73,6 @@ def run(
     from boxpen.evaluate import plan
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model
-    from boxpen.report.terminal import notes, run_table
     from boxpen.rundir import check_writable
     from boxpen.scoring.cache import ScoreCache
 
@@ -83,8 +81,7 @@ def run(
         "max_length": max_length,
     }  # fmt: skip
     check_writable(out)
-    path = default_cache() if cache is None else None if cache == "none" else Path(cache)
-    with ScoreCache(path) as scores, progress_bar() as progress:
+    with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
         plans = []
         for name in dict.fromkeys(model or ["smollm2"]):
             resolved = resolve_model(
@@ -105,29 +102,8 @@ def run(
         runs = [p.run(scores, translate=translate, progress=progress) for p in plans]
         places = [r.save(out) for r in runs]
     if json:
-        print_json(
-            {
-                "results": [asdict(row) for r in runs for row in r.summary()],
-                "runs": [
-                    {
-                        "path": str(place),
-                        "signature": r.signature,
-                        "left_out": {k: len(v) for k, v in r.about["left_out"].items()},
-                        "findings": len(r.about["findings"]),
-                        "notes": list(notes(r)),
-                    }
-                    for r, place in zip(runs, places, strict=True)
-                ],
-            }
-        )
+        print_json(runs_object(runs, places))
         return
-    screen = console()
-    for r, place in zip(runs, places, strict=True):
-        screen.print(run_table(r))
-        screen.print()
-        for line in notes(r):
-            screen.print(f"• {line}")
-        screen.print(f"signature  {r.signature}", style="dim", soft_wrap=True)
-        screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True)
+    print_runs(runs, places)
     if suite is None and model is None:
         note("Next: boxpen suite list; boxpen model list; boxpen run --help")

@@ -52,7 +52,7 @@ def show_suite(
     from boxpen.items import item_to_dict
 
     found = load_suite(name)
-    recipes = recipes_of(found.name)
+    recipes = recipes_of(found)
     sample = [item_to_dict(i) for i in found.items[:items]]
     facts: dict[str, Any] = {
         "name": found.name,

@@ -39,9 +39,13 @@ CREATE TABLE translations (key BLOB PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROW
 """
 
 
+SCORES = 1
+"""Raised when a mend of the code changes log-probabilities, so that old ones are not served."""
+
+
 def cache_key(fingerprint: str, settings: Mapping[str, object], parts: Sequence[object]) -> bytes:
     """Return the key of one request (its fields) to one model under some settings."""
-    text = json.dumps([fingerprint, sorted(settings.items()), list(parts)])
+    text = json.dumps([SCORES, fingerprint, sorted(settings.items()), list(parts)])
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -49,22 +53,18 @@ class ScoreCache:
     """A mapping from keys to records and translations, kept on disk.
 
     Args:
-        path: The file, made if it is not there; ``None`` keeps everything in memory.
+        path: The file, made if it is not there; ``:memory:`` keeps everything in memory.
 
     Raises:
         CacheError: If the file cannot be opened, or is not a cache of this version.
     """
 
-    def __init__(self, path: Path | str | None) -> None:
-        self.path = None if path is None else Path(path)
+    def __init__(self, path: Path | str) -> None:
+        self.path = path
         with self._guard("open"):
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                ":memory:" if self.path is None else self.path,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-            )
+            if path != ":memory:":
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
                 self._prepare()
             except BaseException:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Record", "Request"]
 
@@ -51,4 +53,4 @@ class Record:
     @property
     def total(self) -> float:
         """The sum of the log-probabilities, in float64."""
-        return float(self.logprobs.sum(dtype=np.float64))
+        return float(self.logprobs.sum(dtype="float64"))

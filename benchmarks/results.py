@@ -1,0 +1,122 @@
+"""Make the tables of docs/results: ``make results``.
+
+Each table stands in its document between two comments, ``<!-- begin NAME -->`` and
+``<!-- end NAME -->``, and is replaced there; the words around it are written by hand. Scores come
+from the cache where they are there, so a second call takes seconds.
+
+Needs the public suites (``BOXPEN_MIRROR``, or a network) and, for the models that are not public,
+their folders: ``--models DIR`` with ``bert-mini`` and ``opus-mt-zh-en`` in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import boxpen
+from boxpen.report.markdown import cell
+
+DOCS = Path(__file__).parents[1] / "docs" / "results"
+METRICS = ("accuracy", "consistency", "both_right")
+SETS = {
+    "commonmt": ("LA", "CL-SA", "CT-SA"),
+    "cats": ("ca", "wsc", "sm", "smr", "swag", "hellaswag", "arct1", "arct2"),
+    "cats-dual": ("add", "del", "sub", "swap"),
+    "senmaking": ("sen-making", "explanation"),
+    "comve": ("A", "B"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    here = Path(__file__).parents[1]
+    parser.add_argument("--models", type=Path, default=here.parent / "shared" / "models")
+    parser.add_argument("--only", nargs="*", default=["lm", "mt"])
+    options = parser.parse_args()
+    if "lm" in options.only:
+        language_models(options.models)
+    if "mt" in options.only:
+        translation_models(options.models)
+
+
+def language_models(models: Path) -> None:
+    bert = f"hf:{models / 'bert-mini'}"
+    systems = {
+        "smollm2": partial(boxpen.evaluate, "smollm2"),
+        "bert-mini, within-word": partial(boxpen.evaluate, bert),
+        "bert-mini, original": partial(boxpen.evaluate, bert, pll="original"),
+    }
+    papers = {
+        "smollm2": partial(boxpen.evaluate, "smollm2", recipe="paper"),
+        "bert-mini": partial(boxpen.evaluate, bert, recipe="paper"),
+    }
+    tables = {}
+    for suite, sets in SETS.items():
+        tables[suite] = table(suite, sets, systems)
+        if "paper" in boxpen.recipes_of(suite):
+            tables[f"{suite}-paper"] = table(suite, sets, papers)
+    tables["starter"] = table("starter", ("mt", "sense", "dual"), systems, tag="part")
+    write("lm.md", tables)
+
+
+def translation_models(models: Path) -> None:
+    spec = f"ct2:{models / 'opus-mt-zh-en'}"
+    systems = {
+        "OPUS-MT, sound": partial(boxpen.evaluate, spec),
+        "OPUS-MT, paper": partial(boxpen.evaluate, spec, recipe="paper"),
+    }
+    sets = SETS["commonmt"]
+    write("mt.md", {"commonmt": table("commonmt", sets, systems, metrics=(*METRICS, "bleu"))})
+
+
+def table(
+    suite: str,
+    sets: Sequence[str],
+    systems: dict[str, Callable[..., boxpen.Run]],
+    *,
+    tag: str = "set",
+    metrics: Sequence[str] = METRICS,
+) -> str:
+    """Return one table: a line per system and metric, a column per set, signatures below."""
+    slices = [f"{tag}={value}" for value in sets]
+    lines = ["| system | metric | " + " | ".join([*sets, "all"]) + " | ties |"]
+    lines.append("|---" * (len(sets) + 4) + "|")
+    signatures = []
+    for name, evaluate in systems.items():
+        print(f"{suite}: {name}", file=sys.stderr)
+        run = evaluate(suite)
+        rows = {(r.slice, r.metric): r for r in run.summary()}
+        for metric in metrics:
+            if ("all", metric) not in rows:
+                continue
+            found = [rows.get((s, metric)) for s in (*slices, "all")]
+            cells = [cell(row) if row else "–" for row in found]
+            lines.append(
+                f"| {name} | {metric} | {' | '.join(cells)} | {rows['all', metric].ties} |"
+            )
+        for line in dict.fromkeys(r.signature for r in run.summary() if r.slice == "all"):
+            shown = re.sub(r"model:(\w+):[^@]*/", r"model:\1:", line)
+            signatures.append(f"- {name}, n = {rows['all', 'accuracy'].n}: `{shown}`")
+    return "\n".join([*lines, "", *signatures])
+
+
+def write(name: str, tables: dict[str, str]) -> None:
+    """Put tables into a document, each between its two comments."""
+    path = DOCS / name
+    text = path.read_text("utf-8")
+    for key, lines in tables.items():
+        begin, end = f"<!-- begin {key} -->", f"<!-- end {key} -->"
+        if begin not in text or end not in text:
+            raise SystemExit(f"{path}: no place for the table '{key}'")
+        before, _, rest = text.partition(begin)
+        text = before + begin + "\n" + lines + "\n" + end + rest.partition(end)[2]
+    path.write_text(text, "utf-8")
+    print(f"wrote {path}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""``python -m boxpen`` is ``boxpen``."""
+
+from boxpen.cli import main
+
+main()

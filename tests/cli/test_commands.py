@@ -1,0 +1,286 @@
+"""The command line as a person meets it: results, notes, and one-sentence errors."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import boxpen
+from boxpen.cli.app import app
+from boxpen.scoring.cache import ScoreCache
+
+KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature"]
+CSV = (
+    "chinese_source,english_target_correct,english_target_wrong\n"
+    "盒子在围栏里。,The box is in the pen.,The box is in the ink pen.\n"
+    "墨水在笔里。,The ink is in the pen.,The ink is in the playpen.\n"
+)
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in args])
+
+
+def refused(result: Result, *parts: str) -> None:
+    """One sentence on stderr, exit status 2, nothing on stdout."""
+    assert result.exit_code == 2, (result.exit_code, result.output)
+    assert result.stdout == ""
+    *before, last = [line for line in result.stderr.splitlines() if line.strip()]
+    assert not [line for line in before if "/" not in line], before  # progress bars at most
+    assert last.startswith("boxpen: ")
+    for part in parts:
+        assert part in last, (part, last)
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    (tmp_path / "mine.csv").write_text(CSV, "utf-8")
+    done = invoke("suite", "import", tmp_path / "mine.csv", "--out", tmp_path / "mine.jsonl",
+                  "--block-size", 2, "--language", "en", "--source-language", "zh")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    return tmp_path / "mine.jsonl"
+
+
+@pytest.fixture
+def run_args(gpt2_dir, suite, tmp_path) -> list[object]:
+    return ["run", "--suite", suite, "--model", f"hf:{gpt2_dir}", "--cache", tmp_path / "c.sqlite",
+            "--out", tmp_path / "runs"]  # fmt: skip
+
+
+class TestRun:
+    def test_json_has_the_public_shape(self, run_args, tmp_path):
+        done = invoke(*run_args, "--json")
+        assert done.exit_code == 0, done.output
+        data = json.loads(done.stdout)
+        assert [list(row) for row in data["results"]] == [KEYS] * len(data["results"])
+        assert {r["metric"] for r in data["results"]} == {"accuracy", "consistency", "both_right"}
+        assert {r["slice"] for r in data["results"]} == {"all"}
+        assert Path(data["runs"][0]["path"]).parent == tmp_path / "runs"
+
+    def test_the_table_fits_80_columns(self, run_args):
+        done = invoke(*run_args)
+        assert done.exit_code == 0, done.output
+        table = done.stdout.split("signature")[0]
+        assert max(map(len, table.splitlines())) <= 80
+        assert "accuracy [95 %]" in table
+        assert "signature  suite:mine@" in done.stdout
+
+    def test_several_suites_and_models_in_a_row(self, run_args, suite, tmp_path):
+        other = tmp_path / "other.jsonl"
+        other.write_text(suite.read_text("utf-8").replace('"mine"', '"other"'), "utf-8")
+        done = invoke("run", "--suite", suite, other, *run_args[3:], "--json")
+        assert {r["suite"] for r in json.loads(done.stdout)["results"]} == {"mine", "other"}
+
+    @pytest.mark.parametrize(
+        ("flags", "part"),
+        [
+            (("--norm", "token"), "|norm:token|"),
+            (("--bos", "never"), "|bos:no|"),
+            (("--ties", "strict"), "|ties:strict|"),
+            (("--eos", "always"), "|eos:yes|"),
+            (("--max-length", 100), "|max:100|"),
+            (("--recipe", "translate"), "|recipe:translate@"),
+        ],
+    )
+    def test_flags_reach_the_signature(self, run_args, flags, part):
+        done = invoke(*run_args, *flags, "--json")
+        assert done.exit_code == 0, done.output
+        assert part in json.loads(done.stdout)["results"][0]["signature"]
+
+    def test_without_bos_it_says_that_the_first_token_is_unscored(self, run_args):
+        assert "first token of every text is unscored" in invoke(*run_args, "--bos", "never").stdout
+
+    def test_report_rescore_and_check_need_no_model(self, run_args, gpt2_dir, tmp_path):
+        place = json.loads(invoke(*run_args, "--json").stdout)["runs"][0]["path"]
+        shown = json.loads(invoke("report", place, "--json").stdout)
+        assert shown["results"][0]["metric"] == "accuracy"
+        assert invoke("report", place, "--markdown").stdout.startswith("### mine × ")
+        changed = json.loads(invoke("rescore", place, "--norm", "char", "--json").stdout)
+        assert "|norm:char|" in changed["results"][0]["signature"]
+        assert invoke("check", place, "--min", "accuracy>=0").exit_code == 0
+        assert invoke("check", place, "--min", "accuracy>1.0").exit_code == 1
+        refused(invoke("check", place, "--min", "accuracy=1"), "expected something like")
+        refused(invoke("check", place, "--min", "set=LA:accuracy>0.1"), "has no accuracy")
+
+
+class TestRefusals:
+    def test_unknown_suite_offers_the_nearest(self, run_args):
+        refused(invoke("run", "--suite", "comonmt", *run_args[3:]), "comonmt", "'commonmt'")
+
+    def test_unknown_model_offers_the_nearest(self, suite, tmp_path):
+        refused(invoke("run", "--suite", suite, "--model", "gpt-2", "--out", tmp_path), "'gpt2'")
+
+    def test_unknown_recipe(self, run_args):
+        refused(invoke(*run_args, "--recipe", "papr"), "'papr'", "sound")
+
+    def test_missing_checkpoint(self, suite, tmp_path):
+        refused(invoke("run", "--suite", suite, "--model", "hf:./nowhere", "--out", tmp_path),
+                "./nowhere is not a checkpoint folder")  # fmt: skip
+
+    def test_checkpoint_without_tokenizer(self, run_args, gpt2_dir, tmp_path):
+        bare = tmp_path / "bare"
+        bare.mkdir()
+        for name in ("config.json", "model.safetensors"):
+            (bare / name).write_bytes((gpt2_dir / name).read_bytes())
+        args = ["hf:" + str(bare) if str(a).startswith("hf:") else a for a in run_args]
+        refused(invoke(*args), "has no tokenizer files")
+
+    def test_a_model_that_cannot_score_the_suite(self, run_args, tmp_path):
+        entail = boxpen.Entail(id="1", premise="A.", hypothesis="B.", label="neutral")
+        path = tmp_path / "nli.jsonl"
+        boxpen.write_suite(boxpen.Suite("nli", (entail,)), path)
+        refused(invoke("run", "--suite", path, *run_args[3:]), "cannot judge suite 'nli'")
+        assert not list((tmp_path / "runs").glob("*"))
+
+    def test_unwritable_run_directory(self, run_args, tmp_path):
+        (tmp_path / "file").write_text("")
+        refused(invoke(*run_args[:-1], tmp_path / "file" / "runs"), "cannot write run directories")
+
+    def test_a_cache_that_is_not_a_cache(self, run_args, tmp_path):
+        (tmp_path / "c.sqlite").write_text("not a database, but long enough to look at" * 50)
+        refused(invoke(*run_args), "is not a boxpen cache")
+
+    def test_a_foreign_database_is_left_alone(self, run_args, tmp_path):
+        with sqlite3.connect(tmp_path / "c.sqlite") as db:
+            db.execute("CREATE TABLE mine (x)")
+        refused(invoke(*run_args), "not a boxpen cache")
+        with sqlite3.connect(tmp_path / "c.sqlite") as db:
+            assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+
+    def test_a_full_disk_while_caching(self, run_args, tmp_path, monkeypatch):
+        plain = ScoreCache._prepare
+
+        def small(self):
+            plain(self)
+            self._db.execute(f"PRAGMA max_page_count={self._pragma('page_count')}")
+
+        many = [
+            boxpen.Choice(id=str(i), candidates=("The box. " * (i + 1), "The pen."), gold=0)
+            for i in range(40)
+        ]
+        path = tmp_path / "many.jsonl"
+        boxpen.write_suite(boxpen.Suite("many", tuple(many)), path)
+        args = ["run", "--suite", path, *run_args[3:]]
+        monkeypatch.setattr(ScoreCache, "_prepare", small)
+        refused(invoke(*args), "disk is full")
+        assert not list((tmp_path / "runs").glob("*"))
+        monkeypatch.setattr(ScoreCache, "_prepare", plain)
+        assert invoke(*args).exit_code == 0
+
+    def test_a_full_disk_while_writing_the_run(self, run_args, tmp_path, monkeypatch):
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("boxpen.rundir._write_parquet", full)
+        refused(invoke(*run_args), "No space left on device")
+        assert not list((tmp_path / "runs").glob("*"))
+
+    @pytest.mark.parametrize(
+        ("content", "part"),
+        [
+            (b"", "empty"),
+            (b"a,b\n1,2\n", "mine.csv"),
+            (b"sent0,sent1,label\nA pen.,A box.,7\n", "7"),
+            (b"sent0,sent1,label\nA pen.,A \xff\xfe.,0\n", "UTF-8"),
+            (b"sent0,sent1,label\nA pen.\n", "mine.csv"),
+        ],
+    )
+    def test_bad_tables(self, tmp_path, content, part):
+        (tmp_path / "mine.csv").write_bytes(content)
+        out = tmp_path / "out.jsonl"
+        refused(invoke("suite", "import", tmp_path / "mine.csv", "--out", out), part)
+        assert not out.exists()
+
+    def test_a_missing_column_is_named(self, tmp_path):
+        (tmp_path / "mine.csv").write_text(CSV, "utf-8")
+        command = ["suite", "import", tmp_path / "mine.csv", "--out", tmp_path / "o.jsonl"]
+        done = invoke(*command, "--correct", "english_correct", "--wrong", "english_target_wrong")
+        refused(done, "english_correct", "english_target_correct")
+
+    def test_a_truncated_download_is_refused_with_both_checksums(
+        self, data_dir, run_args, tmp_path, monkeypatch
+    ):
+        folder = tmp_path / "mirror" / "senmaking"
+        folder.mkdir(parents=True)
+        whole = (data_dir / "senmaking" / "dataset.jsonl").read_bytes()
+        (folder / "dataset.jsonl").write_bytes(whole[:1000])
+        monkeypatch.setenv("BOXPEN_MIRROR", str(tmp_path / "mirror"))
+        done = invoke("run", "--suite", "senmaking", *run_args[3:])
+        refused(done, "dataset.jsonl")
+        assert len(set(re.findall(r"\b[0-9a-f]{64}\b", done.stderr))) == 2
+
+    def test_wrong_values_of_flags_exit_with_2(self, run_args):
+        assert invoke(*run_args, "--norm", "length").exit_code == 2
+        assert invoke(*run_args, "--limit", "0").exit_code == 2
+        assert invoke(*run_args, "--nonsense").exit_code == 2
+
+    def test_a_run_that_is_none(self, tmp_path):
+        refused(invoke("report", tmp_path), "is not a run directory")
+
+
+class TestSuiteCommands:
+    def test_lint_exits_with_1_on_findings(self, tmp_path, suite):
+        same = boxpen.Choice(id="x", candidates=("A pen.", "A pen."), gold=0)
+        path = tmp_path / "same.jsonl"
+        boxpen.write_suite(boxpen.Suite("same", (same,)), path)
+        done = invoke("suite", "lint", path)
+        assert done.exit_code == 1
+        assert "x: identical" in done.stdout
+
+    def test_lint_finds_a_label_out_of_range(self, tmp_path):
+        path = tmp_path / "bad.jsonl"
+        path.write_text('{"id":"x","candidates":["A pen.","A box."],"gold":5}\n')
+        assert "label" in invoke("suite", "lint", path).stdout
+        refused(invoke("suite", "show", path), "label 5")
+
+    def test_show_stats_export(self, suite, tmp_path):
+        assert json.loads(invoke("suite", "show", suite, "--json").stdout)["items"] == 2
+        rows = json.loads(invoke("suite", "stats", suite, "--json").stdout)
+        assert rows[-1]["items"] == 2
+        for ending in ("csv", "tsv", "parquet", "jsonl"):
+            out = tmp_path / f"again.{ending}"
+            assert invoke("suite", "export", suite, "--out", out).exit_code == 0
+            assert boxpen.load_suite(out).hash == boxpen.load_suite(suite).hash
+
+    def test_list_names_every_suite(self):
+        listed = {s["name"] for s in json.loads(invoke("suite", "list", "--json").stdout)}
+        assert {"starter", "commonmt", "cats", "cats-dual", "senmaking", "comve", "piqa",
+                "discourse"} <= listed  # fmt: skip
+
+    def test_commonmt_has_the_columns_of_table_1(self, mirror):
+        rows = {
+            r["name"]: r for r in json.loads(invoke("suite", "stats", "commonmt", "--json").stdout)
+        }
+        assert [rows[s]["items"] for s in ("LA", "CL-SA", "CT-SA", "TOTAL")] == [
+            400,
+            450,
+            350,
+            1200,
+        ]
+        assert rows["CL-SA"]["source"] == {"sentences": 450, "tokens": 2340, "unique": 838}
+
+
+class TestCost:
+    def test_import_and_help_are_quick_and_leave_torch_alone(self):
+        code = (
+            "import sys, time; t = time.perf_counter(); import boxpen, boxpen.cli; "
+            "print(time.perf_counter() - t); "
+            "heavy = {'torch', 'transformers', 'polars', 'numpy', 'scipy'} & set(sys.modules); "
+            "assert not heavy, heavy"
+        )
+        command = [sys.executable, "-c", code]
+        best = min(
+            float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            for _ in range(5)
+        )
+        assert best < 0.3
+
+    def test_help_names_every_command(self):
+        text = invoke("--help").stdout
+        for command in ("run", "suite", "model", "report", "rescore", "check"):
+            assert f"  {command} " in text

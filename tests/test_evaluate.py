@@ -1,0 +1,300 @@
+"""Suite x model -> run, with a tiny but real GPT-2."""
+
+import json
+import math
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import boxpen
+from boxpen import Card, Choice, Entail, ModelError, PolicyError, Suite, Translate
+from boxpen.models.causal import CausalModel
+from boxpen.scoring.cache import ScoreCache
+
+EN = Card(language="en", title="Tests of tests")
+
+
+def pairs(count: int = 6, *, name: str = "pairs") -> Suite:
+    words = ["box", "pen", "house", "tree", "river", "stone", "cloud", "boat"]
+    items = [
+        Choice(
+            id=f"p{i}",
+            candidates=(
+                f"The {words[i % 8]} is in the pen.",
+                f"The pen is in the {words[(i + 3) % 8]} {i}.",
+            ),
+            gold=i % 2,
+            block=f"b{i // 2}",
+            tags={"set": "odd" if i % 2 else "even"},
+        )
+        for i in range(count)
+    ]
+    return Suite(name, tuple(items), EN)
+
+
+def test_every_row_of_the_summary_has_its_numbers_and_its_signature(gpt2):
+    run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
+    rows = {(r.slice, r.metric): r for r in run.summary()}
+    assert set(rows) == {
+        (place, metric)
+        for place in ("all", "set=even", "set=odd")
+        for metric in ("accuracy", "consistency", "both_right")
+        if place == "all" or metric == "accuracy"
+    }
+    accuracy = rows["all", "accuracy"]
+    assert accuracy.value == pytest.approx(sum(v.credit for v in run.verdicts) / 6)
+    assert 0 <= accuracy.low <= accuracy.value <= accuracy.high <= 1
+    assert accuracy.n == 6
+    assert rows["all", "consistency"].n == 3
+    assert f"pairs@{pairs().hash[:8]}" in accuracy.signature
+    assert "|bos:yes|" in accuracy.signature
+    assert "|norm:sum|" in accuracy.signature
+    assert accuracy.signature.endswith(f"version:{boxpen.__version__}")
+
+
+def test_scores_are_sums_of_the_records(gpt2):
+    run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
+    for verdict in run.verdicts:
+        sums = [math.fsum(map(float, c.record.logprobs)) for c in run.candidates[verdict.id]]
+        assert verdict.scores == pytest.approx(sums)
+        assert verdict.winner == sums.index(max(sums))
+
+
+def test_identical_candidates_tie_and_earn_half(gpt2):
+    same = Choice(id="same", candidates=("A pen.", "A pen."), gold=0)
+    spaced = Choice(id="spaced", candidates=("A pen.", "A  pen. "), gold=1)
+    run = boxpen.evaluate(gpt2, Suite("ties", (same, spaced), EN), cache=":memory:")
+    assert [(v.tied, v.credit) for v in run.verdicts] == [(2, 0.5), (2, 0.5)]
+    assert run.summary()[0].ties == 2
+    strict = run.rescore(ties="strict")
+    assert [v.credit for v in strict.verdicts] == [0, 0]
+    first = run.rescore(ties="first")
+    assert [v.credit for v in first.verdicts] == [1, 0]
+
+
+def test_rescoring_needs_no_model_and_equals_a_run_under_that_norm(gpt2, tmp_path):
+    place = boxpen.evaluate(gpt2, pairs(), cache=":memory:").save(tmp_path)
+    for norm in ("token", "word", "char", "byte"):
+        again = boxpen.Run.load(place).rescore(norm=norm)
+        fresh = boxpen.evaluate(gpt2, pairs(), cache=":memory:", norm=norm)
+        assert again.signature == fresh.signature
+        assert again.summary() == fresh.summary()
+        assert again.verdicts == fresh.verdicts
+    with pytest.raises(boxpen.RunError, match="needs the model"):
+        boxpen.Run.load(place).rescore(bos="never")
+
+
+def test_a_run_directory_comes_back_as_it_went(gpt2, tmp_path):
+    run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
+    place = run.save(tmp_path)
+    assert sorted(p.name for p in place.iterdir()) == [
+        "records.parquet",
+        "run.json",
+        "translations.parquet",
+        "verdicts.parquet",
+    ]
+    back = boxpen.Run.load(place)
+    assert back.summary() == run.summary()
+    assert back.verdicts == run.verdicts
+    assert back.about == json.loads(json.dumps(run.about, default=str))
+    assert run.save(tmp_path) == place  # the same run again takes its own place
+    assert [p.name for p in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_second_run_scores_nothing(gpt2, tmp_path, monkeypatch):
+    cache = tmp_path / "scores.sqlite"
+    first = boxpen.evaluate(gpt2, pairs(), cache=cache)
+    monkeypatch.setattr(CausalModel, "logprobs", _fail)
+    second = boxpen.evaluate(gpt2, pairs(), cache=cache)
+    assert second.summary() == first.summary()
+    assert second.verdicts == first.verdicts
+
+
+def test_no_committed_batch_is_scored_twice_after_an_interruption(gpt2, tmp_path, monkeypatch):
+    cache = tmp_path / "scores.sqlite"
+    plain = CausalModel.logprobs
+    seen = []
+
+    def three_batches(self, batch, settled):
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        seen.append([e.ids for e in batch])
+        return plain(self, batch, settled)
+
+    monkeypatch.setattr(CausalModel, "logprobs", three_batches)
+    with pytest.raises(KeyboardInterrupt):
+        boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
+    later = []
+
+    def rest(self, batch, settled):
+        later.append([e.ids for e in batch])
+        return plain(self, batch, settled)
+
+    monkeypatch.setattr(CausalModel, "logprobs", rest)
+    resumed = boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
+    done = {ids for batch in seen for ids in batch}
+    assert not done & {ids for batch in later for ids in batch}
+    monkeypatch.setattr(CausalModel, "logprobs", plain)
+    whole = boxpen.evaluate(gpt2, pairs(20), cache=":memory:", batch_size=4)
+    assert [v.winner for v in resumed.verdicts] == [v.winner for v in whole.verdicts]
+    for a, b in zip(resumed.verdicts, whole.verdicts, strict=True):
+        assert a.scores == pytest.approx(b.scores, abs=1e-4)
+
+
+def test_kill_9_and_start_again_gives_the_same_result(gpt2_dir, tmp_path):
+    suite = tmp_path / "pairs.jsonl"
+    boxpen.write_suite(pairs(300), suite)
+    command = [
+        *(sys.executable, "-m", "boxpen", "run", "--suite", str(suite)),
+        *("--model", f"hf:{gpt2_dir}", "--batch-size", "1", "--json"),
+    ]
+    cache = tmp_path / "killed.sqlite"
+    killed = subprocess.Popen(
+        [*command, "--cache", str(cache), "--out", str(tmp_path / "a")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while _rows(cache) < 20 and killed.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    kept = _rows(cache)
+    assert kept >= 20
+    results = []
+    for name, store in (("a", cache), ("b", tmp_path / "fresh.sqlite")):
+        done = subprocess.run(
+            [*command, "--cache", str(store), "--out", str(tmp_path / name)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        results.append(json.loads(done.stdout)["results"])
+    assert results[0] == results[1]
+    assert not list((tmp_path / "a").glob(".*"))
+
+
+def test_two_processes_share_one_cache(gpt2_dir, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        work = [(str(gpt2_dir), str(tmp_path / "scores.sqlite"))] * 2
+        first, second = pool.starmap(_accuracy, work)
+    assert first == second
+
+
+def test_items_that_a_model_cannot_judge_are_left_out_and_named(gpt2):
+    english = Choice(id="en", candidates=("A pen.", "A box."), gold=0)
+    entail = Entail(id="nli", premise="A pen.", hypothesis="A box.", label="neutral")
+    bare = Translate(id="mt", source="A pen.", reference="一支笔。", language="zh")
+    suite = Suite("mixed", (english, entail, bare), EN)
+    run = boxpen.evaluate(gpt2, suite, cache=":memory:")
+    assert [v.id for v in run.verdicts] == ["en"]
+    assert sorted(i for ids in run.about["left_out"].values() for i in ids) == ["mt", "nli"]
+    assert f"mixed@{suite.take([english]).hash[:8]}" in run.signature
+    with pytest.raises(ModelError, match="cannot judge suite 'mixed'"):
+        boxpen.evaluate(gpt2, suite.take([entail]), cache=":memory:")
+
+
+def test_a_language_that_the_model_does_not_read_gets_no_number(gpt2_dir):
+    model = boxpen.resolve_model(f"hf:{gpt2_dir}")
+    model.languages = frozenset({"en"})
+    chinese = Choice(id="zh", candidates=("笔在盒子里。", "盒子在笔里。"), gold=0, language="zh")
+    with pytest.raises(ModelError, match="does not read zh"):
+        boxpen.evaluate(model, Suite("zh", (chinese,)), cache=":memory:")
+    forced = boxpen.evaluate(
+        model, Suite("zh", (chinese,)), cache=":memory:", check_languages=False
+    )
+    assert len(forced.verdicts) == 1
+
+
+def test_a_causal_model_judges_translations_by_the_target_or_through_a_prompt(gpt2):
+    item = Choice(
+        id="t",
+        source="盒子在围栏里。",
+        candidates=("The box is in the pen.", "The pen is in the box."),
+        gold=0,
+        language="en",
+        source_language="zh",
+    )
+    suite = Suite("t", (item,))
+    alone = boxpen.evaluate(gpt2, suite, cache=":memory:")
+    assert {c.prefix for c in alone.candidates["t"]} == {""}
+    prompted = boxpen.evaluate(gpt2, suite, cache=":memory:", recipe="translate")
+    assert {c.prefix for c in prompted.candidates["t"]} == {"Chinese: 盒子在围栏里。\nEnglish:"}
+    own = boxpen.evaluate(gpt2, suite, cache=":memory:", template="{source} =")
+    assert {c.prefix for c in own.candidates["t"]} == {"盒子在围栏里。 ="}
+    assert len({r.signature for r in (alone, prompted, own)}) == 3
+    with pytest.raises(PolicyError, match="not valid"):
+        boxpen.evaluate(gpt2, suite, cache=":memory:", template="{nothing}")
+
+
+def test_pmi_subtracts_the_score_without_context(gpt2, tmp_path):
+    item = Choice(id="q", context="Where is it?", candidates=("In the pen.", "On it."), gold=0)
+    suite = Suite("q", (item,), EN)
+    pmi = boxpen.evaluate(gpt2, suite, cache=":memory:", norm="pmi")
+    with_context = boxpen.evaluate(gpt2, suite, cache=":memory:")
+    alone = Suite("alone", (Choice(id="q", candidates=item.candidates, gold=0),), EN)
+    without = boxpen.evaluate(gpt2, alone, cache=":memory:")
+    expected = [
+        a - b
+        for a, b in zip(with_context.verdicts[0].scores, without.verdicts[0].scores, strict=True)
+    ]
+    assert pmi.verdicts[0].scores == pytest.approx(expected, abs=1e-4)
+    assert boxpen.Run.load(pmi.save(tmp_path)).rescore(norm="sum").verdicts == with_context.verdicts
+    with pytest.raises(PolicyError, match="run with --norm pmi"):
+        with_context.rescore(norm="pmi")
+    with pytest.raises(PolicyError, match="needs a context"):
+        boxpen.evaluate(gpt2, alone, cache=":memory:", norm="pmi")
+
+
+def test_over_long_items_are_flagged(gpt2):
+    long = "The box is in the pen. " * 60
+    item = Choice(id="long", candidates=(long, "The box is in the pen."), gold=1)
+    run = boxpen.evaluate(gpt2, Suite("long", (item,), EN), cache=":memory:", max_length=32)
+    assert run.verdicts[0].truncated
+    from boxpen.report.terminal import notes
+
+    assert any("longer than the model reads" in note for note in notes(run))
+
+
+def test_limit_takes_the_first_items_and_shows_in_the_signature(gpt2):
+    run = boxpen.evaluate(gpt2, pairs(), cache=":memory:", limit=3)
+    assert len(run.verdicts) == 3
+    assert pairs().hash[:8] not in run.signature
+    rows = {(r.slice, r.metric): r.n for r in run.summary()}
+    assert rows["all", "consistency"] == 1
+    with pytest.raises(PolicyError, match="limit is 0"):
+        boxpen.evaluate(gpt2, pairs(), cache=":memory:", limit=0)
+
+
+def test_findings_of_lint_go_with_the_run(gpt2):
+    same = Choice(id="same", candidates=("A pen.", "A pen."), gold=0)
+    run = boxpen.evaluate(gpt2, Suite("bad", (same,), EN), cache=":memory:")
+    assert any(f["item"] == "same" for f in run.about["findings"])
+
+
+def _fail(*_: object) -> None:
+    raise AssertionError("the model was asked")
+
+
+def _rows(cache: Path) -> int:
+    if not cache.exists():
+        return 0
+    import sqlite3
+
+    try:
+        with sqlite3.connect(f"file:{cache}?mode=ro", uri=True) as db:
+            return int(db.execute("SELECT count(*) FROM records").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def _accuracy(model: str, cache: str) -> float:
+    with ScoreCache(cache) as scores:
+        return boxpen.evaluate(f"hf:{model}", pairs(40), cache=scores).summary()[0].value
