@@ -37,6 +37,11 @@ class TinyModels:
                 self._built[name] = tiny.build(name, self._root / name)
         return self._built[name]
 
+    @cache  # noqa: B019
+    def shared(self, name: str) -> Model:
+        """The same, resolved once: for tests that run many examples."""
+        return self.model(name)
+
     def model(self, name: str, **options: Any) -> Model:
         """The checkpoint folder, resolved afresh."""
         with warnings.catch_warnings():

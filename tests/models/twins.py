@@ -87,7 +87,10 @@ def words_of_bytes(pieces: list[str], text: str) -> list[int]:
 
 
 def words_of_sentencepieces(pieces: list[str]) -> list[int]:
-    """Number words by the ``▁`` that begins one; every piece with a Han character stands alone."""
+    """Number words by the ``▁`` that begins one; every piece with a Han character stands alone.
+
+    A bare ``▁`` is no word: it goes with the piece behind it.
+    """
 
     def is_han(piece: str) -> bool:
         return any("\u4e00" <= c <= "\u9fff" for c in piece)
@@ -95,6 +98,7 @@ def words_of_sentencepieces(pieces: list[str]) -> list[int]:
     numbers, current = [], -1
     for i, piece in enumerate(pieces):
         alone = is_han(piece) or (i > 0 and is_han(pieces[i - 1]))
+        alone = alone and not (i > 0 and pieces[i - 1] == "▁")
         current += piece.startswith("▁") or i == 0 or alone
         numbers.append(current)
     return numbers

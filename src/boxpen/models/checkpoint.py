@@ -159,13 +159,15 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     }
     if config.model_type == "xlnet":
         tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
+    in_memory = architecture is not None
     architecture = architecture or next(iter(getattr(config, "architectures", None) or ()), None)
     for kind, table in tables.items():
         names = {n for v in table.values() for n in ((v,) if isinstance(v, str) else v)}
         if architecture in names:
             return kind
-    headless = architecture is None or re.search(r"(Model|ForPreTraining)$", architecture)
-    if headless:
+    # A checkpoint may name a class without the output layer and still hold it: loading will tell.
+    bare = architecture is None or re.search(r"(Model|ForPreTraining)$", architecture)
+    if bare and not in_memory:
         for kind, table in tables.items():
             if config.model_type in table:
                 return kind
@@ -218,11 +220,14 @@ def _loaded(name: str, what: str, load: Any) -> Any:
 def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:
     import torch
 
+    options |= {"dtype": getattr(torch, dtype), "output_loading_info": True}
     with _quiet():
-        module = _loaded(
-            name,
-            "weights",
-            lambda: auto.from_pretrained(where, dtype=getattr(torch, dtype), **options),
+        module, info = _loaded(name, "weights", lambda: auto.from_pretrained(where, **options))
+    missing = sorted(info["missing_keys"])
+    if missing:  # Transformers would make them up at random, and only warn
+        raise ModelError(
+            f"model '{name}': the checkpoint lacks {len(missing)} weights, such as '{missing[0]}'; "
+            "a language model needs its output layer"
         )
     return module.to(device).eval()
 

@@ -37,6 +37,8 @@ def resolve_model(
         ModelError: If there is no such model, or it cannot be loaded.
     """
     model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device)
+    if dtype not in ("auto", model.dtype):
+        raise ModelError(f"model '{model.name}' computes in {model.dtype}, not in {dtype}")
     if batch_size is not None:
         model.batch_size = batch_size
     if token_budget is not None:

@@ -1,0 +1,226 @@
+"""From a name to a model: the right kind, or one sentence that says why not."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+
+import pytest
+import tiny
+import torch
+import transformers
+
+from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
+from boxpen.models.checkpoint import kind_of
+
+
+def refused(spec, match: str, *, use: bool = False) -> None:
+    with pytest.raises(ModelError, match=match) as caught:
+        model = resolve_model(spec, device="cpu")
+        if use:
+            list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+    assert "\n" not in str(caught.value)
+
+
+def saved(folder, module, tokenizer=None):
+    module.save_pretrained(folder)
+    if tokenizer is not None:
+        tokenizer.save_pretrained(folder)
+    return f"hf:{folder}"
+
+
+@pytest.mark.parametrize("name", list(tiny.BUILDERS))
+def test_every_checkpoint_gets_its_kind(name, tiny_models):
+    model = tiny_models.model(name)
+    assert model.kind == tiny.KINDS[name]
+    assert model.encoder == (model.kind == "seq2seq")
+    assert model.can_translate() == model.encoder
+    assert model.dtype == "float32"
+    assert type(model.module) is type(tiny_models.pair(name)[0])
+
+
+def test_marian_names_its_direction(tiny_models):
+    model = tiny_models.model("marian")
+    assert model.direction == ("zh", "en")
+    assert model.reads("zh")
+    assert not model.reads("fr")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "model_type", "kind"),
+    [
+        ("GPT2LMHeadModel", "gpt2", "causal"),
+        ("OpenAIGPTLMHeadModel", "openai-gpt", "causal"),
+        ("BertForMaskedLM", "bert", "masked"),
+        ("BertForPreTraining", "bert", "masked"),
+        ("BertLMHeadModel", "bert", "causal"),
+        ("XLMRobertaForMaskedLM", "xlm-roberta", "masked"),
+        ("XLNetLMHeadModel", "xlnet", "permuted"),
+        ("MarianMTModel", "marian", "seq2seq"),
+        ("T5ForConditionalGeneration", "t5", "seq2seq"),
+        ("M2M100ForConditionalGeneration", "m2m_100", "seq2seq"),
+        ("GPT2Model", "gpt2", "causal"),
+        (None, "llama", "causal"),
+    ],
+)
+def test_kind_of(architecture, model_type, kind):
+    config = transformers.AutoConfig.for_model(model_type)
+    config.architectures = None if architecture is None else [architecture]
+    assert kind_of(config, "x") == kind
+
+
+@pytest.mark.parametrize(
+    "architecture",
+    ["BertForSequenceClassification", "XLNetForSequenceClassification", "BertForQuestionAnswering"],
+)
+def test_a_classifier_is_refused(architecture, tiny_models, tmp_path):
+    _, tokenizer = tiny_models.pair("xlnet" if architecture.startswith("XLNet") else "bert")
+    config = (
+        transformers.XLNetConfig(vocab_size=251, d_model=32, n_layer=1, n_head=2, d_inner=32)
+        if architecture.startswith("XLNet")
+        else tiny.bert_config(tokenizer)
+    )
+    module = getattr(transformers, architecture)(config)
+    refused(saved(tmp_path / "c", module, tokenizer), f"{architecture}.*gives no probabilities")
+    refused((module, tokenizer), f"{architecture}.*gives no probabilities")
+
+
+def test_a_checkpoint_without_a_head_does_not_get_a_random_one(tiny_models, tmp_path):
+    """Transformers invents the missing weights anew at every load, and only warns."""
+    module, tokenizer = tiny_models.pair("bert")
+    headless = transformers.BertModel(module.config)
+    spec = saved(tmp_path / "headless", headless, tokenizer)
+    with pytest.raises(ModelError, match="head|missing|weights"):
+        model = resolve_model(spec, device="cpu")
+        list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+
+
+def test_a_headless_module_in_memory_is_refused(tiny_models):
+    module, tokenizer = tiny_models.pair("bert")
+    with pytest.raises(ModelError):
+        model = resolve_model((module.bert, tokenizer))
+        list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+
+
+def test_a_headless_checkpoint_with_tied_weights_is_whole(tiny_models, tmp_path, score_all):
+    """GPT-2's output layer is its embedding: nothing is missing from a GPT2Model."""
+    module, tokenizer = tiny_models.pair("gpt2")
+    model = resolve_model(saved(tmp_path / "body", module.transformer, tokenizer), device="cpu")
+    (body,) = score_all(model, [Request(text="The box was in the pen.")])
+    (whole,) = score_all(tiny_models.model("gpt2"), [Request(text="The box was in the pen.")])
+    assert body.logprobs.tolist() == whole.logprobs.tolist()
+
+
+def test_no_tokenizer(tiny_models, tmp_path):
+    refused(saved(tmp_path / "bare", tiny_models.pair("gpt2")[0]), "has no tokenizer files")
+
+
+def test_the_tokenizer_of_another_model(tiny_models):
+    module, _ = tiny_models.pair("gpt2")
+    _, foreign = tiny_models.pair("gpt2")
+    foreign = copy.deepcopy(foreign)
+    foreign.add_tokens([f"word{i}" for i in range(3000)])
+    refused((module, foreign), "do not belong together", use=True)
+
+
+@pytest.mark.parametrize(
+    ("spec", "match"),
+    [
+        ("gpt3", "'gpt3' is unknown, did you mean 'gpt"),
+        ("bert-bse", "did you mean 'bert-base'"),
+        ("qqqqqqq", "known: .*smollm2"),
+        ("hf:", "is unknown"),
+        ("", "is unknown"),
+        ("tf:gpt2", "is unknown"),
+        ("hf:/nowhere/at/all", "is not a checkpoint folder"),
+        ("hf:./nowhere", "is not a checkpoint folder"),
+        ("gguf:/nowhere.gguf", "there is no file"),
+        ("ct2:/nowhere", "there is no folder"),
+    ],
+)
+def test_names_that_mean_nothing(spec, match):
+    refused(spec, match)
+
+
+def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
+    refused(f"hf:{tmp_path}", "has no config.json")
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"PK\x03\x04 not a model")
+    refused(f"hf:{file}", "is not a checkpoint folder")
+    refused(f"gguf:{file}", "is not a GGUF file")
+    file.write_bytes(b"")
+    refused(f"gguf:{file}", "is not a GGUF file")
+    refused(f"ct2:{tmp_path}", "no model.bin")
+    refused(tiny_models.pair("gpt2") + (1,), "found 3 things")
+    (tmp_path / "config.json").write_text("{ not json", "utf-8")
+    refused(f"hf:{tmp_path}", "configuration cannot be loaded")
+
+
+def test_a_gguf_file_that_breaks_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF\x03\x00\x00\x00" + bytes(8))
+    refused(f"gguf:{file}", "cannot be loaded")
+
+
+@pytest.mark.parametrize("damage", ["cut", "noise", "gone"])
+def test_damaged_weights(damage, tiny_models, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(tiny_models.folder("gpt2"), folder)
+    path = folder / "model.safetensors"
+    data = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(data[: len(data) // 2] if damage == "cut" else b"\xff" * 4096)
+    refused(f"hf:{folder}", "weights cannot be loaded", use=True)
+
+
+def test_a_damaged_tokenizer(tiny_models, tmp_path):
+    folder = tmp_path / "damaged"
+    shutil.copytree(tiny_models.folder("gpt2"), folder)
+    (folder / "tokenizer.json").write_text("{}", "utf-8")
+    refused(f"hf:{folder}", "tokenizer cannot be loaded")
+
+
+def test_a_hub_name_without_a_hub(monkeypatch):
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    refused("hf:boxpen-nobody/boxpen-nothing", "configuration cannot be loaded")
+
+
+def test_dtype(tiny_models, score_all):
+    model = tiny_models.model("gpt2", dtype="bfloat16")
+    assert model.dtype == "bfloat16"
+    assert model.module.dtype == torch.bfloat16
+    assert model.fingerprint != tiny_models.model("gpt2").fingerprint
+
+
+def test_a_dtype_that_a_pair_does_not_have_is_not_ignored(tiny_models):
+    """Asked for bf16, given float32, nothing said."""
+    with pytest.raises(BoxpenError, match="float32"):
+        resolve_model(tiny_models.pair("gpt2"), dtype="bfloat16")
+
+
+def test_loading_leaves_the_terminal_alone(tiny_models, capfd):
+    model = tiny_models.model("bert")
+    assert model.module is not None
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "")
+
+
+def test_languages_of_a_model_card(tiny_models, tmp_path):
+    folder = tmp_path / "carded"
+    shutil.copytree(tiny_models.folder("gpt2"), folder)
+    for front, expected in (
+        ("language: en", {"en"}),
+        ("language:\n- en\n- zho", {"en", "zh"}),
+        ("language: [en, zh-CN]", {"en", "zh"}),
+        ("license: mit\nlanguage:\n  - de\ntags:\n  - en", {"de"}),
+        ("language: multilingual", None),
+        ("license: mit", None),
+    ):
+        (folder / "README.md").write_text(f"---\n{front}\n---\nA model.\n", "utf-8")
+        found = resolve_model(f"hf:{folder}", device="cpu").languages
+        assert found == (None if expected is None else frozenset(expected))
