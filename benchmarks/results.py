@@ -29,18 +29,24 @@ SETS = {
     "senmaking": ("sen-making", "explanation"),
     "comve": ("A", "B"),
 }
+RELATIONS = (
+    "capableof", "desires", "createdby", "usedfor", "isa", "madeof", "hasa",
+    "xAttr", "xNeed", "xIntent", "xEffect", "xWant",
+)  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     here = Path(__file__).parents[1]
     parser.add_argument("--models", type=Path, default=here.parent / "shared" / "models")
-    parser.add_argument("--only", nargs="*", default=["lm", "mt"])
+    parser.add_argument("--only", nargs="*", default=["lm", "mt", "starter"])
     options = parser.parse_args()
     if "lm" in options.only:
         language_models(options.models)
     if "mt" in options.only:
         translation_models(options.models)
+    if "starter" in options.only:
+        starter(options.models)
 
 
 def language_models(models: Path) -> None:
@@ -54,13 +60,32 @@ def language_models(models: Path) -> None:
         "smollm2": partial(boxpen.evaluate, "smollm2", recipe="paper"),
         "bert-mini": partial(boxpen.evaluate, bert, recipe="paper"),
     }
-    tables = {}
     for suite, sets in SETS.items():
-        tables[suite] = table(suite, sets, systems)
+        write("lm.md", suite, table(suite, sets, systems))
         if "paper" in boxpen.recipes_of(suite):
-            tables[f"{suite}-paper"] = table(suite, sets, papers)
-    tables["starter"] = table("starter", ("mt", "sense", "dual"), systems, tag="part")
-    write("lm.md", tables)
+            write("lm.md", f"{suite}-paper", table(suite, sets, papers))
+
+
+def starter(models: Path) -> None:
+    bert = f"hf:{models / 'bert-mini'}"
+    opus = f"ct2:{models / 'opus-mt-zh-en'}"
+    systems = {
+        "smollm2": partial(boxpen.evaluate, "smollm2"),
+        "bert-mini, within-word": partial(boxpen.evaluate, bert),
+        "bert-mini, original": partial(boxpen.evaluate, bert, pll="original"),
+    }
+    parts = ("mt", "sense", "dual", "graph")
+    write("lm.md", "starter", table("starter", parts, systems, tag="part"))
+    one = {"smollm2": systems["smollm2"]}
+    both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
+    shown = {
+        "starter.mt": (SETS["commonmt"], "set", both),
+        "starter.sense": (SETS["senmaking"], "set", one),
+        "starter.dual": (SETS["cats-dual"], "set", one),
+        "starter.graph": (RELATIONS, "relation", one),
+    }
+    for name, (values, tag, asked) in shown.items():
+        write("../starter.md", name, table(name, values, asked, tag=tag))
 
 
 def translation_models(models: Path) -> None:
@@ -70,7 +95,7 @@ def translation_models(models: Path) -> None:
         "OPUS-MT, paper": partial(boxpen.evaluate, spec, recipe="paper"),
     }
     sets = SETS["commonmt"]
-    write("mt.md", {"commonmt": table("commonmt", sets, systems, metrics=(*METRICS, "bleu"))})
+    write("mt.md", "commonmt", table("commonmt", sets, systems, metrics=(*METRICS, "bleu")))
 
 
 def table(
@@ -104,18 +129,16 @@ def table(
     return "\n".join([*lines, "", *signatures])
 
 
-def write(name: str, tables: dict[str, str]) -> None:
-    """Put tables into a document, each between its two comments."""
-    path = DOCS / name
+def write(name: str, key: str, lines: str) -> None:
+    """Put a table into a document, between its two comments."""
+    path = (DOCS / name).resolve()
     text = path.read_text("utf-8")
-    for key, lines in tables.items():
-        begin, end = f"<!-- begin {key} -->", f"<!-- end {key} -->"
-        if begin not in text or end not in text:
-            raise SystemExit(f"{path}: no place for the table '{key}'")
-        before, _, rest = text.partition(begin)
-        text = before + begin + "\n" + lines + "\n" + end + rest.partition(end)[2]
+    begin, end = f"<!-- begin {key} -->", f"<!-- end {key} -->"
+    if begin not in text or end not in text:
+        raise SystemExit(f"{path}: no place for the table '{key}'")
+    before, _, rest = text.partition(begin)
+    text = before + begin + "\n" + lines + "\n" + end + rest.partition(end)[2]
     path.write_text(text, "utf-8")
-    print(f"wrote {path}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """The sentences that boxpen and its peers are compared on, the same ones every time.
 
-The first are written by hand, to be awkward: single words, long periods, digits, punctuation, odd
-spaces, Chinese. The rest come from a small grammar. Every one is distinct, so that no tool gains
-by scoring a sentence once that was asked for twice.
+Some are written by hand, to be awkward: single words, long periods, digits, punctuation, odd
+spaces, Chinese. The others come from a small grammar. The two kinds take turns until the first is
+used up. Every sentence is distinct, so that no tool gains by scoring once what was asked for twice.
 """
 
 from __future__ import annotations
 
 import random
+from itertools import islice
 
 __all__ = ["pairs", "sentences"]
 
@@ -16,13 +17,15 @@ _SEED = 1960
 
 def sentences(count: int) -> list[str]:
     """Return so many distinct sentences, of 1 to 60 words."""
-    found = dict.fromkeys(_WRITTEN[:count])
+    found: dict[str, None] = {}
+    written = iter(_WRITTEN)
     rng = random.Random(_SEED)
     while len(found) < count:
+        found.update(dict.fromkeys(islice(written, 1)))
         text = _sentence(rng)
         if len(text.split()) <= 60:
             found[text] = None
-    return list(found)
+    return list(found)[:count]
 
 
 def pairs(count: int) -> list[tuple[str, str]]:

@@ -7,6 +7,10 @@ stands is part of the way, and is made equal here:
 - lm-eval puts before a context only what the tokenizer adds by itself, which is nothing for
   smollm2: boxpen's ``bos=never``. A context that begins with BOS, spelled out, is ``bos=always``.
 - minicons puts BOS where ``bos_token=True``, and never scores the first token.
+
+lm-eval is asked for its softmax in float64. By default it takes PyTorch's log_softmax in float32,
+whose rounding on a CPU adds up to more than the tolerance on texts of a hundred tokens and more.
+boxpen and minicons subtract a log-sum-exp instead, which stays within 1e-4 nats of float64.
 """
 
 from collections.abc import Sequence
@@ -20,6 +24,7 @@ from boxpen.models.base import Model
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.requests import Record, Request
 
+pytestmark = pytest.mark.timeout(1800)  # on two busy cores
 TOLERANCE = 1e-3  # nats for a whole text, all in float32
 TEXTS = sentences(200)
 PAIRS = pairs(60)
@@ -41,13 +46,19 @@ def harness(model: Model) -> Any:
     pytest.importorskip("lm_eval")
     from lm_eval.models.huggingface import HFLM
 
-    return HFLM(pretrained=model.module, tokenizer=model.tokenizer, batch_size=16)
+    return HFLM(
+        pretrained=model.module,
+        tokenizer=model.tokenizer,
+        batch_size=16,
+        softmax_dtype="float64",
+    )
 
 
 def test_the_sentences_are_mixed() -> None:
     lengths = [len(text.split()) for text in TEXTS]
     assert len(set(TEXTS)) == 200
-    assert (min(lengths), max(lengths)) == (1, 60)
+    assert min(lengths) == 1
+    assert 55 <= max(lengths) <= 60
 
 
 def test_sentences_agree_with_lm_eval(records: list[Record], harness: Any) -> None:

@@ -16,7 +16,11 @@ import torch
 from boxpen import Model, Record, Request, ScoringPolicy, resolve_model
 from boxpen.models.base import Settled
 
-torch.set_num_threads(1)  # faster than two for models of this size
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Faster than several for models of this size; CTranslate2 sets it anew for all of OpenMP."""
+    torch.set_num_threads(1)
 
 
 class TinyModels:

@@ -58,7 +58,8 @@ def test_prefix_and_text_sum_to_the_whole(name, words, data, tiny_models, score_
     cut = data.draw(st.integers(1, len(words) - 1))
     prefix, text = " ".join(words[:cut]), " " + " ".join(words[cut:])
     before, after, whole = score_all(
-        model, [Request(text=prefix), Request(text=text, prefix=prefix), Request(text=prefix + text)]
+        model,
+        [Request(text=prefix), Request(text=text, prefix=prefix), Request(text=prefix + text)],
     )
     if after.crossing:
         return

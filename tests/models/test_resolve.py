@@ -14,11 +14,15 @@ from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_mode
 from boxpen.models.checkpoint import kind_of
 
 
+def use_of(spec) -> None:
+    """Resolve a model and score something: weights are loaded when first needed."""
+    model = resolve_model(spec, device="cpu")
+    list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+
+
 def refused(spec, match: str, *, use: bool = False) -> None:
     with pytest.raises(ModelError, match=match) as caught:
-        model = resolve_model(spec, device="cpu")
-        if use:
-            list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+        use_of(spec) if use else resolve_model(spec, device="cpu")
     assert "\n" not in str(caught.value)
 
 
@@ -90,16 +94,14 @@ def test_a_checkpoint_without_a_head_does_not_get_a_random_one(tiny_models, tmp_
     module, tokenizer = tiny_models.pair("bert")
     headless = transformers.BertModel(module.config)
     spec = saved(tmp_path / "headless", headless, tokenizer)
-    with pytest.raises(ModelError, match="head|missing|weights"):
-        model = resolve_model(spec, device="cpu")
-        list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+    with pytest.raises(ModelError, match=r"head|missing|weights"):
+        use_of(spec)
 
 
 def test_a_headless_module_in_memory_is_refused(tiny_models):
     module, tokenizer = tiny_models.pair("bert")
     with pytest.raises(ModelError):
-        model = resolve_model((module.bert, tokenizer))
-        list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+        use_of((module.bert, tokenizer))
 
 
 def test_a_headless_checkpoint_with_tied_weights_is_whole(tiny_models, tmp_path, score_all):
@@ -151,7 +153,7 @@ def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
     file.write_bytes(b"")
     refused(f"gguf:{file}", "is not a GGUF file")
     refused(f"ct2:{tmp_path}", "no model.bin")
-    refused(tiny_models.pair("gpt2") + (1,), "found 3 things")
+    refused((*tiny_models.pair("gpt2"), 1), "found 3 things")
     (tmp_path / "config.json").write_text("{ not json", "utf-8")
     refused(f"hf:{tmp_path}", "configuration cannot be loaded")
 

@@ -164,7 +164,7 @@ def test_trap_03_white_space_stays_on_its_side(name, prefix, text, tiny_models):
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_trap_03_space_at_the_end_of_a_prefix_is_flagged(name, tiny_models):
-    """``'The box ' + 'was'``: the space belongs to the token of the text, so the join is unclean."""
+    """``'The box ' + 'was'``: the space goes into the token of the text, so it crosses."""
     (encoded,) = tokens(tiny_models.model(name), [Request(text="was", prefix="The box ")])
     assert encoded.crossing
     assert len(encoded.scored) == 1
@@ -243,7 +243,7 @@ def test_trap_05_bos_survives_truncation_before_a_scored_eos(tiny_models):
 
 @pytest.mark.parametrize("family", ["roberta", "mpnet"])
 def test_trap_05_positions_that_do_not_start_at_zero(family, tiny_models, score_all):
-    """RoBERTa and its kin lose the first positions to padding: the limit is not the table's size."""
+    """RoBERTa and its kin lose the first positions: the limit is not the size of the table."""
     _, tokenizer = tiny_models.pair("roberta")
     shape = {
         "vocab_size": len(tokenizer), "hidden_size": 32, "intermediate_size": 48,
@@ -262,7 +262,7 @@ def test_trap_05_positions_that_do_not_start_at_zero(family, tiny_models, score_
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_trap_06_pad_may_equal_eos(side, tiny_models, score_all, agree):
-    """Padding was found by ``ids != pad``, which also masked a real EOS; left padding moved GPT-2."""
+    """``ids != pad`` also masked a real EOS; left padding moved absolute positions."""
     module, tokenizer = tiny_models.pair("gpt2")
     padding = copy.deepcopy(tokenizer)
     padding.pad_token = padding.eos_token
@@ -310,8 +310,7 @@ def test_trap_07_bf16_logits_are_softmaxed_in_float32(name, tiny_models, score_a
         for n, i in enumerate(encoded.scored)
     ]
     exact = [
-        twins.log_probability(r, encoded.ids[i])
-        for r, i in zip(rows, encoded.scored, strict=True)
+        twins.log_probability(r, encoded.ids[i]) for r, i in zip(rows, encoded.scored, strict=True)
     ]
     np.testing.assert_allclose(record.logprobs, exact, rtol=0, atol=1e-5)
     coarse = [
@@ -325,7 +324,7 @@ def test_trap_07_bf16_logits_are_softmaxed_in_float32(name, tiny_models, score_a
 def test_trap_08_batch_and_order_change_nothing(name, tiny_models, score_all, agree):
     """Scores changed with the batch size, or with what stood beside a text."""
     model = tiny_models.model(name)
-    requests = [asked(model, s) for s in tiny.SENTENCES if s != tiny.LONG]
+    requests = [asked(model, s) for s in tiny.SENTENCES if len(s) < 40]
     model.batch_size = 1
     alone = score_all(model, requests)
     model.batch_size = None
@@ -407,7 +406,9 @@ def test_trap_10_no_forward_exceeds_the_token_budget(name, tiny_models, score_al
     """
     budget = 200
     model = tiny_models.model(name, token_budget=budget)
-    requests = [asked(model, s) for s in tiny.SENTENCES]
+    texts = [s for s in tiny.SENTENCES if s != tiny.LONG]
+    copies = model.kind in ("masked", "permuted")
+    requests = [asked(model, s) for s in (*texts, tiny.LONG[:60] if copies else tiny.LONG)]
     if model.encoder:  # long beside short, on both sides
         requests.append(asked(model, "Box", source=" ".join(["箱子在围栏里。"] * 12)))
         requests.append(asked(model, tiny.LONG, source="大雨"))
@@ -564,7 +565,9 @@ def test_trap_14_not_a_number_fails_loudly_and_is_not_kept(tiny_models, tmp_path
     import sqlite3
 
     with contextlib.closing(sqlite3.connect(cache)) as database:
-        kept = [np.frombuffer(b, "<f4") for (b,) in database.execute("SELECT logprobs FROM records")]
+        kept = [
+            np.frombuffer(b, "<f4") for (b,) in database.execute("SELECT logprobs FROM records")
+        ]
     assert all(np.isfinite(values).all() for values in kept)
 
 
@@ -731,5 +734,3 @@ def test_trap_25_zero_is_not_unset(field, value, tiny_models):
 
     with pytest.raises(BoxpenError, match=r"batch|budget"):
         tiny_models.model("gpt2", **{field: value})
-
-

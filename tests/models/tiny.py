@@ -20,12 +20,13 @@ from tokenizers import models as token_models
 ENGLISH = """
 The box was in the pen. The little boy was looking for his toy box. Finally he found it.
 A man put an elephant into the fridge. A man put a turkey into the fridge. Who did this?
-She poured water into the glass until it was full. She poured water from the bottle until it was empty.
+She poured water into the glass until it was full.
+She poured water from the bottle until it was empty.
 The trophy does not fit into the brown suitcase because it is too large, said the owner of the shop.
 People eat bread and butter for breakfast; nobody eats stones, chairs or the keys of a piano.
 He drank a cup of coffee, read the newspaper and went to work by bicycle at seven in the morning.
 The souvenir seller wouldn't sell his unbelievable, unforgettable handmade lanterns to the tourists.
-When winter comes, the birds fly south and the lake freezes. The sun rises in the east every morning.
+When winter comes, the birds fly south and the lake freezes. The sun rises in the east.
 Translate this sentence: the stranger stood at the door and asked for a room. It rained all night!
 """
 CHINESE = """
@@ -244,7 +245,7 @@ def marian(folder: Path) -> Pair:
 
 
 def nllb() -> Pair:
-    """Language token first; the plain pieces ``en`` and ``zh`` are in the vocabulary, as in NLLB."""
+    """Language token first; the vocabulary also has the plain pieces ``en`` and ``zh``."""
     vocab, merges = _metaspace(["<s>", "<pad>", "</s>", "<unk>"])
     for piece in ("en", "zh"):
         vocab.setdefault(piece, len(vocab))
@@ -317,4 +318,3 @@ def build(name: str, folder: Path) -> Pair:
     module.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return module, tokenizer
-

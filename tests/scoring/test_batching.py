@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +30,7 @@ def test_every_index_once_within_the_budget_longest_first(lengths, budget, size)
 @given(lengths=st.lists(st.integers(1, 60), max_size=40), budget=st.integers(1, 200))
 def test_batches_are_filled(lengths, budget):
     made = list(batches(lengths, budget=budget))
-    for batch, following in zip(made, made[1:], strict=False):
+    for batch, following in itertools.pairwise(made):
         width = max(lengths[i] for i in batch)
         assert (len(batch) + 1) * width > budget, f"{following[0]} had room in the batch before"
 

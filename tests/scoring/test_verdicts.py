@@ -130,9 +130,9 @@ def test_trap_23_wilson_against_scipy(right, n):
 )
 def test_trap_23_a_clustered_interval_is_not_narrower(blocks):
     """Items of a block are not independent; taking them for it gave intervals too narrow."""
-    credits = [c for block in blocks for c in block]
+    earned = [c for block in blocks for c in block]
     clusters = [i for i, block in enumerate(blocks) for _ in block]
-    independent, clustered = share(credits), share(credits, clusters)
+    independent, clustered = share(earned), share(earned, clusters)
     assert clustered.value == independent.value
     assert clustered.low <= independent.low + 1e-12
     assert clustered.high >= independent.high - 1e-12

@@ -10,7 +10,7 @@ Nothing is mended and nothing refused: a finding says which item a human should 
 - ``long-field``: over 2,000 characters, or over 20 times the suite's median for that field
 - ``edge-space``, ``special-token``: white space at an edge; a literal ``[SEP]``, ``</s>``, ``_eos``
 - ``invisible-character``, ``mixed-script``, ``full-width``: see ``boxpen.analysis.characters``
-- ``expected-word``: a right answer without the word that the tag ``word`` promises
+- ``expected-word``: neither source nor right answer has the word that the tag ``word`` promises
 - ``block-size``, ``block-label``: a block of another size than most, or, in a suite where the label
   flips within nearly all blocks of two, one where it does not
 - ``unbalanced``: of the suite as a whole: a position is gold far more or less often than by chance
@@ -124,7 +124,7 @@ def _promised_word(item: Item) -> _Faults:
         right = item.candidates[item.gold]
     else:
         right = item.reference
-    if word.casefold() not in right.casefold():
+    if word.casefold() not in f"{item.source or ''}\n{right}".casefold():
         yield "expected-word", f"has the tag word '{word}', which its right answer does not contain"
 
 

@@ -4,9 +4,10 @@ Chinese is divided into words by jieba (without its guesses at new words), other
 regular expression; punctuation is not counted, and unique tokens are counted in lower case.
 
 On CommonMT this gives the paper's average for every side of every set but two of CT-SA: its source
-(11.0 here, 11.1 there) and its wrong translations (13.4, 13.5). The paper's totals are these rounded averages times the number of sentences
-(2,920 = 7.3 x 400; 2,921 here). Its unique tokens of Chinese are within four of those here; of
-English it counts fewer, 1,139 for LA where there are 1,301 forms: probably it counted lemmas.
+(11.0 here, 11.1 there) and its wrong translations (13.4, 13.5). The paper's totals are these
+rounded averages times the number of sentences (2,920 = 7.3 x 400; 2,921 here). Its unique tokens of
+Chinese are within four of those here; of English it counts fewer, 1,139 for LA where there are
+1,301 forms: probably it counted lemmas.
 """
 
 from __future__ import annotations

@@ -285,16 +285,22 @@ def _languages(folder: Path) -> frozenset[str] | None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Transformers' own progress bars and warnings off the terminal while loading."""
+    """Keep the progress bars and warnings of the libraries off the terminal while loading."""
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    levels, bars = (
+        (logging.get_verbosity(), hub_logging.get_verbosity()),
+        logging.is_progress_bar_enabled(),
+    )
     logging.set_verbosity_error()
+    hub_logging.set_verbosity(50)  # only what is critical
     logging.disable_progress_bar()
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # some bars heed no setting
             yield
     finally:
-        logging.set_verbosity(level)
+        logging.set_verbosity(levels[0])
+        hub_logging.set_verbosity(levels[1])
         if bars:
             logging.enable_progress_bar()
