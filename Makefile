@@ -28,7 +28,7 @@ bench: $(VENV)/bench.stamp
 	$(BIN)/python benchmarks/peers.py
 
 results: $(VENV)/dev.stamp
-	$(BIN)/python benchmarks/results.py
+	$(BIN)/python scripts/results.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "boxpen needs Python 3.11 or newer")'

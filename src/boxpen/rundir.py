@@ -175,7 +175,10 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             crossing=row["crossing"],
         )
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
-        found.setdefault((row["item"], row["candidate"]), {})[row["role"]] = scored
+        roles = found.setdefault((row["item"], row["candidate"]), {})
+        if row["role"] in roles:
+            raise ValueError(f"candidate {row['candidate']} of '{row['item']}' has two records")
+        roles[row["role"]] = scored
     out: dict[str, dict[int, Scored]] = {}
     for (item, index), roles in found.items():
         free = roles.get("unconditional")

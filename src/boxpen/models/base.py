@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from boxpen.errors import ModelError
+from boxpen.errors import ModelError, ScoringError
 from boxpen.scoring.batching import batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
@@ -130,6 +130,18 @@ class Model(ABC):
         """Yield batches of (index, translation)."""
         raise ModelError(f"{self.name} is a {self.kind} model and does not translate")
 
+    def require_sources(self, requests: Sequence[Request]) -> None:
+        """Refuse requests that a model with an encoder cannot answer.
+
+        Raises:
+            ModelError: If a request has no source, or a prefix, which would be ignored.
+        """
+        for request in requests:
+            if request.source is None:
+                raise ModelError(f"'{self.name}' translates, and a text came without a source")
+            if request.prefix:
+                raise ModelError(f"'{self.name}' translates, and a text came with a prefix")
+
     def reads(self, language: str | None) -> bool:
         """Whether the model reads a language, as far as is known."""
         return language is None or self.languages is None or language in self.languages
@@ -151,6 +163,11 @@ class Model(ABC):
         for batch in batches(costs, budget=self.token_budget, size=self.batch_size):
             members = [distinct[i] for i in batch]
             scored = self.logprobs(members, settled)
+            if not all(np.isfinite(values).all() for values in scored):
+                raise ScoringError(
+                    f"model '{self.name}' computes numbers that are none (nan or inf) in "
+                    f"{self.dtype}; try --dtype float32"
+                )
             yield [
                 (index, _record(member, values))
                 for member, values in zip(members, scored, strict=True)

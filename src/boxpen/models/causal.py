@@ -55,20 +55,8 @@ class CausalModel(TransformersModel):
         for p in pieces(self.tokenizer, requests):
             doubled = bool(p.ids) and p.ids[0] == bos
             before = (bos,) if settled.bos and not doubled else ()
-            encoded = self.framed(p, before, (), settled.max_length, first=1)
-            if settled.eos:
-                ids = (*encoded.ids, eos)[-settled.max_length :]
-                shift = len(encoded.ids) + 1 - len(ids)
-                kept = tuple(i - shift for i in encoded.scored if i - shift >= 1)
-                encoded = Encoded(
-                    ids=ids,
-                    scored=(*kept, len(ids) - 1),
-                    unscored=encoded.unscored,
-                    unknown=encoded.unknown,
-                    truncated=encoded.truncated or shift > 0,
-                    crossing=encoded.crossing,
-                )
-            out.append(encoded)
+            after = (eos,) if settled.eos else ()
+            out.append(self.framed(p, before, after, settled.max_length, first=1, score_after=True))
         return out
 
     def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002

@@ -92,6 +92,10 @@ class CTranslate2Model(Model):
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
 
+    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
+        """Return a bound of what the two sides take, each padded on its own."""
+        return 2 * max(len(encoded.ids), len(encoded.source))
+
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
         if policy.dtype != "auto":
@@ -103,14 +107,13 @@ class CTranslate2Model(Model):
     def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
         """Turn requests into source and target pieces."""
         assert settled.max_length is not None
+        self.require_sources(requests)
         limit = settled.max_length - 1  # EOS is added by the model
         eos = self._ids.get(self._config.get("eos_token", "</s>"), 0)
         unknown = self._ids.get(self._config.get("unk_token", "<unk>"), 0)
         out = []
         for request in requests:
-            if request.source is None:
-                raise ModelError(f"{self.name} translates, and a text came without a source")
-            source = self._source.encode(request.source, out_type=int)
+            source = self._source.encode(request.source or "", out_type=int)
             ids = [self._ids.get(p, unknown) for p in self._segment(request.text)]
             kept = (*ids[:limit], eos)
             out.append(

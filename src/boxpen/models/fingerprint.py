@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 __all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
 
 # What never changes a score: papers, licences, examples, training leftovers.
-_IGNORED = {".md", ".txt.gz", ".png", ".jpg", ".gitattributes", ".gitignore", ".log", ".pt"}
+_IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
 
 
 def of_parts(*parts: str) -> str:
@@ -31,14 +30,9 @@ def of_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def of_directory(folder: Path, *, skip: Iterable[str] = ()) -> str:
+def of_directory(folder: Path) -> str:
     """Return the digest of all files of a checkpoint that can matter to a score."""
-    skipped = set(skip)
-    files = sorted(
-        p
-        for p in folder.iterdir()
-        if p.is_file() and p.suffix not in _IGNORED and p.name not in skipped
-    )
+    files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.endswith(_IGNORED))
     return of_parts(*(f"{p.name}={of_file(p)}" for p in files))
 
 
@@ -54,7 +48,7 @@ def of_pair(module: Any, tokenizer: Any) -> str:
         digest.update(raw.numpy().tobytes())
     digest.update(type(tokenizer).__name__.encode())
     if tokenizer.is_fast:
-        digest.update(tokenizer.backend_tokenizer.to_str().encode())
+        digest.update(_backend(tokenizer).encode())
     else:
         digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
         for attribute in ("sp_model", "spm_source", "spm_target"):
@@ -63,3 +57,12 @@ def of_pair(module: Any, tokenizer: Any) -> str:
                 digest.update(model.serialized_model_proto())
     digest.update(json.dumps(tokenizer.special_tokens_map, default=str, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def _backend(tokenizer: Any) -> str:
+    """Return a fast tokenizer as JSON, without what using it changes."""
+    data = json.loads(tokenizer.backend_tokenizer.to_str())
+    changing = ["padding", "truncation"]
+    if hasattr(tokenizer, "src_lang"):
+        changing.append("post_processor")  # rewritten for every language pair
+    return json.dumps({key: value for key, value in data.items() if key not in changing})

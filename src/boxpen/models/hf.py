@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, Model
+from boxpen.models.languages import special_tokens
 from boxpen.models.tokens import Pieces
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["TransformersModel"]
 
 _ROLES = ("bos", "eos", "pad", "cls", "sep", "mask")
+_ROBERTA_KIN = frozenset({
+    "camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta",
+    "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod",
+})  # fmt: skip
 _UNLIMITED = 1_000_000  # tokenizers without a limit report a huge number
 
 
@@ -57,7 +62,7 @@ class TransformersModel(Model):
         # GPT-2 calls its end of text "unknown" too; then nothing is ever unknown.
         self._unk = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
         # A text may contain a special token literally; it is read, never scored.
-        self._special = frozenset(tokenizer.all_special_ids) - {self._unk}
+        self._special = frozenset(special_tokens(tokenizer).values()) - {self._unk}
 
     @cached_property
     def module(self) -> Any:
@@ -106,8 +111,7 @@ class TransformersModel(Model):
 
     def _position_offset(self) -> int:
         # RoBERTa and its kin number positions from padding_idx + 1.
-        kin = ("roberta", "xlm-roberta", "camembert", "data2vec-text", "xlm-roberta-xl")
-        return 2 if self.config.model_type in kin else 0
+        return 2 if self.config.model_type in _ROBERTA_KIN else 0
 
     def count_unknown(self, pieces: Pieces) -> int:
         """Return how many tokens of the text are the unknown token."""
@@ -121,6 +125,7 @@ class TransformersModel(Model):
         limit: int,
         *,
         first: int = 0,
+        score_after: bool = False,
     ) -> Encoded:
         """Put special tokens around pieces, cut from the left what is too long, and flag it.
 
@@ -130,19 +135,23 @@ class TransformersModel(Model):
             after: Special tokens behind.
             limit: Longest sequence.
             first: Positions below this one cannot be scored.
+            score_after: Whether what stands behind is scored too.
         """
         room = limit - len(before) - len(after)
         cut = max(0, len(pieces.ids) - room)
         ids = (*before, *pieces.ids[cut:], *after)
         start = max(0, pieces.start - cut) + len(before)
         text = range(start, len(ids) - len(after))
-        scored = tuple(i for i in text if i >= first and ids[i] not in self._special)
+        plain = [i for i in text if ids[i] not in self._special]
+        scored = tuple(i for i in plain if i >= first)
+        if score_after:
+            scored += tuple(range(len(ids) - len(after), len(ids)))
         words = (-1,) * len(before) + pieces.words[cut:] + (-1,) * len(after)
         return Encoded(
             ids=ids,
             scored=scored,
             words=words if pieces.words else (),
-            unscored=sum(1 for i in text if i < first),
+            unscored=len([i for i in plain if i < first]),
             unknown=self.count_unknown(pieces),
             truncated=cut > 0,
             crossing=pieces.crossing,

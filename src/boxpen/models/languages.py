@@ -6,7 +6,7 @@ from typing import Any
 
 from boxpen.errors import ModelError
 
-__all__ = ["language_code", "two_letter"]
+__all__ = ["language_code", "special_tokens", "two_letter"]
 
 # two-letter code: (M2M-100, mBART, NLLB)
 _CODES = {
@@ -39,6 +39,13 @@ _LONGER = {
 }  # fmt: skip
 
 
+def special_tokens(tokenizer: Any) -> dict[str, int]:
+    """Return all special tokens with their ids: the named ones and those added as special."""
+    named = zip(tokenizer.all_special_tokens, tokenizer.all_special_ids, strict=True)
+    added = tokenizer.added_tokens_decoder.items()
+    return dict(named) | {token.content: i for i, token in added if token.special}
+
+
 def two_letter(code: str) -> str:
     """Return the two-letter code of a language that may be named otherwise (eng, zh_CN)."""
     code = code.strip().lower()
@@ -54,9 +61,10 @@ def language_code(tokenizer: Any, language: str | None, model: str) -> str:
     """
     if language is None:
         raise ModelError(f"{model} must be told the languages, and the suite does not name them")
-    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    # Only a special token names a language: 'en' is also a piece of words in most vocabularies.
+    special = special_tokens(tokenizer)
     codes: tuple[str, ...] = _CODES.get(language, ())
     for code in (*codes, language):
-        if code in vocabulary or f"__{code}__" in vocabulary:
+        if code in special or f"__{code}__" in special:
             return code
     raise ModelError(f"{model} does not know the language '{language}'")

@@ -59,15 +59,18 @@ class PermutedModel(TransformersModel):
         ids = torch.from_numpy(padded(rows, self.tokenizer.pad_token_id or 0)).to(device)
         mask = torch.from_numpy(length_mask([len(row) for row in rows])).to(device)
         count, width = ids.shape
-        hidden = torch.zeros((count, width, width), device=device)
-        mapping = torch.zeros((count, 1, width), device=device)
+        dtype = self.module.dtype
+        hidden = torch.zeros((count, width, width), device=device, dtype=dtype)
+        mapping = torch.zeros((count, 1, width), device=device, dtype=dtype)
         for row, column in enumerate(columns):
             hidden[row, :, column] = 1.0
             mapping[row, 0, column] = 1.0
-        with torch.inference_mode():
+        # XLNet makes its position encodings in float32 whatever its weights are.
+        half = torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+        with torch.inference_mode(), half:
             logits = self.module(
                 input_ids=ids,
-                attention_mask=mask.float(),
+                attention_mask=mask.to(dtype),
                 perm_mask=hidden,
                 target_mapping=mapping,
                 use_mems=False,

@@ -39,10 +39,11 @@ def resolve_model(
     model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device)
     if dtype not in ("auto", model.dtype):
         raise ModelError(f"model '{model.name}' computes in {model.dtype}, not in {dtype}")
-    if batch_size is not None:
-        model.batch_size = batch_size
-    if token_budget is not None:
-        model.token_budget = token_budget
+    for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
+        if value is not None:
+            if value < 1:
+                raise ModelError(f"{name} is {value}, expected 1 or more")
+            setattr(model, name, value)
     return model
 
 

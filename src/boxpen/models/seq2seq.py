@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, Settled
 from boxpen.models.hf import TransformersModel, gathered, length_mask, padded
-from boxpen.models.languages import language_code, two_letter
+from boxpen.models.languages import language_code, special_tokens, two_letter
 from boxpen.scoring.batching import batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
@@ -42,12 +42,17 @@ class Seq2SeqModel(TransformersModel):
             self.direction = (two_letter(str(pair[0])), two_letter(str(pair[1])))
             self.languages = frozenset(self.direction)
 
+    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
+        """Return a bound of what the two sides take, each padded on its own."""
+        return 2 * max(len(encoded.ids), len(encoded.source))
+
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
         return Settled(eos=policy.eos != "never", max_length=self.limit(policy.max_length))
 
     def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
         """Turn requests into source and target tokens."""
+        self.require_sources(requests)
         out: list[Encoded | None] = [None] * len(requests)
         for languages in dict.fromkeys(r.languages for r in requests):
             members = [i for i, r in enumerate(requests) if r.languages == languages]
@@ -57,8 +62,6 @@ class Seq2SeqModel(TransformersModel):
             source_ids = self.tokenizer(sources, verbose=False)["input_ids"]
             labels = self.tokenizer(text_target=targets, verbose=False)["input_ids"]
             for i, source, target in zip(members, source_ids, labels, strict=True):
-                if requests[i].source is None:
-                    raise ModelError(f"{self.name} translates, and a text came without a source")
                 out[i] = self._encoded(source, target, settled)
         return [e for e in out if e is not None]
 
@@ -182,5 +185,5 @@ def _multilingual(tokenizer: Any) -> bool:
 
 
 def _language_id(tokenizer: Any, code: str) -> int:
-    vocabulary: dict[str, int] = tokenizer.get_vocab()
-    return vocabulary[code] if code in vocabulary else vocabulary[f"__{code}__"]
+    special = special_tokens(tokenizer)
+    return special[code] if code in special else special[f"__{code}__"]

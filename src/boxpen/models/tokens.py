@@ -77,7 +77,12 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
         if request.prefix:
             shared = _shared(alone[i], ids)
             crossing = shared < len(alone[i])
-            start = shared if offsets is None else _reaching(offsets, len(request.prefix))
+            start = shared
+            if offsets is not None:
+                join = len(request.prefix)
+                start = _reaching(offsets, join)
+                # An unknown token may swallow both sides and still be the prefix's last token.
+                crossing |= any(begin < join < end for begin, end in offsets)
         numbers: tuple[int, ...] = ()
         if words and offsets is not None:
             numbers = _words(encoded.word_ids(i), offsets, wholes[i])

@@ -131,8 +131,6 @@ class ScoreCache:
         self._insert("INSERT OR IGNORE INTO translations VALUES (?, ?)", list(translations))
 
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute("BEGIN IMMEDIATE")  # two processes may make the file at once
         try:
             application = self._pragma("application_id")
@@ -155,6 +153,9 @@ class ScoreCache:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("ROLLBACK")
             raise
+        # Only now: it writes to the file, which might have been somebody else's.
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
 
     def _pragma(self, name: str) -> int:
         return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])

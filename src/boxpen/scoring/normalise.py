@@ -55,6 +55,22 @@ def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None
         ScoringError: If no token was scored, or the model returned a number that is none.
         PolicyError: If ``pmi`` is asked for and there is no unconditional record.
     """
+    total = _total(record, text)
+    if norm == "pmi":
+        if unconditional is None:
+            raise PolicyError("norm 'pmi' needs the scores without context; run with --norm pmi")
+        if unconditional.unscored != record.unscored:
+            raise ScoringError(
+                f"the first token of {_short(text)} has a score only with its context; "
+                "norm 'pmi' needs a BOS token"
+            )
+        return total - _total(unconditional, text)
+    return total / units(record, text, norm)
+
+
+def _total(record: Record, text: str) -> float:
+    if not text.strip():
+        raise ScoringError("an empty text has no score")
     if len(record.logprobs) == 0:
         raise ScoringError(
             f"no token of {_short(text)} could be scored: without a BOS token the first token of "
@@ -63,11 +79,7 @@ def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None
     total = record.total
     if not math.isfinite(total):
         raise ScoringError(f"the model gave {_short(text)} the log-probability {total}")
-    if norm == "pmi":
-        if unconditional is None:
-            raise PolicyError("norm 'pmi' needs the scores without context; run with --norm pmi")
-        return total - unconditional.total
-    return total / units(record, text, norm)
+    return total
 
 
 def _short(text: str) -> str:

@@ -1,0 +1,234 @@
+"""The starter suite keeps the promises of docs/starter.md."""
+
+import csv
+import lzma
+import re
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import boxpen
+from boxpen.analysis import shortcuts
+from boxpen.catalog.starter import starter_triples
+from boxpen.items import Choice
+
+DOCS = Path(__file__).parents[1] / "docs"
+STARTER = boxpen.load_suite("starter")
+PARTS = {part: STARTER.where(part=part) for part in ("mt", "sense", "dual", "discourse", "graph")}
+KNOWLEDGE = {
+    "properties", "behaviors", "taxonomy", "action", "structures", "emotions", "procedural",
+}  # fmt: skip
+PRONOUNS = {"你": "you", "你们": "you", "他们": "they", "她们": "they", "它们": "they"}
+
+
+def choices(part: str, **tags: str) -> list[Choice]:
+    suite = PARTS[part].where(**tags)
+    found = [i.as_choice() if isinstance(i, boxpen.Translate) else i for i in suite]
+    assert all(isinstance(c, Choice) for c in found)
+    return found
+
+
+SETS = {
+    "mt": choices("mt"),
+    "sen-making": choices("sense", set="sen-making"),
+    "explanation": choices("sense", set="explanation"),
+    "dual": choices("dual"),
+    "discourse": choices("discourse"),
+    "graph": choices("graph"),
+}
+
+
+def group(name: str, item: Choice) -> str:
+    """What is held out together: blocks; in discourse, the words that are exchanged; relations."""
+    if name == "discourse":
+        label = item.tags["class"]
+        return PRONOUNS.get(label, label.split("-")[0])
+    if name == "graph":
+        return item.tags["relation"]
+    return item.block or item.id
+
+
+class TestShape:
+    def test_counts(self):
+        assert Counter(i.tags["set"] for i in PARTS["mt"]) == {"LA": 100, "CL-SA": 70, "CT-SA": 70}
+        assert Counter(i.tags["set"] for i in PARTS["sense"]) == {
+            "sen-making": 160,
+            "explanation": 160,
+        }
+        assert Counter(i.tags["set"] for i in PARTS["dual"]) == dict.fromkeys(
+            ("add", "del", "sub", "swap"), 40
+        )
+        assert Counter(i.tags["set"] for i in PARTS["discourse"]) == {
+            "pronoun": 50,
+            "connective": 50,
+            "ellipsis": 50,
+        }
+        assert set(Counter(t["relation"] for t in starter_triples()).values()) == {30}
+        assert len({t["relation"] for t in starter_triples()}) == 12
+
+    def test_blocks_are_complete(self):
+        for part in ("mt", "dual"):
+            blocks = PARTS[part].blocks()
+            assert {len(b) for b in blocks.values()} == {2}
+            assert sum(map(len, blocks.values())) == len(PARTS[part])
+
+    def test_tags_are_filled(self):
+        for item in STARTER:
+            assert all(value.strip() for value in item.tags.values()), item.id
+        for item in PARTS["mt"]:
+            assert item.tags["knowledge"] in KNOWLEDGE
+            assert ("word" if item.tags["set"] == "LA" else "pattern") in item.tags
+        assert {i.tags["knowledge"] for i in PARTS["mt"]} == KNOWLEDGE
+        for item in PARTS["sense"]:
+            assert {"topic", "steps", "knowledge"} <= set(item.tags)
+        steps = Counter(i.tags["steps"] for i in PARTS["sense"].where(set="sen-making"))
+        assert min(steps[s] for s in "123") >= 40
+
+    def test_every_ambiguous_word_is_used_once_and_stands_in_both_sources(self):
+        blocks = PARTS["mt"].where(set="LA").blocks()
+        words = [{i.tags["word"] for i in block} for block in blocks.values()]
+        assert all(len(w) == 1 for w in words)
+        assert len({w for ws in words for w in ws}) == 50
+        for item in PARTS["mt"].where(set="LA"):
+            assert item.tags["word"] in item.source
+
+    def test_at_least_eight_patterns(self):
+        for name in ("CL-SA", "CT-SA"):
+            assert len({i.tags["pattern"] for i in PARTS["mt"].where(set=name)}) >= 8
+
+    def test_classes_of_discourse(self):
+        classes = Counter(i.tags["class"] for i in PARTS["discourse"])
+        assert all(classes[p] == 10 for p in PRONOUNS)
+        senses = [c for c in classes if "-" in c]
+        assert len(senses) == 10
+        assert all(classes[c] == 5 for c in senses)
+        for item in PARTS["discourse"]:
+            assert item.context
+            assert item.reference_context
+            assert len(item.contrast) == 1
+
+    def test_most_but_not_all_duals_flip(self):
+        for name in ("add", "del", "sub", "swap"):
+            blocks = PARTS["dual"].where(set=name).blocks().values()
+            flips = sum(a.gold != b.gold for a, b in blocks)
+            assert 14 <= flips <= 18
+            for a, b in blocks:
+                assert (a.tags["flip"] == "yes") == (a.gold != b.gold)
+
+    def test_triples_have_five_wrong_tails(self):
+        for triple in starter_triples():
+            assert len({triple["tail"], *triple["wrong"]}) == 6, triple["id"]
+
+    def test_lint_finds_nothing(self):
+        assert boxpen.lint(STARTER) == []
+
+
+class TestShortcuts:
+    @pytest.mark.parametrize("name", SETS)
+    def test_right_and_wrong_are_equally_long(self, name):
+        assert abs(shortcuts.length(SETS[name]).gap) < 0.02
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_negation_is_on_both_sides_alike(self, name):
+        sides = shortcuts.negation(SETS[name])
+        assert abs(sides.right - sides.wrong) < 0.03
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_no_position_is_favoured(self, name):
+        counts = shortcuts.positions(SETS[name])
+        n, k = sum(counts.values()), len(counts)
+        spread = 2 * (n * (1 / k) * (1 - 1 / k)) ** 0.5
+        assert all(abs(count - n / k) <= spread for count in counts.values()), counts
+
+    @pytest.mark.parametrize("name", SETS)
+    def test_a_bag_of_words_is_at_chance(self, name):
+        items = SETS[name]
+        found = shortcuts.bag_of_words(items, [group(name, i) for i in items])
+        chance = sum(1 / len(i.candidates) for i in items) / len(items)
+        assert found.low <= chance <= found.high, found
+
+
+class TestLanguage:
+    def test_chinese_is_simplified_with_its_own_punctuation(self):
+        texts = [i.source for i in PARTS["mt"]]
+        for i in PARTS["discourse"]:
+            texts += [i.reference, i.reference_context, *i.contrast]
+        for text in texts:
+            text.replace("——", "").encode("gb2312")  # no traditional form is in that set
+            assert re.fullmatch(r"[\u4e00-\u9fff，。？！：；、“”…—]+", text), text
+            assert text[-1] in "。？！”…", text
+
+    def test_english_is_plain_ascii_and_ends_in_a_stop(self):
+        for part in ("mt", "sense", "dual", "graph"):
+            for item in PARTS[part]:
+                for text in (*item.candidates, *([item.context] if item.context else [])):
+                    assert text.isascii(), text
+                    assert text[0].isupper() or text[0].isdigit(), text
+                    assert text[-1] in ".?!", text
+                    assert "  " not in text, text
+
+    def test_no_text_stands_twice(self):
+        for part in ("mt", "discourse"):
+            sources = [(i.source, i.context) for i in PARTS[part]]
+            assert len(set(sources)) == len(sources)
+        sentences = [c for i in SETS["sen-making"] + SETS["dual"] for c in i.candidates]
+        assert len(set(sentences)) == len(sentences)
+
+
+class TestOriginality:
+    def test_no_run_of_words_is_shared_with_a_public_set(self, data_dir):
+        mine = {}
+        for item in STARTER:
+            for text in _texts(item):
+                for run in _runs(text):
+                    mine[run] = item.id
+        shared = {}
+        for path in sorted(data_dir.rglob("*")):
+            if path.is_file() and path.name != "SOURCES.md":
+                opened = lzma.open if path.suffix == ".xz" else open
+                with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
+                    for line in lines:
+                        for run in _runs(line):
+                            if run in mine:
+                                shared[run] = (mine[run], path.name)
+        assert shared == {}
+
+
+class TestReadings:
+    """Every item was answered twice by readers who did not see its label."""
+
+    def test_every_item_was_read_twice_and_answered_right(self):
+        with (DOCS / "starter-readings.csv").open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        last: dict[tuple[str, str], dict[str, str]] = {}
+        for row in rows:  # a later round replaces an earlier one
+            last[row["id"], row["reader"]] = row
+        by_item = Counter(item for item, _ in last)
+        ids = {i.id for i in STARTER}
+        assert set(by_item) == ids
+        assert set(by_item.values()) == {2}
+        assert [r["id"] for r in last.values() if r["right"] != "yes"] == []
+
+
+def _texts(item: boxpen.Item) -> list[str]:
+    if isinstance(item, boxpen.Translate):
+        return [item.source, item.context, item.reference, item.reference_context, *item.contrast]
+    return [t for t in (*item.candidates, item.source, item.context) if t]
+
+
+def _runs(text: str) -> list[str]:
+    words = re.findall(r"[a-z0-9']+", text.lower().replace("’", "'"))
+    runs = [" ".join(words[i : i + 6]) for i in range(len(words) - 5)]
+    han = re.findall(r"[\u4e00-\u9fff]", text)
+    return runs + ["".join(han[i : i + 8]) for i in range(len(han) - 7)]
+
+
+def test_the_pieces_of_the_overlap_check_find_a_planted_run():
+    assert set(_runs("One two three four five six, seven.")) == {
+        "one two three four five six",
+        "two three four five six seven",
+    }
+    assert _runs("一二三四五六七，八") == ["一二三四五六七八"]
+    assert all(a != b for a, b in pairwise(_runs("a b c d e f g h")))
