@@ -73,7 +73,7 @@ def minicons_scores(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", type=int, default=48, help="sentences (default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="timed rounds (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=2, help="timed rounds (%(default)s)")
     parser.add_argument("--threads", type=int, help="threads of PyTorch (default: its own choice)")
     arguments = parser.parse_args()
 

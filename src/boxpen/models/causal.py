@@ -59,22 +59,28 @@ class CausalModel(TransformersModel):
             out.append(self.framed(p, before, after, settled.max_length, first=1, score_after=True))
         return out
 
+    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
+        """Return how many tokens are read."""
+        return max(1, len(encoded.ids) - 1)
+
     def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
         """Score a batch padded on the right, where causal attention cannot see the padding."""
         import torch
 
         device = self.device
-        rows = [e.ids for e in batch]
+        # Nothing is predicted from the last token, so it need not be read.
+        rows = [e.ids[:-1] or e.ids for e in batch]
         ids = torch.from_numpy(padded(rows, 0)).to(device)  # (batch, time)
         mask = torch.from_numpy(length_mask([len(r) for r in rows])).to(device)
         row = torch.tensor([r for r, e in enumerate(batch) for _ in e.scored], device=device)
         column = torch.tensor([i for e in batch for i in e.scored], device=device)
+        targets = torch.tensor([e.ids[i] for e in batch for i in e.scored], device=device)
         if len(row) == 0:
             return [np.zeros(0, dtype=np.float32) for _ in batch]
         with torch.inference_mode():
             logits = self.module(input_ids=ids, attention_mask=mask, use_cache=False).logits
             # The token at `column` is predicted by the logits one position before it.
-            values = gathered(logits[row, column - 1], ids[row, column])
+            values = gathered(logits[row, column - 1], targets)
         flat = values.cpu().numpy()
         ends = np.cumsum([len(e.scored) for e in batch])[:-1]
         return list(np.split(flat, ends))

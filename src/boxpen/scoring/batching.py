@@ -9,6 +9,9 @@ from collections.abc import Iterator, Sequence
 
 __all__ = ["batches"]
 
+_PADDING = 0.1  # a batch that is large enough closes before more of it than this is padding
+_ENOUGH = 256  # tokens that keep a matrix product busy
+
 
 def batches(lengths: Sequence[int], *, budget: int, size: int | None = None) -> Iterator[list[int]]:
     """Yield lists of indices whose padded size stays within ``budget`` tokens.
@@ -22,11 +25,15 @@ def batches(lengths: Sequence[int], *, budget: int, size: int | None = None) -> 
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     batch: list[int] = []
+    tokens = 0
     for index in order:
-        width = lengths[batch[0]] if batch else 0
-        if batch and ((len(batch) + 1) * width > budget or len(batch) == size):
-            yield batch
-            batch = []
+        if batch:
+            padded = (len(batch) + 1) * lengths[batch[0]]
+            wasteful = padded - tokens - lengths[index] > _PADDING * padded
+            if padded > budget or len(batch) == size or (wasteful and tokens >= _ENOUGH):
+                yield batch
+                batch, tokens = [], 0
         batch.append(index)
+        tokens += lengths[index]
     if batch:
         yield batch
