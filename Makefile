@@ -24,11 +24,12 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 bench: $(VENV)/bench.stamp
-	$(BIN)/python -m pytest benchmarks
+	$(BIN)/python -m pytest benchmarks -rP
 	$(BIN)/python benchmarks/peers.py
 
 results: $(VENV)/dev.stamp
 	$(BIN)/python scripts/results.py
+	$(BIN)/python scripts/starter_figures.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "boxpen needs Python 3.11 or newer")'

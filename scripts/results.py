@@ -11,6 +11,7 @@ their folders: ``--models DIR`` with ``bert-mini`` and ``opus-mt-zh-en`` in it.
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import boxpen
 from boxpen.report.markdown import cell
+from boxpen.report.terminal import notes, run_table
 
 DOCS = Path(__file__).parents[1] / "docs" / "results"
 METRICS = ("accuracy", "consistency", "both_right")
@@ -76,6 +78,7 @@ def starter(models: Path) -> None:
     }
     parts = ("mt", "sense", "dual", "graph")
     write("lm.md", "starter", table("starter", parts, systems, tag="part"))
+    picture(systems["smollm2"]("starter"))
     one = {"smollm2": systems["smollm2"]}
     both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
     shown = {
@@ -86,6 +89,37 @@ def starter(models: Path) -> None:
     }
     for name, (values, tag, asked) in shown.items():
         write("../starter.md", name, table(name, values, asked, tag=tag))
+    write("../starter.md", "comparison", comparison(both))
+
+
+def picture(run: boxpen.Run) -> None:
+    """Draw what ``boxpen run`` shows, by part and set, for the README."""
+    from rich.console import Console
+
+    screen = Console(record=True, width=72, file=io.StringIO())
+    screen.print(run_table(run, tags=("part", "set")))
+    for line in notes(run):
+        screen.print(f"• {line}")
+    screen.save_svg(str(DOCS.parent / "demo.svg"), title="boxpen run")
+
+
+def comparison(systems: dict[str, Callable[..., boxpen.Run]]) -> str:
+    """Return accuracy on the parts of starter beside the public sets of the same kind."""
+    lines = ["| system | set | starter | public suite | |", "|---|---|---|---|---|"]
+    matches = {"mt": "commonmt", "sense": "senmaking", "dual": "cats-dual"}
+    for name, evaluate in systems.items():
+        for part, public in matches.items():
+            if part != "mt" and name != "smollm2":
+                continue
+            found = [evaluate(suite).summary() for suite in (f"starter.{part}", public)]
+            rows = [{r.slice: r for r in summary if r.metric == "accuracy"} for summary in found]
+            for value in (*SETS[public], None):
+                place = "all" if value is None else f"set={value}"
+                ours, theirs = rows[0][place], rows[1][place]
+                lines.append(
+                    f"| {name} | {value or 'all'} | {cell(ours)} | {cell(theirs)} | {public} |"
+                )
+    return "\n".join(lines)
 
 
 def translation_models(models: Path) -> None:

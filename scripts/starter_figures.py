@@ -50,7 +50,8 @@ def checks() -> str:
         chance = sum(1 / len(i.candidates) for i in items) / len(items)
         places = " / ".join(str(n) for n in shortcuts.positions(items).values())
         lines.append(
-            f"| {name} | {len(items)} | {length.right:.2f} / {length.wrong:.2f} ({length.gap:+.1%}) "
+            f"| {name} | {len(items)} "
+            f"| {length.right:.2f} / {length.wrong:.2f} ({length.gap:+.1%}) "
             f"| {negation.right:.3f} / {negation.wrong:.3f} | {places} "
             f"| {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] | {chance:.3f} |"
         )
@@ -67,10 +68,8 @@ def agreement() -> str:
     last: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
         last[row["id"], row["reader"]] = row
-    blocks = {
-        f"round {n}": [r for r in rows if r["round"] == n]
-        for n in sorted({r["round"] for r in rows})
-    }
+    rounds = sorted({int(r["round"]) for r in rows})
+    blocks = {f"round {n}": [r for r in rows if int(r["round"]) == n] for n in rounds}
     blocks["the suite as it is"] = list(last.values())
     for name, found in blocks.items():
         items = Counter(r["id"] for r in found)

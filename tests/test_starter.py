@@ -8,46 +8,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from starter_figures import PRONOUNS, STARTER, group, sets
 
 import boxpen
 from boxpen.analysis import shortcuts
 from boxpen.catalog.starter import starter_triples
-from boxpen.items import Choice
 
 DOCS = Path(__file__).parents[1] / "docs"
-STARTER = boxpen.load_suite("starter")
 PARTS = {part: STARTER.where(part=part) for part in ("mt", "sense", "dual", "discourse", "graph")}
 KNOWLEDGE = {
     "properties", "behaviors", "taxonomy", "action", "structures", "emotions", "procedural",
 }  # fmt: skip
-PRONOUNS = {"你": "you", "你们": "you", "他们": "they", "她们": "they", "它们": "they"}
-
-
-def choices(part: str, **tags: str) -> list[Choice]:
-    suite = PARTS[part].where(**tags)
-    found = [i.as_choice() if isinstance(i, boxpen.Translate) else i for i in suite]
-    assert all(isinstance(c, Choice) for c in found)
-    return found
-
-
-SETS = {
-    "mt": choices("mt"),
-    "sen-making": choices("sense", set="sen-making"),
-    "explanation": choices("sense", set="explanation"),
-    "dual": choices("dual"),
-    "discourse": choices("discourse"),
-    "graph": choices("graph"),
-}
-
-
-def group(name: str, item: Choice) -> str:
-    """What is held out together: blocks; in discourse, the words that are exchanged; relations."""
-    if name == "discourse":
-        label = item.tags["class"]
-        return PRONOUNS.get(label, label.split("-")[0])
-    if name == "graph":
-        return item.tags["relation"]
-    return item.block or item.id
+SETS = sets()
 
 
 class TestShape:

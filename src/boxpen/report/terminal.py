@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from boxpen.runs import Row, Run
@@ -14,12 +14,21 @@ if TYPE_CHECKING:
 __all__ = ["notes", "run_table"]
 
 
-def run_table(run: Run) -> RenderableType:
-    """Return the numbers of a run: one line a slice, one column a metric."""
+def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
+    """Return the numbers of a run: one line a slice, one column a metric.
+
+    Args:
+        run: The run.
+        tags: Which tags to show slices of; all if None.
+    """
     from rich.table import Table
     from rich.text import Text
 
-    rows = run.summary()
+    rows = [
+        row
+        for row in run.summary()
+        if tags is None or row.slice == "all" or row.slice.partition("=")[0] in tags
+    ]
     metrics = [m for m in _HEADERS if any(r.metric == m for r in rows)]
     about = run.about
     table = Table(
