@@ -82,8 +82,8 @@ _WRITTEN: tuple[str, ...] = (
     "It rained.",
     "The box is in the pen.",
     "The pen is in the box.",
-    "He put a turkey into the fridge.",
-    "He put an elephant into the fridge.",
+    "They squeezed a piano into the glove box.",
+    "They squeezed a map into the glove box.",
     "A niña gave the café owner €3.50 — exactly.",
     "On 14/02/2019 at 09:30, 3 of the 12 machines stopped; by 10:00 all 12 had.",
     "3.14159265 is close to 22/7, isn't it?",
@@ -100,15 +100,15 @@ _WRITTEN: tuple[str, ...] = (
     "The soup was too hot 🍲🔥, so we waited 10 minutes.",
     "Der Hund, den ich gestern sah, hat heute den Briefträger gebissen.",
     "Où est passée la clé que j'avais posée là ?",
-    "他把大象放进了冰箱。",
-    "他把火鸡放进了冰箱。",
+    "他们把钢琴塞进了抽屉。",
+    "他们把地图塞进了抽屉。",
     "下雨了，所以我们带着伞出门。",
     "盒子在围栏里，不在钢笔里。",
     "这家店一天卖出了128个包子，比昨天多了37个。",
     "我爷爷今年八十岁了，他每天早上六点起床，先喝一杯热水，然后去公园散步。",
     "If you leave ice cream in the sun, it melts; if you leave a stone there, it only gets warm.",
-    "The trophy would not fit into the brown suitcase, because it was too big, and the suitcase "
-    "would not fit into the car either, because the car was full of trophies.",
+    "The ladder would not go into the green van, because it was too long, and the van would not go "
+    "under the bridge either, because somebody had tied the ladder to its roof.",
     "A fish rides a bicycle to the office every morning, locks it to a cloud, and complains to the "
     "stairs that the coffee has once again been drinking its colleagues.",
     "When my grandmother was a girl of nine, in a village that no longer has a name on any map, "

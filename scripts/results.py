@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -157,9 +156,8 @@ def table(
             lines.append(
                 f"| {name} | {metric} | {' | '.join(cells)} | {rows['all', metric].ties} |"
             )
-        for line in dict.fromkeys(r.signature for r in run.summary() if r.slice == "all"):
-            shown = re.sub(r"model:(\w+):[^@]*/", r"model:\1:", line)
-            signatures.append(f"- {name}, n = {rows['all', 'accuracy'].n}: `{shown}`")
+        made = dict.fromkeys(r.signature for r in run.summary() if r.slice == "all")
+        signatures += [f"- {name}, n = {rows['all', 'accuracy'].n}: `{line}`" for line in made]
     return "\n".join([*lines, "", *signatures])
 
 

@@ -234,6 +234,40 @@ def test_a_causal_model_judges_translations_by_the_target_or_through_a_prompt(gp
         boxpen.evaluate(gpt2, suite, cache=":memory:", template="{nothing}")
 
 
+def test_a_context_that_no_model_reads_is_said_and_a_prompt_shows_it(gpt2):
+    item = Translate(
+        id="d", context="My keys are gone.", source="I need them.", reference="I need keys.",
+        contrast=("I need men.",), language="en", source_language="de",
+    )  # fmt: skip
+    suite = Suite("d", (item,))
+    from boxpen.report.terminal import notes
+
+    alone = boxpen.evaluate(gpt2, suite, cache=":memory:")
+    assert any("1 item(s) have a context" in note for note in notes(alone))
+    shown = boxpen.evaluate(gpt2, suite, cache=":memory:", recipe="translate")
+    assert not any("have a context" in note for note in notes(shown))
+    assert {c.prefix for c in shown.candidates["d"]} == {
+        "My keys are gone.\nGerman: I need them.\nEnglish:"
+    }
+
+
+def test_a_failed_save_leaves_the_old_run(gpt2, tmp_path, monkeypatch):
+    run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
+    place = run.save(tmp_path)
+    plain = Path.rename
+
+    def full(self, target):
+        if self.name == "new":
+            raise OSError(28, "No space left on device")
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(boxpen.RunError, match="No space left"):
+        run.save(tmp_path)
+    assert boxpen.Run.load(place).summary() == run.summary()
+    assert [p.name for p in tmp_path.iterdir()] == [place.name]
+
+
 def test_pmi_subtracts_the_score_without_context(gpt2, tmp_path):
     item = Choice(id="q", context="Where is it?", candidates=("In the pen.", "On it."), gold=0)
     suite = Suite("q", (item,), EN)

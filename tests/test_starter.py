@@ -182,6 +182,10 @@ class TestReadings:
         assert set(by_item) == ids
         assert set(by_item.values()) == {2}
         assert [r["id"] for r in last.values() if r["right"] != "yes"] == []
+        right = {t["id"]: t["tail"] for t in starter_triples()}
+        for items in SETS.values():
+            right = {i.id: i.candidates[i.gold] for i in items} | right
+        assert [r["id"] for r in last.values() if r["chosen"] != right[r["id"]]] == []
 
 
 def _texts(item: boxpen.Item) -> list[str]:

@@ -13,6 +13,7 @@ from boxpen.catalog import load_suite, recipes_of
 from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
+from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, Settled
 from boxpen.models.resolve import resolve_model
 from boxpen.runs import Run, Translation
@@ -111,6 +112,8 @@ def plan(
     chosen = _recipe(suite, recipe, template)
     settings = chosen.scoring_policy().but(**policy)
     resolved = resolve_model(model, dtype=settings.dtype, device=device, batch_size=batch_size)
+    if resolved.encoder and (template is not None or chosen.name == "translate"):
+        raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
     settled = resolved.settle(settings)
     planned = Plan(suite, resolved, chosen, settings, settled)
     planned.sort_out(check_languages=check_languages)
@@ -162,6 +165,8 @@ class Plan:
     ) -> Run:
         """Score what is not in the cache yet, and decide."""
         started = time.time()
+        if translate and self.sources:
+            require_sacrebleu()
         report = progress or (lambda *_: None)
         wanted = {c.id: self.requests(c) for c in self.choices}
         free = {c.id: self._unconditional(c) for c in self.choices}
@@ -183,7 +188,8 @@ class Plan:
             for item in self.choices
         }
         translations = self._translations(cache, report) if translate else []
-        judged = self.suite.take([i for i in self.suite if self._judged(i)])
+        gone = {i for ids in self.left_out.values() for i in ids}
+        judged = self.suite.take([i for i in self.suite if i.id not in gone])
         return Run.decided(
             suite=judged,
             model=self.model,
@@ -195,6 +201,11 @@ class Plan:
             translations=translations,
             beam=BEAM,
             left_out=self.left_out,
+            unread_contexts=sum(
+                c.context is not None
+                and not self.recipe.sees_context(c, encoder=self.model.encoder)
+                for c in self.choices
+            ),
             findings=lint(judged),
             seconds=time.time() - started,
         )
@@ -208,9 +219,6 @@ class Plan:
             source_language=source_language,
             encoder=self.model.encoder,
         )
-
-    def _judged(self, item: Item) -> bool:
-        return not any(item.id in ids for ids in self.left_out.values())
 
     def _unfit(self, item: Item, *, check_languages: bool) -> str | None:
         """Return why the model cannot judge an item, or None if it can."""

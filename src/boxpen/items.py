@@ -251,11 +251,11 @@ class Suite:
         return digest.hexdigest()
 
     def languages_of(self, item: Item) -> tuple[str | None, str | None]:
-        """Return the language of an item's candidates and of its source."""
+        """Return the language of an item's candidates and of its source, without region."""
         source_language = None
         if not isinstance(item, Entail) and item.source is not None:
             source_language = item.source_language or self.card.source_language
-        return item.language or self.card.language, source_language
+        return _bare(item.language or self.card.language), _bare(source_language)
 
     def tag_values(self) -> dict[str, list[str]]:
         """Return every tag with its values, both in order of first appearance."""
@@ -305,6 +305,10 @@ class Suite:
             for problem in item.problems():
                 raise SuiteError(f"suite '{self.name}': item '{item.id}' {problem}")
         return self
+
+
+def _bare(language: str | None) -> str | None:
+    return None if language is None else language.replace("_", "-").split("-")[0].lower()
 
 
 def _blank(item: Item, *names: str) -> Iterator[str]:

@@ -7,9 +7,7 @@ sources. The directory is written under a temporary name and renamed last.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -38,22 +36,26 @@ def write_run(run: Run, parent: Path) -> Path:
         RunError: If it cannot be written; then nothing is left behind.
     """
     target = parent / run.name
-    with contextlib.ExitStack() as stack:
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-            temporary = Path(tempfile.mkdtemp(prefix=f".{run.name}.", dir=parent))
-            stack.callback(shutil.rmtree, temporary, ignore_errors=True)
-            _write_files(run, temporary)
-            temporary.chmod(0o755)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".writing.", dir=parent) as folder:
+            whole, old = Path(folder) / "new", Path(folder) / "old"
+            whole.mkdir()
+            _write_files(run, whole)
             if target.exists():
                 # The same signature: the same run. The old one gives way only now.
-                old = temporary.with_name(temporary.name + ".old")
                 target.rename(old)
-                stack.callback(shutil.rmtree, old, ignore_errors=True)
-            temporary.rename(target)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise RunError(f"cannot write the run directory {target}: {reason}") from None
+            try:
+                whole.rename(target)
+            except OSError:
+                if target.exists():  # another process has just written the same run
+                    return target
+                if old.exists():
+                    old.rename(target)
+                raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RunError(f"cannot write the run directory {target}: {reason}") from None
     return target
 
 

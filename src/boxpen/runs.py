@@ -59,6 +59,7 @@ class Run:
         translations: Sequence[Translation],
         beam: int,
         left_out: Mapping[str, Sequence[str]],
+        unread_contexts: int,
         findings: Sequence[Finding],
         seconds: float,
     ) -> Run:
@@ -74,6 +75,7 @@ class Run:
             },
             "model": {
                 "name": model.name,
+                "short": model.short,
                 "kind": model.kind,
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
@@ -84,6 +86,7 @@ class Run:
             "settled": settled.as_dict(),
             "beam": beam,
             "left_out": {reason: list(ids) for reason, ids in left_out.items()},
+            "unread_contexts": unread_contexts,
             "findings": [asdict(f) for f in findings],
             "seconds": round(seconds, 3),
             "python": platform.python_version(),
@@ -102,7 +105,7 @@ class Run:
         """A directory name that is the same for the same signature."""
         parts = (
             self.about["suite"]["name"],
-            self.about["model"]["name"],
+            self.about["model"]["short"],
             self.about["recipe"]["name"],
             hashlib.sha256(self.signature.encode()).hexdigest()[:8],
         )
@@ -167,7 +170,7 @@ def _signature(about: Mapping[str, Any]) -> str:
     return signature(
         suite=suite["name"],
         suite_hash=suite["hash"],
-        model=model["name"],
+        model=model["short"],
         fingerprint=model["fingerprint"],
         kind=model["kind"],
         recipe=f"{recipe['name']}@{recipe['digest']}",

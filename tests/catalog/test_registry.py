@@ -207,11 +207,13 @@ def test_recipes():
 def test_recipes_of_files_and_suites(tmp_path):
     plain = Suite("mine", (Choice(id="1", candidates=("a", "b"), gold=0),))
     sourced = Suite("my.own", (replace(plain.items[0], source="s"),))
-    exported = replace(plain, name="cats")
+    exported = replace(plain, name="cats", card=ENTRIES["cats"].card)
+    namesake = replace(plain, name="cats")
     for suite, expected in ((plain, {"sound"}), (sourced, {"sound", "translate"})):
         write_suite(suite, tmp_path / "x.jsonl")
         assert set(recipes_of(suite)) == set(recipes_of(tmp_path / "x.jsonl")) == expected
     write_suite(exported, tmp_path / "x.jsonl")
     assert recipes_of(exported) == recipes_of(tmp_path / "x.jsonl") == recipes_of("cats")
+    assert set(recipes_of(namesake)) == {"sound"}
     with pytest.raises(SuiteError, match="did you mean 'cats'"):
         recipes_of("catz")

@@ -42,9 +42,9 @@ def test_bert_mini_equals_its_twin(pll, bert_mini, score_all, agree):
 
 def test_bert_mini_prefers_sense(bert_mini, score_all):
     pairs = [
-        ("He drank a glass of water.", "He drank a glass of stones."),
+        ("He emptied the glass in one gulp.", "He emptied the glass in one brick."),
         ("She went to school by bus.", "She went to school by soup."),
-        ("The sun rises in the morning.", "The sun rises in the table."),
+        ("The baker sold warm bread.", "The baker sold warm traffic."),
     ]
     records = score_all(bert_mini, [Request(text=s) for pair in pairs for s in pair])
     assert all(r.total < 0 for r in records)

@@ -364,7 +364,7 @@ def masks_of(model, text: str, pll: str) -> list[list[int]]:
 def test_trap_09_word_pieces_do_not_give_the_word_away(tiny_models):
     """Original PLL shows ``sou … ##ir`` while asking for ``##ven``."""
     model = tiny_models.model("bert")
-    text = "unforgettable lanterns freeze"
+    text = "lanternless porterhouses refreezing"
     pieces = model.tokenizer.tokenize(text)
     assert sum(p.startswith("##") for p in pieces) >= 2, "the example must have word pieces"
     assert masks_of(model, text, "original") == [[i] for i in range(len(pieces))]

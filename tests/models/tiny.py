@@ -19,10 +19,10 @@ from tokenizers import models as token_models
 
 ENGLISH = """
 The box was in the pen. The little boy was looking for his toy box. Finally he found it.
-A man put an elephant into the fridge. A man put a turkey into the fridge. Who did this?
-She poured water into the glass until it was full.
-She poured water from the bottle until it was empty.
-The trophy does not fit into the brown suitcase because it is too large, said the owner of the shop.
+Some porter put a piano into the drawer. Some porter put a letter into the drawer. Who did this?
+We filled the blue kettle until it ran over.
+We drained the blue kettle until nothing was left.
+The ladder does not go into the green van because it is too long, said the owner of the shop.
 People eat bread and butter for breakfast; nobody eats stones, chairs or the keys of a piano.
 He drank a cup of coffee, read the newspaper and went to work by bicycle at seven in the morning.
 The souvenir seller wouldn't sell his unbelievable, unforgettable handmade lanterns to the tourists.

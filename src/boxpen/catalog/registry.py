@@ -92,6 +92,9 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
         if not isinstance(suite, Suite):
             raise
         found = None
+    # A user's own table may bear the name of a public suite; only the card tells them apart.
+    if found is not None and isinstance(suite, Suite):
+        found = found if suite.card.citation == found[0].card.citation else None
     if found is not None:
         entry = found[0]
         common = {"sound": SOUND}

@@ -92,7 +92,7 @@ def progress_bar() -> Iterator[Progress]:
             return Text(f"{speed:.0f}/s" if fresh else "cached")
 
     with Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         Rate(),

@@ -78,7 +78,9 @@ def check(
 
 
 def _bound(text: str) -> tuple[str, str, str, float]:
-    match = re.fullmatch(r"(?:(.+):)?\s*(\w+)\s*(>=|>)\s*([0-9.]+)", text.strip())
+    match = re.fullmatch(
+        r"(?:(.+):)?\s*(\w+)\s*(>=|>)\s*(\d+\.?\d*(?:[eE]-?\d+)?|\.\d+)", text.strip()
+    )
     if match is None:
         raise RunError(f"--min is {text!r}, expected something like 'accuracy>=0.6'")
     return match[1] or "all", match[2], match[3], float(match[4])

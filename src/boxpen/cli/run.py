@@ -80,25 +80,24 @@ def run(
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "dtype": dtype,
         "max_length": max_length,
     }  # fmt: skip
+    plans = []
+    for name in dict.fromkeys(model or ["smollm2"]):
+        resolved = resolve_model(name, dtype=dtype or "auto", device=device, batch_size=batch_size)
+        plans += [
+            plan(
+                resolved,
+                s,
+                recipe=recipe,
+                template=template,
+                limit=limit,
+                check_languages=check_languages,
+                **policy,
+            )
+            for s in dict.fromkeys(suite or ["starter"])
+        ]
+    # Only now is anything written: what cannot be done leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
-        plans = []
-        for name in dict.fromkeys(model or ["smollm2"]):
-            resolved = resolve_model(
-                name, dtype=dtype or "auto", device=device, batch_size=batch_size
-            )
-            plans += [
-                plan(
-                    resolved,
-                    s,
-                    recipe=recipe,
-                    template=template,
-                    limit=limit,
-                    check_languages=check_languages,
-                    **policy,
-                )
-                for s in dict.fromkeys(suite or ["starter"])
-            ]
         runs = [p.run(scores, translate=translate, progress=progress) for p in plans]
         places = [r.save(out) for r in runs]
     if json:

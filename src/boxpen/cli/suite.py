@@ -68,7 +68,7 @@ def show_suite(
         return
     screen = console()
     for key, value in facts.items():
-        screen.print(f"{key:16} {value}", soft_wrap=False)
+        screen.print(f"{key:16} {value}", markup=False)
     for tag, values in tags.items():
         more = f" … ({len(values)})" if len(values) > 12 else ""
         screen.print(f"tag {tag:12} {' '.join(values[:12])}{more}", markup=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from boxpen.errors import ModelError
 from boxpen.metrics.intervals import Estimate
 
-__all__ = ["Bleu", "bleu"]
+__all__ = ["Bleu", "bleu", "require_sacrebleu"]
 
 _RESAMPLES = 1000
 
@@ -26,12 +26,9 @@ def bleu(translations: Sequence[str], references: Sequence[str], language: str |
     Chinese, Japanese and Korean targets take sacreBLEU's tokenizer for that language where it
     needs no dictionary; all others the default, 13a.
     """
-    try:
-        from sacrebleu.metrics import BLEU
-    except ImportError:
-        raise ModelError(
-            "BLEU needs sacreBLEU; install it with: pip install 'boxpen[mt]'"
-        ) from None
+    require_sacrebleu()
+    from sacrebleu.metrics import BLEU
+
     tokenizer = {"zh": "zh", "ja": "char", "ko": "char"}.get(language or "", "13a")
     metric = BLEU(tokenize=tokenizer)
     result = metric.corpus_score(list(translations), [list(references)], n_bootstrap=_RESAMPLES)
@@ -40,3 +37,17 @@ def bleu(translations: Sequence[str], references: Sequence[str], language: str |
         Estimate(result.score, mean - half, mean + half, len(translations)),
         str(metric.get_signature()),
     )
+
+
+def require_sacrebleu() -> None:
+    """Refuse work whose BLEU could not be computed in the end.
+
+    Raises:
+        ModelError: If sacreBLEU is not installed.
+    """
+    import importlib.util
+
+    if importlib.util.find_spec("sacrebleu") is None:
+        raise ModelError(
+            "BLEU needs sacreBLEU; install it with: pip install 'boxpen[mt]', or use --no-bleu"
+        )

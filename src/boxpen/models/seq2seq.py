@@ -70,10 +70,7 @@ class Seq2SeqModel(TransformersModel):
         limit = settled.max_length
         eos = self.tokenizer.eos_token_id
         truncated = len(source) > limit or len(labels) > limit
-        if len(source) > limit:  # keep the end: EOS and language tokens stand there
-            source = source[: limit - 2] + source[-2:]
-        if len(labels) > limit:
-            labels = labels[: limit - 2] + labels[-2:]
+        source, labels = _cut(source, limit), _cut(labels, limit)
         last_eos = max((i for i, t in enumerate(labels) if t == eos), default=-1)
         scored = tuple(
             i
@@ -136,7 +133,7 @@ class Seq2SeqModel(TransformersModel):
             forced["forced_bos_token_id"] = _language_id(self.tokenizer, code)
         lengths = [len(i) * beam for i in ids]
         for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
-            rows = [ids[i][:limit] for i in part]
+            rows = [_cut(ids[i], limit) for i in part]
             width = max(len(r) for r in rows)
             with torch.inference_mode():
                 made = self.module.generate(
@@ -178,6 +175,11 @@ class Seq2SeqModel(TransformersModel):
         if start is None:
             raise ModelError(f"{self.name} names no token for its decoder to start with")
         return [start, *labels[:-1]]
+
+
+def _cut(ids: list[int], limit: int) -> list[int]:
+    """Cut a sequence before its end, where EOS and language tokens stand."""
+    return ids if len(ids) <= limit else ids[: limit - 2] + ids[-2:]
 
 
 def _multilingual(tokenizer: Any) -> bool:

@@ -41,7 +41,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-    table.add_column("slice", no_wrap=True)
+    table.add_column("slice", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     for metric in metrics:
         table.add_column(_HEADERS[metric], justify="right", no_wrap=True)
@@ -51,9 +51,8 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
         first = members[0]
         style = "bold" if name == "all" else ""
         cells = [_cell(found[m], m) if m in found else "" for m in metrics]
-        table.add_row(
-            name, str(first.n), *cells, str(first.ties) if first.ties else "", style=style
-        )
+        ties = str(first.ties) if first.ties else ""
+        table.add_row(Text(name), str(first.n), *cells, ties, style=style)
     return table
 
 
@@ -62,8 +61,13 @@ def notes(run: Run) -> Iterator[str]:
     total = sum(len(ids) for ids in run.about["left_out"].values())
     for reason, ids in run.about["left_out"].items():
         yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items: {reason}"
+    if run.about["unread_contexts"]:
+        yield (
+            f"{run.about['unread_contexts']} item(s) have a context that the model does not read "
+            "under this recipe"
+        )
     for flag, what in (
-        ("truncated", "longer than the model reads, cut from the left"),
+        ("truncated", "longer than the model reads, cut"),
         ("crossing", "with a token that spans the join of context and candidate"),
     ):
         count = sum(1 for v in run.verdicts if getattr(v, flag))
@@ -92,13 +96,13 @@ _HEADERS = {
     "accuracy": "accuracy [95 %]",
     "consistency": "consist.",
     "both_right": "both",
-    "bleu": "BLEU [95 %]",
+    "bleu": "BLEU ± 95 %",
 }
 
 
 def _cell(row: Row, metric: str) -> str:
     if metric == "bleu":
-        return f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]"
+        return f"{row.value:.1f} ± {(row.high - row.low) / 2:.1f}"
     if metric == "accuracy":
         return f"{row.value:.3f} [{row.low:.3f}, {row.high:.3f}]"
     return f"{row.value:.3f}"

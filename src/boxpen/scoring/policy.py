@@ -45,7 +45,7 @@ class ScoringPolicy:
         dtype: Floating-point type of the weights; logits are always float32. ``auto``: float32
             on a CPU, the checkpoint's own on a GPU.
         max_length: Longest sequence in tokens; the model's own limit if None. What is longer is
-            cut from the left and flagged.
+            cut (a language model's from the left) and flagged.
     """
 
     bos: Bos = "auto"

@@ -32,8 +32,8 @@ UNSPACED = frozenset({"ja", "th", "zh"})
 class Recipe:
     """How an item becomes the texts that are scored.
 
-    A template may use ``{context}``, ``{source}``, ``{source_language}``, ``{target_language}``
-    and ``{candidate}``.
+    A template may use ``{context}``, ``{source}``, ``{source_language}`` and
+    ``{target_language}``.
 
     Attributes:
         name: ``sound``, ``paper``, ``translate`` or a name of the suite's own.
@@ -62,7 +62,7 @@ class Recipe:
         for template in (self.prefix, self.prompt or "", self.unconditional):
             try:
                 template.format(**values)
-            except (KeyError, IndexError, ValueError, AttributeError) as error:
+            except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
                 raise PolicyError(
                     f"template {template!r} is not valid ({error}), it may use "
                     + ", ".join("{" + name + "}" for name in values)
@@ -116,10 +116,20 @@ class Recipe:
         """Whether the model reads the item's source sentence under this recipe."""
         return item.source is not None and (encoder or self.prompt is not None)
 
+    def sees_context(self, item: Choice, *, encoder: bool) -> bool:
+        """Whether the model reads the item's context under this recipe."""
+        if item.source is None:
+            return not encoder
+        return not encoder and self.prompt is not None
+
     def _before(self, item: Choice, language: str | None, source_language: str | None) -> str:
         values = self._values(item, language, source_language)
         if item.source is not None:
-            return self.prompt.format(**values) if self.prompt else ""
+            if self.prompt is None:
+                return ""
+            # The sentence before the source stands before the prompt, on a line of its own.
+            apart = bool(values["context"]) and "{context}" not in self.prompt
+            return (values["context"] + "\n" if apart else "") + self.prompt.format(**values)
         return self.prefix.format(**values) if item.context is not None else ""
 
     def _values(
