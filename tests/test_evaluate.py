@@ -107,6 +107,50 @@ def test_a_run_directory_comes_back_as_it_went(gpt2, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [place.name]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda a: a.pop("suite"),
+        lambda a: a.update(model=None),
+        lambda a: a["model"].pop("short"),
+        lambda a: a.update(findings=["x"]),
+        lambda a: a.update(left_out=[]),
+        lambda a: a["policy"].update(norm="length"),
+        lambda a: a.update(signature=7),
+        lambda a: a["suite"].update(name="\ud800"),
+    ],
+)
+def test_a_damaged_run_json_is_refused_in_one_sentence(gpt2, tmp_path, damage):
+    place = boxpen.evaluate(gpt2, pairs(), cache=":memory:").save(tmp_path)
+    about = json.loads((place / "run.json").read_text("utf-8"))
+    damage(about)
+    (place / "run.json").write_text(json.dumps(about), "utf-8")
+    with pytest.raises(boxpen.RunError, match="is not a whole run directory") as caught:
+        boxpen.Run.load(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_row_of_the_cache_is_refused(gpt2, tmp_path):
+    import sqlite3
+
+    boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    with sqlite3.connect(tmp_path / "c.sqlite") as db:
+        db.execute("UPDATE records SET logprobs = x'010203'")
+    with pytest.raises(boxpen.CacheError, match="is damaged"):
+        boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+
+
+@pytest.mark.parametrize("template", ["{0}", "{", "{source.__class__}", "{source:>99}", "{x}"])
+def test_templates_take_plain_names_only(template):
+    with pytest.raises(PolicyError, match="is not valid, it may use"):
+        boxpen.Recipe(name="mine", prompt=template)
+
+
+def test_a_template_that_nothing_could_fill_is_refused(gpt2):
+    with pytest.raises(PolicyError, match="no source or context"):
+        boxpen.evaluate(gpt2, pairs(), cache=":memory:", template="{source}")
+
+
 def test_a_second_run_scores_nothing(gpt2, tmp_path, monkeypatch):
     cache = tmp_path / "scores.sqlite"
     first = boxpen.evaluate(gpt2, pairs(), cache=cache)

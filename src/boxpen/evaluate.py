@@ -339,6 +339,10 @@ def _recipe(suite: Suite, recipe: str | Recipe, template: str | None) -> Recipe:
         recipe = known[recipe]
     if template is None:
         return recipe
+    if not any(getattr(i, "source", None) or getattr(i, "context", None) for i in suite):
+        raise PolicyError(
+            f"suite '{suite.name}' has no source or context that a template could use"
+        )
     if any(not isinstance(i, Entail) and i.source is not None for i in suite):
         return replace(recipe, name="custom", prompt=template)
     return replace(recipe, name="custom", prefix=template)

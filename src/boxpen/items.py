@@ -308,7 +308,9 @@ class Suite:
 
 
 def _bare(language: str | None) -> str | None:
-    return None if language is None else language.replace("_", "-").split("-")[0].lower()
+    if language is None:
+        return None
+    return language.replace("_", "-").split("-")[0].lower() or language
 
 
 def _blank(item: Item, *names: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ sources. The directory is written under a temporary name and renamed last.
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.errors import RunError
+from boxpen.errors import PolicyError, RunError
 from boxpen.metrics.summary import Translation
+from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 
@@ -86,6 +88,8 @@ def read_run(
             Translation(**{**row, "tags": json.loads(row["tags"])})
             for row in pl.read_parquet(path / "translations.parquet").to_dicts()
         )
+        _check_about(about)
+        _check_verdicts(verdicts)
         for verdict in verdicts:
             found = len(candidates.get(verdict.id, ()))
             if found != len(verdict.scores):
@@ -96,7 +100,12 @@ def read_run(
         extra = set(candidates) - {v.id for v in verdicts}
         if extra:
             raise RunError(f"{path}: item '{min(extra)}' has records but no verdict")
-    except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except RecursionError:
+        raise RunError(f"{path} is not a whole run directory (run.json is too deep)") from None
+    except (
+        *(OSError, ValueError, KeyError, TypeError, AttributeError),
+        *(PolicyError, pl.exceptions.PolarsError),
+    ) as error:
         raise RunError(f"{path} is not a whole run directory ({error})") from None
     return about, verdicts, candidates, translations
 
@@ -113,6 +122,43 @@ def check_writable(parent: Path) -> None:
             pass
     except OSError as error:
         raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
+
+
+def _check_about(about: Mapping[str, Any]) -> None:
+    """Raise if ``run.json`` lacks what reports and re-scoring read."""
+    texts = (
+        *(about["suite"][key] for key in ("name", "hash")),
+        *(about["model"][key] for key in ("name", "short", "kind", "fingerprint", "dtype")),
+        *(about["recipe"][key] for key in ("name", "digest")),
+        about["signature"],
+    )
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"run.json has {text!r} where a text should be")
+        text.encode()
+    for number in (about["suite"]["items"], about["beam"], about["unread_contexts"]):
+        if not isinstance(number, int):
+            raise TypeError(f"run.json has {number!r} where a number should be")
+    ScoringPolicy(**about["policy"])
+    dict(about["settled"])
+    if not all(isinstance(ids, list) for ids in about["left_out"].values()):
+        raise TypeError("run.json has items left out that are no list")
+    if not all(isinstance(finding["rule"], str) for finding in about["findings"]):
+        raise TypeError("run.json has a finding without a rule")
+
+
+def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
+    seen: set[str] = set()
+    for v in verdicts:
+        if v.id in seen:
+            raise ValueError(f"item '{v.id}' has two verdicts")
+        seen.add(v.id)
+        if not (0 <= v.gold < len(v.scores) and 0 <= v.credit <= 1):
+            raise ValueError(f"the verdict of item '{v.id}' is impossible")
+        if not all(map(math.isfinite, v.scores)):
+            raise ValueError(f"item '{v.id}' has a score that is no number")
+        if not all(isinstance(t, str) for pair in v.tags.items() for t in pair):
+            raise TypeError(f"item '{v.id}' has tags that are no texts")
 
 
 def _write_files(run: Run, folder: Path) -> None:
@@ -176,6 +222,8 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             truncated=row["truncated"],
             crossing=row["crossing"],
         )
+        if len(record.token_ids) != len(record.logprobs) or not isinstance(row["text"], str):
+            raise ValueError(f"a record of item '{row['item']}' is damaged")
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
         roles = found.setdefault((row["item"], row["candidate"]), {})
         if row["role"] in roles:

@@ -109,7 +109,7 @@ class Run:
             self.about["recipe"]["name"],
             hashlib.sha256(self.signature.encode()).hexdigest()[:8],
         )
-        return re.sub(r"[^\w.-]+", "_", "-".join(parts)).strip("_")
+        return re.sub(r"[^\w.-]+", "_", "-".join(part[-60:] for part in parts)).strip("_")
 
     def summary(self) -> list[Row]:
         """Return accuracy, consistency, both-right and BLEU, over all and by every tag."""

@@ -223,6 +223,29 @@ class TestRefusals:
         refused(invoke("report", tmp_path), "is not a run directory")
 
 
+class TestText:
+    def test_square_brackets_are_text_and_no_markup(self, run_args, tmp_path):
+        item = boxpen.Choice(
+            id="1", candidates=("The box.", "The pen."), gold=0, tags={"[/red]": "[/bold]x"}
+        )
+        path = tmp_path / "m.jsonl"
+        card = boxpen.Card(title="[/b]")
+        boxpen.write_suite(boxpen.Suite("[red]name", (item,), card), path)
+        assert "[/bold]x" in invoke("run", "--suite", path, *run_args[3:]).stdout
+        assert "[red]name" in invoke("suite", "show", path).stdout
+        assert "[/bold]x" in invoke("suite", "stats", path, "--by", "[/red]").stdout
+
+    def test_a_device_that_is_not_there(self, run_args):
+        refused(invoke(*run_args, "--device", "nonsense"), "there is no device 'nonsense'")
+
+    def test_output_that_cannot_be_written(self):
+        command = [sys.executable, "-m", "boxpen", "suite", "list"]
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 2
+        assert done.stderr.decode().count("\n") == 1
+
+
 class TestSuiteCommands:
     def test_lint_exits_with_1_on_findings(self, tmp_path, suite):
         same = boxpen.Choice(id="x", candidates=("A pen.", "A pen."), gold=0)

@@ -1,5 +1,19 @@
 """The command line. Results go to stdout; progress, notes and errors to stderr."""
 
-from boxpen.cli.app import main
-
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    import sys
+
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its code, not a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        from boxpen.cli.app import app
+
+        app()
+    except KeyboardInterrupt:  # before there was anything to keep
+        sys.exit(130)

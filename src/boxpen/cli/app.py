@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from typer.core import TyperGroup
 from boxpen.errors import BoxpenError
 from boxpen.version import __version__
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 
 class _Group(TyperGroup):
@@ -19,7 +20,9 @@ class _Group(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except BoxpenError as error:
             print(f"boxpen: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
@@ -30,8 +33,13 @@ class _Group(TyperGroup):
             )
             raise typer.Exit(130) from None
         except BrokenPipeError:
-            sys.stderr.close()  # the reader of our output has gone; there is no one to tell
+            # The reader of our output has gone; what is left goes nowhere, quietly.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
+        except OSError as error:
+            print(f"boxpen: cannot write the output: {error.strerror}", file=sys.stderr)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(2) from None
 
 
 app = typer.Typer(
@@ -57,11 +65,6 @@ def _boxpen(
     ] = False,
 ) -> None:
     """Does a language model or a translation system have common sense?"""
-
-
-def main() -> None:
-    """Run the command line."""
-    app()
 
 
 from boxpen.cli import model, report, run, suite  # noqa: E402, F401 (they add their commands)

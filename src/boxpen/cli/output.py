@@ -34,7 +34,8 @@ def note(text: str) -> None:
 
 def print_json(data: Any) -> None:
     """Print one JSON object on stdout; numbers that are none become null."""
-    print(json.dumps(_finite(data), ensure_ascii=False, indent=1))
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(_finite(data), ensure_ascii=plain, indent=1))
 
 
 def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def list_suites(json: Json = False) -> None:
 @suite.command("show")
 def show_suite(
     name: Name,
-    items: Annotated[int, typer.Option(help="How many items to show.")] = 3,
+    items: Annotated[int, typer.Option(help="How many items to show.", min=0)] = 3,
     json: Json = False,
 ) -> None:
     """Show the card of a suite, its tags, its recipes and some items."""
@@ -125,6 +125,7 @@ def stats_suite(
         print_json([asdict(r) for r in rows])
         return
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("set", "items", "unique tokens", "tokens per sentence", "tokens"):
@@ -132,7 +133,7 @@ def stats_suite(
     for r in rows:
         sides = [s for s in (r.source, r.right, r.wrong) if s is not None]
         table.add_row(
-            r.name,
+            Text(r.name),
             f"{r.items:,}",
             "/".join(f"{s.unique:,}" for s in sides),
             "/".join(f"{s.average:.1f}" for s in sides),

@@ -59,7 +59,7 @@ def from_checkpoint(
         tokenizer = _loaded(
             name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
         )
-    device = device or _default_device()
+    device = _device(device)
     settled = _dtype(dtype, device, getattr(config, "dtype", None))
     if local:
         digest = fingerprint.of_directory(folder)
@@ -103,7 +103,7 @@ def from_gguf(
     digest = fingerprint.of_file(path)
     with _quiet():
         config, tokenizer = _gguf_parts(name, path, digest)
-    device = device or _default_device()
+    device = _device(device)
     settled = _dtype(dtype, device, None)
 
     def load() -> Any:
@@ -271,9 +271,19 @@ def _keep(config: Any, tokenizer: Any, place: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _default_device() -> str:
+def _device(wanted: str | None) -> str:
+    """Return where to compute.
+
+    Raises:
+        ModelError: If there is no such device.
+    """
     import torch
 
+    if wanted is not None:
+        with contextlib.suppress(RuntimeError, AssertionError, ValueError):
+            torch.zeros(1, device=wanted).item()
+            return wanted
+        raise ModelError(f"there is no device '{wanted}' here, expected cpu, cuda or mps")
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"

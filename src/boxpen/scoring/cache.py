@@ -91,6 +91,8 @@ class ScoreCache:
         found: dict[bytes, Record] = {}
         for rows in self._rows("SELECT * FROM records WHERE key IN ({})", keys):
             for key, ids, logprobs, unscored, unknown, truncated, crossing in rows:
+                if len(ids) != len(logprobs) or len(ids) % 4:
+                    raise CacheError(f"{self.path} is damaged; name another file, or remove it")
                 found[key] = Record(
                     token_ids=np.frombuffer(ids, dtype="<i4"),
                     logprobs=np.frombuffer(logprobs, dtype="<f4"),

@@ -73,8 +73,8 @@ def _total(record: Record, text: str) -> float:
         raise ScoringError("an empty text has no score")
     if len(record.logprobs) == 0:
         raise ScoringError(
-            f"no token of {_short(text)} could be scored: without a BOS token the first token of "
-            "a text has no probability; use --bos always"
+            f"no token of {_short(text)} could be scored: it was cut to nothing, has special "
+            "tokens only, or is one token that no BOS token precedes (then use --bos always)"
         )
     total = record.total
     if not math.isfinite(total):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
@@ -25,6 +26,7 @@ LANGUAGE_NAMES = {
     "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
     "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
+_FIELDS = ("context", "source", "source_language", "target_language")
 UNSPACED = frozenset({"ja", "th", "zh"})
 
 
@@ -58,15 +60,17 @@ class Recipe:
     why: str = ""
 
     def __post_init__(self) -> None:
-        values = dict.fromkeys(("context", "source", "source_language", "target_language"), "")
         for template in (self.prefix, self.prompt or "", self.unconditional):
             try:
-                template.format(**values)
-            except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+                fields = [f for f in string.Formatter().parse(template) if f[1] is not None]
+            except ValueError:
+                fields = [("", "", "", "")]
+            # Plain names only: a format may also call attributes, or ask for a gigabyte of spaces.
+            if any(name not in _FIELDS or spec or change for _, name, spec, change in fields):
                 raise PolicyError(
-                    f"template {template!r} is not valid ({error}), it may use "
-                    + ", ".join("{" + name + "}" for name in values)
-                ) from None
+                    f"template {template!r} is not valid, it may use "
+                    + ", ".join("{" + name + "}" for name in _FIELDS)
+                )
 
     @property
     def digest(self) -> str:
