@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -241,6 +242,15 @@ def test_items_that_a_model_cannot_judge_are_left_out_and_named(gpt2):
     assert [v.id for v in run.verdicts] == ["en"]
     assert sorted(i for ids in run.about["left_out"].values() for i in ids) == ["mt", "nli"]
     assert f"mixed@{suite.take([english]).hash[:8]}" in run.signature
+    parts = Suite(
+        "parts", (replace(english, tags={"part": "en"}), replace(bare, tags={"part": "zh"}))
+    )
+    from boxpen.report.terminal import notes
+
+    assert any(
+        note.startswith("left out 1 of 2 items (part=zh)")
+        for note in notes(boxpen.evaluate(gpt2, parts, cache=":memory:"))
+    )
     with pytest.raises(ModelError, match="cannot judge suite 'mixed'"):
         boxpen.evaluate(gpt2, suite.take([entail]), cache=":memory:")
 

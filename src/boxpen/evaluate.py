@@ -201,6 +201,9 @@ class Plan:
             translations=translations,
             beam=BEAM,
             left_out=self.left_out,
+            parts_left_out={
+                reason: self._whole_parts(ids) for reason, ids in self.left_out.items()
+            },
             unread_contexts=sum(
                 c.context is not None
                 and not self.recipe.sees_context(c, encoder=self.model.encoder)
@@ -219,6 +222,17 @@ class Plan:
             source_language=source_language,
             encoder=self.model.encoder,
         )
+
+    def _whole_parts(self, ids: Sequence[str]) -> list[str]:
+        """Return the parts of the suite that are left out as a whole: ``part=discourse``."""
+        gone = set(ids)
+        for tag in ("part", "set"):
+            kept = {i.tags.get(tag) for i in self.suite if i.id not in gone}
+            lost = dict.fromkeys(i.tags[tag] for i in self.suite if i.id in gone and tag in i.tags)
+            whole = [f"{tag}={value}" for value in lost if value not in kept]
+            if whole:
+                return whole
+        return []
 
     def _unfit(self, item: Item, *, check_languages: bool) -> str | None:
         """Return why the model cannot judge an item, or None if it can."""

@@ -141,6 +141,8 @@ def _check_about(about: Mapping[str, Any]) -> None:
             raise TypeError(f"run.json has {number!r} where a number should be")
     ScoringPolicy(**about["policy"])
     dict(about["settled"])
+    if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
+        raise TypeError("run.json has parts left out that are no texts")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
         raise TypeError("run.json has items left out that are no list")
     if not all(isinstance(finding["rule"], str) for finding in about["findings"]):

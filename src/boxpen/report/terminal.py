@@ -60,7 +60,9 @@ def notes(run: Run) -> Iterator[str]:
     """Yield what a reader must know beside the numbers."""
     total = sum(len(ids) for ids in run.about["left_out"].values())
     for reason, ids in run.about["left_out"].items():
-        yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items: {reason}"
+        parts = ", ".join(run.about["parts_left_out"].get(reason, ()))
+        which = f" ({parts})" if parts else ""
+        yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items{which}: {reason}"
     if run.about["unread_contexts"]:
         yield (
             f"{run.about['unread_contexts']} item(s) have a context that the model does not read "
