@@ -1,0 +1,51 @@
+"""CTranslate2 against Transformers: the same tiny Marian, converted, gives the same numbers."""
+
+import shutil
+
+import numpy as np
+import pytest
+import tiny
+import torch
+
+from boxpen import Request, resolve_model
+
+PAIRS = [
+    ("盒子在围栏里。", "The box was in the pen."),
+    ("小男孩在找他的玩具箱。", "The little boy was looking for his toy box. Finally he found it."),
+    ("小男孩在找他的玩具箱。", "Who did this?"),
+    ("箱", "It rained all night!"),
+]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """The checkpoint, and what CTranslate2's own converter makes of it."""
+    converters = pytest.importorskip("ctranslate2.converters")
+    root = tmp_path_factory.mktemp("ct2")
+    module, tokenizer = tiny.marian(root)
+    pad = module.config.pad_token_id
+    with torch.no_grad():  # as in every trained Marian: the decoder starts from zero, and the
+        module.model.shared.weight[pad] = 0  # padding token, which CTranslate2 drops, is
+        module.final_logits_bias[0, pad] = -1e9  # never produced
+    module.save_pretrained(root / "hf")
+    tokenizer.save_pretrained(root / "hf")
+    converters.TransformersConverter(str(root / "hf")).convert(str(root / "ct2"))
+    for name in ("source.spm", "target.spm"):
+        shutil.copy(root / "hf" / name, root / "ct2" / name)
+    return root
+
+
+@pytest.mark.parametrize("eos", ["always", "never"])
+@pytest.mark.parametrize("batch_size", [1, 3, None])
+def test_a_converted_marian_scores_as_its_original(folders, score_all, eos, batch_size):
+    """The converter leaves EOS of the source to the caller; without it every score is off."""
+    requests = [Request(text=t, source=s, languages=("zh", "en")) for s, t in PAIRS]
+    original = resolve_model(f"hf:{folders / 'hf'}", batch_size=batch_size)
+    converted = resolve_model(f"ct2:{folders / 'ct2'}", batch_size=batch_size)
+    for a, b in zip(
+        score_all(original, requests, eos=eos),
+        score_all(converted, requests, eos=eos),
+        strict=True,
+    ):
+        np.testing.assert_allclose(a.logprobs, b.logprobs, rtol=0, atol=1e-4)
+        assert a.total == pytest.approx(b.total, rel=0, abs=1e-4 * len(a.logprobs))
