@@ -125,8 +125,8 @@ _WRITTEN: tuple[str, ...] = (
 
 _PAIRS: tuple[tuple[str, str], ...] = (
     ("The box is in", " the pen."),
-    ("He put an elephant into the", " fridge."),
-    ("He put a turkey into the", " fridge."),
+    ("They squeezed a piano into the", " glove box."),
+    ("They squeezed a map into the", " glove box."),
     ("To keep soup warm, you should", " put it into a thermos flask."),
     ("To keep soup warm, you should", " pour it over 3 kg of ice."),
     ("Question: what do 2 and 2 make?\nAnswer:", " 4"),

@@ -11,7 +11,7 @@ SENTENCES = (
     "The box is in the pen.",
     "The pen is in the box.",
     "A souvenir seller wouldn't sell his unbelievable lanterns.",
-    "He put an elephant into the fridge.",
+    "They squeezed a piano into the glove box.",
     "Yes.",
 )
 

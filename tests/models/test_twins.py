@@ -13,7 +13,7 @@ BATCHES = (1, 3, 16, None)
 JOINS = (
     ("The box was in", " the pen."),
     ("The little boy was looking for his toy box. Finally", " he found it."),
-    ("Who did this?", " A man put a turkey into the fridge."),
+    ("Who did this?", " Some porter put a letter into the drawer."),
     ("小男孩在找他的玩具箱。 ", "最后他找到了。"),
     ("It", " rained"),
 )
@@ -99,7 +99,7 @@ def test_permuted(tiny_models, twin, agree, score_all):
 
 PAIRS = (
     ("中国的首都是北京。", "The box was in the pen."),
-    ("箱子在围栏里。", "A man put an elephant into the fridge."),
+    ("箱子在围栏里。", "Some porter put a piano into the drawer."),
     ("谁把大象放进了冰箱?", "Who did this?"),
     ("大雨", tiny.LONG),
     ("小男孩在找他的玩具箱。 最后他找到了。 太阳从东方升起。 人们早餐吃面包和黄油。", "Box"),

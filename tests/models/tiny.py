@@ -45,7 +45,7 @@ SENTENCES = (
     "Box",
     "The box was in the pen.",
     LONG,
-    "A man put an elephant into the fridge.",
+    "Some porter put a piano into the drawer.",
     "unforgettable!",
     "中国的首都是北京。",
     "The souvenir seller wouldn't sell 他的玩具箱 to the tourists.",
