@@ -1,15 +1,17 @@
 # make demo    a real result on a bare machine: environment, install, run
 # make test    the tests (needs nothing but Python)
 # make check   format, lint, types
-# make bench   side-by-side with lm-evaluation-harness and minicons
+# make bench   side-by-side with lm-evaluation-harness and minicons (hours; needs BOXPEN_MIRROR)
+# make bench-quick  the same on a few texts, in minutes
 # make results the tables in docs/results (needs BOXPEN_MIRROR and the models named there)
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+MINICONS := $(VENV)-minicons
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
-.PHONY: demo test check bench results clean
+.PHONY: demo test check bench bench-quick results clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/boxpen run
@@ -23,9 +25,14 @@ check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(VENV)/bench.stamp
+bench: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 	$(BIN)/python -m pytest benchmarks -rP
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/speed.py --minicons $(MINICONS)/bin/python
+	$(BIN)/python benchmarks/report.py build/speed.json build/gpu.json
+
+bench-quick: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
+	$(BIN)/python benchmarks/speed.py --minicons $(MINICONS)/bin/python --out build/quick.json \
+		--limit 128 --share 0.5 --trial 32 --rounds 1 --sizes 16 32 64 128
 
 results: $(VENV)/dev.stamp
 	$(BIN)/python scripts/results.py
@@ -47,5 +54,10 @@ $(VENV)/bench.stamp: $(VENV)/dev.stamp
 	$(PIP) -e '.[bench]'
 	@touch $@
 
+$(MINICONS)/bench.stamp: benchmarks/minicons.txt
+	$(PYTHON) -m venv $(MINICONS)
+	$(MINICONS)/bin/python -m pip install --disable-pip-version-check --quiet -r $<
+	@touch $@
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(MINICONS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

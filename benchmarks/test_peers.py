@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from peers import boxpen_records, lm_eval_scores, minicons_scores
 from sentences import pairs, sentences
+from tools import boxpen_records, lm_eval_scores, minicons_scores
 
 from boxpen.models.base import Model
 from boxpen.models.resolve import resolve_model
@@ -68,9 +68,8 @@ def test_sentences_agree_with_lm_eval(records: list[Record], harness: Any) -> No
 
 def test_sentences_agree_with_minicons(model: Model, records: list[Record]) -> None:
     scorer = pytest.importorskip("minicons.scorer")
-    theirs = minicons_scores(
-        scorer.IncrementalLMScorer(model.module, "cpu", tokenizer=model.tokenizer), TEXTS, 16
-    )
+    loaded = scorer.IncrementalLMScorer(model.module, "cpu", tokenizer=model.tokenizer)
+    theirs = minicons_scores(loaded, TEXTS, 16, bos_token=True)
     _assert_equal(TEXTS, records, theirs)
 
 

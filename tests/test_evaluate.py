@@ -11,11 +11,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import boxpen
 from boxpen import Card, Choice, Entail, ModelError, PolicyError, Suite, Translate
 from boxpen.models.causal import CausalModel
+from boxpen.models.packed import PackedDecoder
 from boxpen.scoring.cache import ScoreCache
 
 EN = Card(language="en", title="Tests of tests")
@@ -155,7 +157,7 @@ def test_a_template_that_nothing_could_fill_is_refused(gpt2):
 def test_a_second_run_scores_nothing(gpt2, tmp_path, monkeypatch):
     cache = tmp_path / "scores.sqlite"
     first = boxpen.evaluate(gpt2, pairs(), cache=cache)
-    monkeypatch.setattr(CausalModel, "logprobs", _fail)
+    monkeypatch.setattr(CausalModel, "run", _fail)
     second = boxpen.evaluate(gpt2, pairs(), cache=cache)
     assert second.summary() == first.summary()
     assert second.verdicts == first.verdicts
@@ -163,29 +165,36 @@ def test_a_second_run_scores_nothing(gpt2, tmp_path, monkeypatch):
 
 def test_no_committed_batch_is_scored_twice_after_an_interruption(gpt2, tmp_path, monkeypatch):
     cache = tmp_path / "scores.sqlite"
-    plain = CausalModel.logprobs
+    plain = PackedDecoder.run
     seen = []
 
-    def three_batches(self, batch, settled):
+    def three_packs(self, pack, **more):
         if len(seen) == 3:
             raise KeyboardInterrupt
-        seen.append([e.ids for e in batch])
-        return plain(self, batch, settled)
+        values = plain(self, pack, **more)
+        if len(pack.members) == 4:  # not the self-check
+            seen.append(pack.targets.tobytes())
+        return values
 
-    monkeypatch.setattr(CausalModel, "logprobs", three_batches)
+    monkeypatch.setattr(PackedDecoder, "run", three_packs)
     with pytest.raises(KeyboardInterrupt):
         boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
+    with ScoreCache(cache) as kept:
+        (committed,) = kept._db.execute("SELECT count(*) FROM records").fetchone()
+    assert committed == 12
     later = []
 
-    def rest(self, batch, settled):
-        later.append([e.ids for e in batch])
-        return plain(self, batch, settled)
+    def rest(self, pack, **more):
+        later.extend(np.split(pack.targets, pack.ends[:-1]))
+        return plain(self, pack, **more)
 
-    monkeypatch.setattr(CausalModel, "logprobs", rest)
+    monkeypatch.setattr(PackedDecoder, "run", rest)
     resumed = boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
-    done = {ids for batch in seen for ids in batch}
-    assert not done & {ids for batch in later for ids in batch}
-    monkeypatch.setattr(CausalModel, "logprobs", plain)
+    assert resumed.about["engine"]["from_cache"] == 12
+    distinct = {c for item in pairs(20) for c in item.candidates}
+    assert len(later) == resumed.about["engine"]["texts"] == len(distinct) - 12
+    assert not any(texts.tobytes() in before for texts in later for before in seen)
+    monkeypatch.setattr(PackedDecoder, "run", plain)
     whole = boxpen.evaluate(gpt2, pairs(20), cache=":memory:", batch_size=4)
     assert [v.winner for v in resumed.verdicts] == [v.winner for v in whole.verdicts]
     for a, b in zip(resumed.verdicts, whole.verdicts, strict=True):
@@ -334,7 +343,9 @@ def test_pmi_subtracts_the_score_without_context(gpt2, tmp_path):
         for a, b in zip(with_context.verdicts[0].scores, without.verdicts[0].scores, strict=True)
     ]
     assert pmi.verdicts[0].scores == pytest.approx(expected, abs=1e-4)
-    assert boxpen.Run.load(pmi.save(tmp_path)).rescore(norm="sum").verdicts == with_context.verdicts
+    rescored = boxpen.Run.load(pmi.save(tmp_path)).rescore(norm="sum").verdicts
+    assert rescored[0].winner == with_context.verdicts[0].winner
+    assert rescored[0].scores == pytest.approx(with_context.verdicts[0].scores, abs=1e-4)
     with pytest.raises(PolicyError, match="run with --norm pmi"):
         with_context.rescore(norm="pmi")
     with pytest.raises(PolicyError, match="needs a context"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.verdicts import Scored
 
-__all__ = ["Plan", "evaluate", "plan"]
+__all__ = ["Plan", "evaluate", "plan", "run_plans"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -45,6 +45,9 @@ def evaluate(
     check_languages: bool = True,
     device: str | None = None,
     batch_size: int | None = None,
+    token_budget: int | None = None,
+    deterministic: bool = False,
+    compiled: bool = False,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -62,6 +65,9 @@ def evaluate(
         check_languages: Whether to leave out what the model does not read.
         device: Where to compute.
         batch_size: Most sequences of a batch.
+        token_budget: Most tokens of a batch; chosen from the memory if None.
+        deterministic: Whether every text is run by itself, to the same last bit every time.
+        compiled: Whether the module is compiled first.
         progress: Called as the work goes on.
         **policy: Fields of ``ScoringPolicy`` that override the recipe's.
 
@@ -80,6 +86,9 @@ def evaluate(
         check_languages=check_languages,
         device=device,
         batch_size=batch_size,
+        token_budget=token_budget,
+        deterministic=deterministic,
+        compiled=compiled,
         **policy,
     )
     if isinstance(cache, ScoreCache):
@@ -98,6 +107,9 @@ def plan(
     check_languages: bool = True,
     device: str | None = None,
     batch_size: int | None = None,
+    token_budget: int | None = None,
+    deterministic: bool = False,
+    compiled: bool = False,
     **policy: Any,
 ) -> Plan:
     """Check that a suite can be put to a model, and say how; nothing is scored yet.
@@ -111,13 +123,87 @@ def plan(
     suite = suite.limit(limit)
     chosen = _recipe(suite, recipe, template)
     settings = chosen.scoring_policy().but(**policy)
-    resolved = resolve_model(model, dtype=settings.dtype, device=device, batch_size=batch_size)
+    resolved = resolve_model(
+        model,
+        dtype=settings.dtype,
+        device=device,
+        batch_size=batch_size,
+        token_budget=token_budget,
+        deterministic=deterministic,
+        compiled=compiled,
+    )
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
     settled = resolved.settle(settings)
     planned = Plan(suite, resolved, chosen, settings, settled)
     planned.sort_out(check_languages=check_languages)
     return planned
+
+
+def run_plans(
+    plans: Sequence[Plan],
+    cache: ScoreCache,
+    *,
+    translate: bool = True,
+    progress: Progress | None = None,
+) -> list[Run]:
+    """Carry plans out; what several of them ask of one model is scored in one go."""
+    if translate and any(p.sources for p in plans):
+        require_sacrebleu()
+    report = progress or (lambda *_: None)
+    runs: dict[int, Run] = {}
+    groups: dict[tuple[int, Settled], list[int]] = {}
+    for number, planned in enumerate(plans):
+        groups.setdefault((id(planned.model), planned.settled), []).append(number)
+    for numbers in groups.values():
+        members = [plans[n] for n in numbers]
+        model, settled = members[0].model, members[0].settled
+        requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
+        suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
+        scored = _scored(model, settled, requests, cache, f"{suites} × {model.short}", report)
+        for n in numbers:
+            runs[n] = plans[n].decided(scored, cache, translate=translate, report=report)
+    return [runs[n] for n in range(len(plans))]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """The records of some requests, and how they were come by."""
+
+    records: Mapping[Request, Record]
+    engine: Mapping[str, object]
+    seconds: float
+
+
+def _scored(
+    model: Model,
+    settled: Settled,
+    requests: Sequence[Request],
+    cache: ScoreCache,
+    label: str,
+    report: Progress,
+) -> _Scored:
+    """Take from the cache what is there, and score the rest, as one."""
+    started = time.time()
+    settings = settled.as_dict() | ({"deterministic": True} if model.deterministic else {})
+    keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
+    known = cache.records(list(keys.values()))
+    records = {r: known[key] for r, key in keys.items() if key in known}
+    missing = [r for r in requests if r not in records]
+    engine: dict[str, object] = {"from_cache": len(records), "deterministic": model.deterministic}
+    if requests:
+        report(label, len(records), len(requests))
+    if missing:
+        before = replace(model.tally)
+        with cache.writing() as write:
+            for batch in model.score(missing, settled):
+                found = [(missing[i], record) for i, record in batch]
+                write([(keys[r], record) for r, record in found])
+                records.update(found)
+                report(label, len(records), len(requests))
+        cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
+        engine |= {"how": model.engine, **cost}
+    return _Scored(records, engine, time.time() - started)
 
 
 @dataclass
@@ -164,16 +250,22 @@ class Plan:
         self, cache: ScoreCache, *, translate: bool = True, progress: Progress | None = None
     ) -> Run:
         """Score what is not in the cache yet, and decide."""
+        return run_plans([self], cache, translate=translate, progress=progress)[0]
+
+    def all_requests(self) -> Iterator[Request]:
+        """Yield everything that must be scored."""
+        for item in self.choices:
+            yield from self.requests(item)
+            yield from self._unconditional(item)
+
+    def decided(
+        self, scored: _Scored, cache: ScoreCache, *, translate: bool, report: Progress
+    ) -> Run:
+        """Make the run of what was scored."""
         started = time.time()
-        if translate and self.sources:
-            require_sacrebleu()
-        report = progress or (lambda *_: None)
+        records = scored.records
         wanted = {c.id: self.requests(c) for c in self.choices}
         free = {c.id: self._unconditional(c) for c in self.choices}
-        distinct = list(
-            dict.fromkeys(r for m in (wanted, free) for requests in m.values() for r in requests)
-        )
-        records = self._records(distinct, cache, report)
         candidates = {
             item.id: [
                 Scored(
@@ -210,7 +302,8 @@ class Plan:
                 for c in self.choices
             ),
             findings=lint(judged),
-            seconds=time.time() - started,
+            engine=scored.engine,
+            seconds=scored.seconds + time.time() - started,
         )
 
     def requests(self, item: Choice) -> list[Request]:
@@ -290,24 +383,6 @@ class Plan:
         return self.recipe.unconditional_requests(
             item, language=language, source_language=source_language
         )
-
-    def _records(
-        self, requests: Sequence[Request], cache: ScoreCache, report: Progress
-    ) -> dict[Request, Record]:
-        settings = self.settled.as_dict()
-        keys = {r: cache_key(self.model.fingerprint, settings, astuple(r)) for r in requests}
-        known = cache.records(list(keys.values()))
-        records = {r: known[key] for r, key in keys.items() if key in known}
-        missing = [r for r in requests if r not in records]
-        label = f"{self.suite.name} × {self.model.short}"
-        report(label, len(records), len(requests))
-        if missing:
-            for batch in self.model.score(missing, self.settled):
-                found = [(missing[i], record) for i, record in batch]
-                cache.add_records((keys[r], record) for r, record in found)
-                records.update(found)
-                report(label, len(records), len(requests))
-        return records
 
     def _translations(self, cache: ScoreCache, report: Progress) -> list[Translation]:
         settings = {"task": "translate", "beam": BEAM, "max_length": self.settled.max_length}

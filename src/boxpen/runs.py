@@ -62,6 +62,7 @@ class Run:
         parts_left_out: Mapping[str, Sequence[str]],
         unread_contexts: int,
         findings: Sequence[Finding],
+        engine: Mapping[str, object],
         seconds: float,
     ) -> Run:
         """Make a run of scored candidates."""
@@ -90,6 +91,7 @@ class Run:
             "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
             "unread_contexts": unread_contexts,
             "findings": [asdict(f) for f in findings],
+            "engine": dict(engine),
             "seconds": round(seconds, 3),
             "python": platform.python_version(),
         }

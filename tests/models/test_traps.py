@@ -12,6 +12,7 @@ import tiny
 import torch
 import transformers
 import twins
+from spies import listened, spied
 from tokenizers import AddedToken
 
 from boxpen import (
@@ -41,17 +42,19 @@ def asked(model, text: str, **rest) -> Request:
     return Request(text=text, **rest)
 
 
-@contextlib.contextmanager
-def spied(module):
-    """Note what the module is called with."""
-    calls = []
-    handle = module.register_forward_pre_hook(
-        lambda _, args, kwargs: calls.append(kwargs), with_kwargs=True
-    )
-    try:
-        yield calls
-    finally:
-        handle.remove()
+def warmed(model):
+    """The same model after its self-checks, which also run the module."""
+    settled = model.settle(ScoringPolicy(pll="original"))
+    for _ in model.score([asked(model, "Box is")], settled):
+        pass
+    return model
+
+
+def run(model, encoded, settled):
+    """The log-probabilities of distinct encoded requests, in their order."""
+    found = dict(pair for batch in model.run(encoded, settled) for pair in batch)
+    assert sorted(found) == list(range(len(encoded)))
+    return [found[i] for i in range(len(encoded))]
 
 
 def tokens(model, requests, **policy):
@@ -184,7 +187,7 @@ def test_trap_04_off_by_one(name, tiny_models):
         Encoded(ids=(*encoded.ids[:-1], token), scored=encoded.scored)
         for token in range(len(model.tokenizer))
     ]
-    values = np.array(model.logprobs(variants, settled), dtype=np.float64)
+    values = np.array(run(model, variants, settled), dtype=np.float64)
     assert np.abs(values[:, :-1] - values[0, :-1]).max() < 1e-4
     assert math.fsum(np.exp(values[:, -1])) == pytest.approx(1, abs=1e-4)
 
@@ -289,35 +292,55 @@ def test_trap_06_literal_pad_in_a_masked_text(tiny_models, score_all, agree):
     agree(together, (alone.token_ids.tolist(), alone.logprobs.tolist()))
 
 
+def before_the_output_layer(name, half, hidden):
+    """What stands between the body and the output layer, spelt out for each family."""
+    if name == "bert":
+        return half.cls.predictions.transform(hidden)
+    if name == "roberta":
+        head = half.lm_head
+        return head.layer_norm(torch.nn.functional.gelu(head.dense(hidden)))
+    if name == "t5" and half.config.tie_word_embeddings:
+        return hidden * half.config.d_model**-0.5
+    return hidden
+
+
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "roberta", "xlnet", "marian", "t5"])
-def test_trap_07_bf16_logits_are_softmaxed_in_float32(name, tiny_models, score_all):
-    """Log-softmax in bf16 errs by up to 0.1 nats and makes false ties."""
+@torch.inference_mode()
+def test_trap_07_bf16_logits_are_made_and_softmaxed_in_float32(name, tiny_models, score_all):
+    """Log-softmax in bf16 errs by up to 0.1 nats and makes false ties; so do logits in bf16."""
     module, tokenizer = tiny_models.pair(name)
     half = copy.deepcopy(module).to(torch.bfloat16)
     model = resolve_model((half, tokenizer))
     assert model.dtype == "bfloat16"
-    seen = []
-    handle = half.register_forward_hook(lambda _m, _i, out: seen.append(out.logits))
     model.batch_size = 1
     policy = {"pll": "unmasked"} if model.kind == "masked" else {}
-    (record,) = score_all(model, [asked(model, CAT)], **policy)
-    handle.remove()
-    assert all(logits.dtype == torch.bfloat16 for logits in seen)
     (encoded,) = tokens(model, [asked(model, CAT)], **policy)
+    seen = []
+    with listened(warmed(model).body, seen.append):
+        (record,) = score_all(model, [asked(model, CAT)], **policy)
+    assert len(seen) == (len(encoded.scored) if model.kind == "permuted" else 1)
+    assert all(hidden.dtype == torch.bfloat16 for hidden in seen)
     shift = {"causal": 1}.get(model.kind, 0)
-    rows = [  # one forward for all tokens, but for XLNet one for each
+    hidden = [  # one forward for all tokens, but for XLNet one for each
         seen[n][0, 0] if model.kind == "permuted" else seen[0][0, i - shift]
         for n, i in enumerate(encoded.scored)
     ]
-    exact = [
-        twins.log_probability(r, encoded.ids[i]) for r, i in zip(rows, encoded.scored, strict=True)
-    ]
+    rows = before_the_output_layer(name, half, torch.stack(hidden))
+    assert rows.dtype == torch.bfloat16
+    layer = half.get_output_embeddings()
+    bias = 0 if layer.bias is None else layer.bias.double()
+    logits = rows.double() @ layer.weight.double().T + bias
+    targets = [encoded.ids[i] for i in encoded.scored]
+
+    def gathered(of):
+        return np.array([float(row[t]) for row, t in zip(of, targets, strict=True)])
+
+    exact = gathered(torch.log_softmax(logits, -1))
+    coarse = gathered(torch.log_softmax(logits.bfloat16(), -1))
+    rounded = gathered(torch.log_softmax(logits.bfloat16().double(), -1))
+    assert np.abs(coarse - exact).max() > 1e-3, "the example must be able to fail"
+    assert np.abs(rounded - exact).max() > 1e-4, "in both ways"
     np.testing.assert_allclose(record.logprobs, exact, rtol=0, atol=1e-5)
-    coarse = [
-        float(torch.log_softmax(r, -1)[encoded.ids[i]])
-        for r, i in zip(rows, encoded.scored, strict=True)
-    ]
-    assert np.abs(np.array(coarse) - exact).max() > 1e-3, "the example must be able to fail"
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -352,10 +375,10 @@ def test_trap_08b_prefixes_of_each_other_and_equal_texts(name, tiny_models, twin
 
 def masks_of(model, text: str, pll: str) -> list[list[int]]:
     """Return the masked places of every copy, in the order of the scored tokens."""
-    with spied(model.module) as calls:
-        settled = model.settle(ScoringPolicy(pll=pll))
-        encoded = model.encode([Request(text=text)], settled)
-        model.logprobs(encoded, settled)
+    settled = model.settle(ScoringPolicy(pll=pll))
+    encoded = model.encode([Request(text=text)], settled)
+    with spied(warmed(model).body) as calls:
+        run(model, encoded, settled)
     mask = model.tokenizer.mask_token_id
     rows = [row for call in calls for row in call["input_ids"].tolist()]
     return sorted([i - 1 for i, token in enumerate(row) if token == mask] for row in rows)
@@ -412,13 +435,14 @@ def test_trap_10_no_forward_exceeds_the_token_budget(name, tiny_models, score_al
     if model.encoder:  # long beside short, on both sides
         requests.append(asked(model, "Box", source=" ".join(["箱子在围栏里。"] * 12)))
         requests.append(asked(model, tiny.LONG, source="大雨"))
-    with spied(model.module) as calls:
+    parts = [warmed(model).body, *([model.module.get_encoder()] if model.encoder else [])]
+    with spied(*parts) as calls:
         score_all(model, requests)
     assert calls
     for call in calls:
         rows, width = call["input_ids"].shape
-        if "decoder_input_ids" in call:
-            width += call["decoder_input_ids"].shape[1]
+        if "encoder_hidden_states" in call:  # every row of a decoder also attends to its source
+            width += call["encoder_hidden_states"].shape[1]
         assert rows == 1 or rows * width <= budget, (rows, width)
 
 
@@ -476,7 +500,7 @@ def test_trap_12_the_target_is_hidden(name, tiny_models):
             )
             for token in range(len(model.tokenizer))
         ]
-        return math.fsum(math.exp(v[0]) for v in model.logprobs(variants, settled))
+        return math.fsum(math.exp(v[0]) for v in run(model, variants, settled))
 
     assert mass("original") == pytest.approx(1, abs=1e-4)
     assert mass("within_word_l2r") == pytest.approx(1, abs=1e-4)
@@ -500,9 +524,10 @@ def test_trap_13_decoder_start_language_and_eos_are_explicit(name, tiny_models, 
     model = tiny_models.model(name)
     vocabulary = model.tokenizer.get_vocab()
     start = [vocabulary[t] for t in STARTS[name]]
-    with spied(model.module) as calls:
+    with spied(warmed(model).body) as calls:
         (with_eos,) = score_all(model, [asked(model, CAT)])
-    assert calls[0]["decoder_input_ids"][0, : len(start)].tolist() == start
+    assert len(calls) == 1
+    assert calls[0]["input_ids"][0, : len(start)].tolist() == start
     (without,) = score_all(model, [asked(model, CAT)], eos="never")
     assert with_eos.token_ids.tolist() == [*without.token_ids.tolist(), vocabulary["</s>"]]
     assert not set(start) & set(without.token_ids.tolist())
@@ -619,7 +644,7 @@ def test_trap_24_every_part_of_the_request_is_in_the_key():
 
 
 def forwards(model, cache, **policy) -> int:
-    with spied(model.module) as calls:
+    with spied(model.body) as calls:
         evaluate(model, two_candidates(), cache=cache, **policy)
     return len(calls)
 

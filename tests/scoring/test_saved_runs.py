@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,11 @@ class Letters(Model):
             for r in requests
         ]
 
-    def logprobs(self, batch: Sequence[Encoded], settled) -> list:
-        return [np.array([-i / 256 for i in e.ids], dtype=np.float32) for e in batch]
+    def run(self, encoded: Sequence[Encoded], settled) -> Iterator:
+        yield [
+            (n, np.array([-i / 256 for i in e.ids], dtype=np.float32))
+            for n, e in enumerate(encoded)
+        ]
 
 
 @pytest.fixture

@@ -110,8 +110,20 @@ def _alike(item: Item) -> _Faults:
 
 def _bare(text: str) -> str:
     """Return the text without punctuation and white space."""
-    text = unicodedata.normalize("NFKC", text)
-    return "".join(c for c in text if not (c.isspace() or unicodedata.category(c)[0] == "P"))
+    return unicodedata.normalize("NFKC", text).translate(_LETTERS)
+
+
+class _Letters(dict[int, int | None]):
+    """What becomes of a character when punctuation and white space are taken away."""
+
+    def __missing__(self, code: int) -> int | None:
+        character = chr(code)
+        gone = character.isspace() or unicodedata.category(character)[0] == "P"
+        self[code] = None if gone else code
+        return self[code]
+
+
+_LETTERS = _Letters()
 
 
 def _promised_word(item: Item) -> _Faults:

@@ -64,13 +64,23 @@ def run(
     ] = True,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Most sequences of a batch.")] = None,
+    token_budget: Annotated[
+        int | None,
+        typer.Option(help="Most tokens of a batch.", show_default="chosen from the memory"),
+    ] = None,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="The same to the last bit every time; slower.")
+    ] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compile", help="Compile the model first; pays on a GPU.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Put suites to models: which answers do they prefer?
 
     Without options: the suite 'starter' and the model 'smollm2', both at hand.
     """
-    from boxpen.evaluate import plan
+    from boxpen.evaluate import plan, run_plans
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model
     from boxpen.rundir import check_writable
@@ -82,7 +92,15 @@ def run(
     }  # fmt: skip
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
-        resolved = resolve_model(name, dtype=dtype or "auto", device=device, batch_size=batch_size)
+        resolved = resolve_model(
+            name,
+            dtype=dtype or "auto",
+            device=device,
+            batch_size=batch_size,
+            token_budget=token_budget,
+            deterministic=deterministic,
+            compiled=compiled,
+        )
         plans += [
             plan(
                 resolved,
@@ -98,7 +116,7 @@ def run(
     # Only now is anything written: what cannot be done leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
-        runs = [p.run(scores, translate=translate, progress=progress) for p in plans]
+        runs = run_plans(plans, scores, translate=translate, progress=progress)
         places = [r.save(out) for r in runs]
     if json:
         print_json(runs_object(runs, places))

@@ -1,8 +1,8 @@
 """What every kind of model owes to the rest of boxpen.
 
-A subclass says how a request becomes tokens (``encode``) and how a batch of encoded requests gets
-its log-probabilities (``logprobs``). Everything else, the order, the batches and the merging of
-equal requests, is done once, here.
+A subclass says how a request becomes tokens (``encode``) and how encoded requests, all of them at
+hand at once, get their log-probabilities (``run``). The merging of equal requests, the checks and
+the overlap of tokenising with the model's work are done once, here.
 """
 
 from __future__ import annotations
@@ -10,19 +10,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.errors import ModelError, ScoringError
-from boxpen.scoring.batching import batches
+from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Encoded", "Kind", "Model", "Settled"]
+__all__ = ["Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "seq2seq"]
+Scores = list[tuple[int, NDArray[np.float32]]]
+"""Numbers of requests, each with the log-probabilities of its scored tokens."""
+
+_CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +53,50 @@ class Encoded:
 
     Attributes:
         ids: What the model (or its decoder) reads.
-        scored: Positions in ``ids`` of the tokens that are scored, ascending.
+        scored: Positions in ``ids`` of the tokens that are scored, ascending; a range if all
+            between the first and the last are.
         source: What the encoder reads, if there is one.
         words: For every position, the number of the word it belongs to; -1 for special tokens.
     """
 
     ids: tuple[int, ...]
-    scored: tuple[int, ...]
+    scored: tuple[int, ...] | range
     source: tuple[int, ...] = ()
     words: tuple[int, ...] = ()
     unscored: int = 0
     unknown: int = 0
     truncated: bool = False
     crossing: bool = False
+
+    @property
+    def targets(self) -> Sequence[int]:
+        """The scored tokens."""
+        if isinstance(self.scored, range):
+            return self.ids[self.scored.start : self.scored.stop]
+        return [self.ids[i] for i in self.scored]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What scoring has cost so far, in positions that the model computes.
+
+    Attributes:
+        texts: Distinct requests that were scored.
+        tokens: Positions, had every one of them been run alone.
+        nodes: Positions that are needed: shared beginnings and equal copies once.
+        computed: Positions that were computed: with padding, and shared ones as often as it was.
+    """
+
+    texts: int = 0
+    tokens: int = 0
+    nodes: int = 0
+    computed: int = 0
+
+    def add(self, *, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
+        """Count more."""
+        self.tokens += tokens
+        self.nodes += nodes
+        self.computed += computed
 
 
 class Model(ABC):
@@ -74,8 +110,12 @@ class Model(ABC):
         languages: What it reads, as two-letter codes; None if that is not known.
         encoder: Whether it reads a source sentence on a side of its own.
         direction: The one language pair it translates, if there is only one.
-        token_budget: Most tokens of a batch, padding included.
+        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
         batch_size: Most sequences of a batch.
+        deterministic: Whether every text is run by itself, so that its score depends on nothing
+            else and comes out the same to the last bit.
+        compiled: Whether the module is compiled before it is run.
+        engine: How texts are scored, in a few words; empty as long as none was.
     """
 
     name: str
@@ -85,8 +125,16 @@ class Model(ABC):
     languages: frozenset[str] | None = None
     encoder: bool = False
     direction: tuple[str, str] | None = None
-    token_budget: int = 2048
+    token_budget: int | None = None
     batch_size: int | None = None
+    deterministic: bool = False
+    compiled: bool = False
+    engine: str = ""
+
+    @cached_property
+    def tally(self) -> Tally:
+        """What scoring has cost so far."""
+        return Tally()
 
     @abstractmethod
     def settle(self, policy: ScoringPolicy) -> Settled:
@@ -101,12 +149,11 @@ class Model(ABC):
         """Turn requests into tokens."""
 
     @abstractmethod
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:
-        """Return, for every encoded request, the log-probabilities of its scored tokens."""
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:
+        """Score distinct requests, yielding them in batches, in no particular order.
 
-    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
-        """Return how long a row this request makes, for batching."""
-        return max(1, len(encoded.ids) + len(encoded.source))
+        Every one of them has something to score.
+        """
 
     @property
     def short(self) -> str:
@@ -154,30 +201,75 @@ class Model(ABC):
         Requests that come to the same tokens are run once and get the very same numbers, so that
         a tie between them is a tie whatever the batch.
         """
-        encoded = self.encode(requests, settled)
+        order = list(range(len(requests)))
+        if not order:
+            return
+        if len(order) > self.first_chunk:  # what begins alike stays together
+            order.sort(
+                key=lambda i: (requests[i].source or "", requests[i].prefix, requests[i].text)
+            )
+        tokenised = ahead(
+            (
+                (chunk, self.encode([requests[i] for i in chunk], settled))
+                for chunk in _chunks(order, self.first_chunk)
+            ),
+            depth=1,
+        )
+        self.load()  # while the first chunk is being tokenised
+        known: dict[Encoded, NDArray[np.float32]] = {}
+        for chunk, encoded in tokenised:
+            yield from self._score(chunk, encoded, settled, known)
+
+    @property
+    def first_chunk(self) -> int:
+        """How many requests are tokenised before the first are scored; then twice as many."""
+        return _CHUNK
+
+    def _score(
+        self,
+        chunk: Sequence[int],
+        encoded: Sequence[Encoded],
+        settled: Settled,
+        known: dict[Encoded, NDArray[np.float32]],
+    ) -> Iterator[list[tuple[int, Record]]]:
         equal: dict[Encoded, list[int]] = {}
-        for index, item in enumerate(encoded):
+        for index, item in zip(chunk, encoded, strict=True):
             equal.setdefault(item, []).append(index)
-        distinct = list(equal)
-        costs = [self.cost(e, settled) for e in distinct]
-        for batch in batches(costs, budget=self.token_budget, size=self.batch_size):
-            members = [distinct[i] for i in batch]
-            scored = self.logprobs(members, settled)
-            if not all(np.isfinite(values).all() for values in scored):
-                raise ScoringError(
-                    f"model '{self.name}' computes numbers that are none (nan or inf) in "
-                    f"{self.dtype}; try --dtype float32"
-                )
-            yield [
-                (index, _record(member, values))
-                for member, values in zip(members, scored, strict=True)
-                for index in equal[member]
-            ]
+            if not item.scored:
+                known[item] = np.zeros(0, dtype=np.float32)
+        old = [e for e in equal if e in known]
+        if old:
+            yield [(i, _record(e, known[e])) for e in old for i in equal[e]]
+        # In an order of their own: the batches do not depend on that of the requests.
+        new = sorted(
+            equal.keys() - set(old), key=lambda e: (e.source, e.ids, *e.scored[:1], len(e.scored))
+        )
+        self.tally.texts += len(new)
+        for few in [[e] for e in new] if self.deterministic else [new][: len(new)]:
+            for batch in self.run(few, settled):
+                if not all(np.isfinite(values).all() for _, values in batch):
+                    raise ScoringError(
+                        f"model '{self.name}' computes numbers that are none (nan or inf) in "
+                        f"{self.dtype}; try --dtype float32"
+                    )
+                known.update((few[number], values) for number, values in batch)
+                yield [
+                    (index, _record(few[number], values))
+                    for number, values in batch
+                    for index in equal[few[number]]
+                ]
+
+
+def _chunks(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:
+    start, size = 0, first
+    while start < len(order):
+        yield order[start : start + size]
+        start, size = start + size, min(2 * size, _CHUNK)
 
 
 def _record(encoded: Encoded, logprobs: NDArray[np.float32]) -> Record:
     return Record(
-        token_ids=np.array([encoded.ids[i] for i in encoded.scored], dtype=np.int32),
+        token_ids=np.array(encoded.targets, dtype=np.int32),
         logprobs=logprobs,
         unscored=encoded.unscored,
         unknown=encoded.unknown,

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Settled
-from boxpen.models.hf import TransformersModel, gathered, length_mask, padded
+from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.head import float_logits
+from boxpen.models.hf import TransformersModel, length_mask, padded
+from boxpen.models.memory import within
+from boxpen.models.packed import Pack, PackedDecoder, Reading, packs
+from boxpen.models.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.tokens import pieces
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
+from boxpen.scoring.tree import Tree
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["CausalModel"]
 
@@ -29,10 +38,22 @@ class CausalModel(TransformersModel):
                                2 ->  is
         scored           the   box   is
 
-    Without BOS nothing predicts the first token, and it stays unscored.
+    Without BOS nothing predicts the first token, and it stays unscored. Nothing is predicted from
+    the last token, so it is not read.
+
+    All texts of a run are scored as one prefix tree, cut into packs. An architecture that fails
+    the self-check is run in padded batches, as is a text longer than a sliding window.
     """
 
     kind = "causal"
+
+    @property
+    def first_chunk(self) -> int:
+        """How many texts are tokenised before the first are scored."""
+        import torch
+
+        # A GPU would wait for them; texts that begin alike are neighbours in any case.
+        return 2048 if torch.cuda.is_available() else super().first_chunk
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
@@ -59,28 +80,112 @@ class CausalModel(TransformersModel):
             out.append(self.framed(p, before, after, settled.max_length, first=1, score_after=True))
         return out
 
-    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
-        """Return how many tokens are read."""
-        return max(1, len(encoded.ids) - 1)
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+        """Score requests as one tree, or in padded batches where that cannot be."""
+        sight = 0 if self._decoder is None else window(self.config) or self.limit(None)
+        longer = [i for i, e in enumerate(encoded) if len(e.ids) > sight]
+        yield from self._run_padded(encoded, longer)
+        if len(longer) < len(encoded):
+            rest = sorted(set(range(len(encoded))) - set(longer))
+            yield from self._run_packed(encoded, rest)
 
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
-        """Score a batch padded on the right, where causal attention cannot see the padding."""
+    @cached_property
+    def _decoder(self) -> PackedDecoder | None:
+        """The module as a decoder of trees, if it passes the self-check."""
+        if self.head is None:
+            self.engine = f"padded batches: {self.name} does not show its hidden states"
+            return None
+        decoder = PackedDecoder(
+            self.runner,
+            self.head,
+            self.device,
+            self.module.dtype,
+            flex=self.device.type == "cuda" and getattr(self.body, "_supports_flex_attn", False),
+        )
+        about = {
+            "vocabulary": self.vocabulary,
+            "special": self._special,
+            "dtype": self.module.dtype,
+        }
+        reason = (
+            "its window is counted along the row"
+            if counts_along_the_row(self.config)
+            else fault(decoder, self._alone, **about)
+        )
+        if reason is not None:
+            self.engine = f"padded batches: {reason}"
+            return None
+        self._stems = fault(decoder, self._alone, stems=True, **about) is None
+        self.engine = "prefix tree" if self._stems else "prefix tree without stems"
+        return decoder
+
+    def _alone(self, ids: Sequence[int]) -> torch.Tensor:
         import torch
 
-        device = self.device
-        # Nothing is predicted from the last token, so it need not be read.
-        rows = [e.ids[:-1] or e.ids for e in batch]
-        ids = torch.from_numpy(padded(rows, 0)).to(device)  # (batch, time)
-        mask = torch.from_numpy(length_mask([len(r) for r in rows])).to(device)
-        row = torch.tensor([r for r, e in enumerate(batch) for _ in e.scored], device=device)
-        column = torch.tensor([i for e in batch for i in e.scored], device=device)
-        targets = torch.tensor([e.ids[i] for e in batch for i in e.scored], device=device)
-        if len(row) == 0:
-            return [np.zeros(0, dtype=np.float32) for _ in batch]
-        with torch.inference_mode():
-            logits = self.module(input_ids=ids, attention_mask=mask, use_cache=False).logits
-            # The token at `column` is predicted by the logits one position before it.
-            values = gathered(logits[row, column - 1], targets)
-        flat = values.cpu().numpy()
-        ends = np.cumsum([len(e.scored) for e in batch])[:-1]
-        return list(np.split(flat, ends))
+        row = torch.tensor([ids], device=self.device)
+        with float_logits(self.module):
+            logits: torch.Tensor = self.module(input_ids=row, use_cache=False).logits[0]
+        return logits
+
+    def _run_packed(self, encoded: Sequence[Encoded], members: Sequence[int]) -> Iterator[Scores]:
+        decoder = self._decoder
+        assert decoder is not None
+        decoder.forget()
+        # The token at a position is predicted by the logits one before it.
+        readings = [
+            Reading(e.ids[: e.scored[-1]], [i - 1 for i in e.scored], e.targets)
+            if isinstance(e.scored, tuple)
+            else Reading(e.ids[: e.scored[-1]], range(e.scored[0] - 1, e.scored[-1]), e.targets)
+            for e in encoded
+        ]
+
+        whole = Tree([readings[i].tokens for i in members])
+        self.tally.add(tokens=whole.tokens, nodes=whole.nodes)
+
+        def split(few: Sequence[int], tokens: int) -> Iterator[tuple[Sequence[int], int, Pack]]:
+            tree = whole if few is members else None
+            for pack in packs(
+                readings,
+                few,
+                tokens,
+                tree=tree,
+                limit=self.limit(None),
+                size=self.batch_size,
+                stems=self._stems,
+            ):
+                yield pack.members, pack.computed, pack
+
+        def run(pack: Pack) -> tuple[Pack, Any]:
+            before = decoder.computed
+            values = decoder.run(pack, chunk=self.budget.tokens)
+            self.tally.add(computed=decoder.computed - before)
+            return pack, values
+
+        for _, (pack, values) in self.lagging(within(self.budget, members, split, run)):
+            parts = np.split(values.cpu().numpy(), pack.ends[:-1])
+            yield list(zip(pack.members, parts, strict=True))
+
+    def _run_padded(self, encoded: Sequence[Encoded], members: Sequence[int]) -> Iterator[Scores]:
+        """Score in batches padded on the right, where causal attention cannot see the padding."""
+
+        def run(few: Sequence[int]) -> Any:
+            rows = [encoded[i].ids[: encoded[i].scored[-1]] for i in few]
+            inputs = {
+                "input_ids": padded(rows, 0),
+                "attention_mask": length_mask([len(r) for r in rows]),
+            }
+            wanted = [
+                # The token at a position is predicted by the logits one before it.
+                (row, position - 1, encoded[i].ids[position])
+                for row, i in enumerate(few)
+                for position in encoded[i].scored
+            ]
+            return self.wanted(inputs, wanted, use_cache=False)
+
+        lengths = [encoded[i].scored[-1] for i in members]
+        self.tally.add(tokens=sum(lengths), nodes=sum(lengths))
+        # Where one text changes the positions of another, each is run by itself.
+        size = 1 if scales_by_length(self.config) else self.batch_size
+        for few, values in self.in_batches(members, lengths, run, size=size):
+            ends = np.cumsum([len(encoded[i].scored) for i in few])[:-1]
+            yield list(zip(few, np.split(values.cpu().numpy(), ends), strict=True))

@@ -75,7 +75,7 @@ def from_checkpoint(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(digest, kind, settled),
+        fingerprint=fingerprint.of_parts(digest, kind, _precision(settled)),
         dtype=settled,
         languages=languages or (_languages(folder) if local else None),
     )
@@ -117,7 +117,7 @@ def from_gguf(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(digest, "causal", settled),
+        fingerprint=fingerprint.of_parts(digest, "causal", _precision(settled)),
         dtype=settled,
         languages=languages,
     )
@@ -133,7 +133,9 @@ def from_pair(module: Any, tokenizer: Any, *, name: str | None = None) -> Transf
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(fingerprint.of_pair(module, tokenizer), kind, dtype),
+        fingerprint=fingerprint.of_parts(
+            fingerprint.of_pair(module, tokenizer), kind, _precision(dtype)
+        ),
         dtype=dtype,
     )
 
@@ -294,6 +296,11 @@ def _dtype(wanted: Dtype, device: str, stored: Any) -> str:
         return wanted
     name = str(stored).removeprefix("torch.")
     return name if device.startswith("cuda") and name in ("bfloat16", "float16") else "float32"
+
+
+def _precision(dtype: str) -> str:
+    """Return what numbers depend on: the logits of halves were once rounded to halves, too."""
+    return dtype if dtype == "float32" else f"{dtype}, logits float32"
 
 
 def _languages(folder: Path) -> frozenset[str] | None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
 from boxpen.models import fingerprint
-from boxpen.models.base import Encoded, Model, Settled
+from boxpen.models.base import Encoded, Model, Scores, Settled
 from boxpen.models.languages import two_letter
 from boxpen.models.segment import fewest_pieces
 from boxpen.scoring.batching import batches
@@ -25,6 +24,7 @@ __all__ = ["CTranslate2Model"]
 _SOURCE_MODELS = ("source.spm", "sentencepiece.model", "spm.model", "source.model")
 _TARGET_MODELS = ("target.spm", "target.model")
 _LIMIT = 1024
+_TOKENS = 2048  # of a batch
 
 
 class CTranslate2Model(Model):
@@ -92,9 +92,9 @@ class CTranslate2Model(Model):
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
 
-    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
-        """Return a bound of what the two sides take, each padded on its own."""
-        return 2 * max(len(encoded.ids), len(encoded.source))
+    @property
+    def _budget(self) -> int:
+        return self.token_budget or _TOKENS
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
@@ -127,17 +127,24 @@ class CTranslate2Model(Model):
             )
         return out
 
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
-        """Score a batch."""
-        results = self._translator.score_batch(
-            [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
-            [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
-            max_input_length=0,
-        )
-        return [
-            np.array(r.log_probs, dtype=np.float32)[list(e.scored)]
-            for r, e in zip(results, batch, strict=True)
-        ]
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+        """Score requests in batches; CTranslate2 sorts and pads by itself."""
+        self.engine = "CTranslate2"
+        # A bound of what the two sides take, each padded on its own.
+        costs = [2 * max(len(e.ids), len(e.source)) for e in encoded]
+        for part in batches(costs, budget=self._budget, size=self.batch_size):
+            batch = [encoded[i] for i in part]
+            self.tally.add(tokens=sum(costs[i] for i in part), nodes=sum(costs[i] for i in part))
+            self.tally.add(computed=len(part) * costs[part[0]])
+            results = self._translator.score_batch(
+                [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
+                [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
+                max_input_length=0,
+            )
+            yield [
+                (i, np.array(r.log_probs, dtype=np.float32)[list(encoded[i].scored)])
+                for i, r in zip(part, results, strict=True)
+            ]
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""
@@ -153,7 +160,7 @@ class CTranslate2Model(Model):
         """Translate by beam search, yielding batches of (index, translation)."""
         pieces = [self._source_pieces(self._source.encode(s, out_type=str)) for s in sources]
         lengths = [max(1, len(p)) * beam for p in pieces]
-        for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
+        for part in batches(lengths, budget=self._budget, size=self.batch_size):
             results = self._translator.translate_batch([pieces[i] for i in part], beam_size=beam)
             yield [
                 (i, "".join(r.hypotheses[0]).replace("▁", " ").strip())

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Model
+from boxpen.models.base import Encoded, Model, Settled
+from boxpen.models.head import Head, float_logits, log_probabilities
 from boxpen.models.languages import special_tokens
+from boxpen.models.memory import Budget, budget_for, within
+from boxpen.models.probe import tolerance
 from boxpen.models.tokens import Pieces
+from boxpen.scoring.batching import batches
+from boxpen.scoring.requests import Record, Request
+from boxpen.scoring.tree import Ints
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["TransformersModel"]
 
+T = TypeVar("T")
+
 _ROLES = ("bos", "eos", "pad", "cls", "sep", "mask")
 _ROBERTA_KIN = frozenset({
     "camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta",
     "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod",
 })  # fmt: skip
+_ENTRIES = 1 << 26  # of logits, where they must be had whole
 _UNLIMITED = 1_000_000  # tokenizers without a limit report a huge number
 
 
@@ -90,6 +102,139 @@ class TransformersModel(Model):
         device: torch.device = self.module.device
         return device
 
+    @cached_property
+    def budget(self) -> Budget:
+        """How many tokens are run at a time."""
+        tokens = self.token_budget
+        if tokens is None:
+            tokens = budget_for(self.config, self.device, self.module.dtype.itemsize)
+        if self.head is None:  # whole rows of logits must fit then
+            tokens = min(tokens, max(1, _ENTRIES // self.vocabulary))
+        return Budget(tokens, fixed=self.deterministic)
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens the output layer tells apart."""
+        return int(self.config.get_text_config(decoder=True).vocab_size)
+
+    @property
+    def body(self) -> Any:
+        """The module without its output layer, or all of it, if it cannot be taken apart."""
+        return self._parts[0]
+
+    @property
+    def head(self) -> Head | None:
+        """What follows the body, if the two can be taken apart."""
+        return self._parts[1]
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Head | None]:
+        """Body and head, as a probe shows them to belong together."""
+        ids = self.probe_ids()
+        inner = getattr(self.module, "get_decoder", lambda: None)()
+        for body in (self.module.base_model, inner):
+            if body is None or body is self.module:
+                continue
+            head = self.proven(
+                Head(self.module, body),
+                lambda body=body: body(input_ids=ids)[0][0],  # type: ignore[misc]
+                lambda: self.module(input_ids=ids).logits[0],
+            )
+            if head is not None:
+                return body, head
+        return self.module, None
+
+    @cached_property
+    def runner(self) -> Any:
+        """The body, compiled if that is wanted."""
+        import torch
+
+        return torch.compile(self.body, dynamic=True) if self.compiled else self.body
+
+    def score(
+        self, requests: Sequence[Request], settled: Settled
+    ) -> Iterator[list[tuple[int, Record]]]:
+        """Score requests, yielding batches of (index, record) in no particular order."""
+        with _algorithms(deterministic=self.deterministic), _quick_turns():
+            yield from super().score(requests, settled)
+
+    def probe_ids(self) -> torch.Tensor:
+        """Return a row of a few ordinary tokens."""
+        import torch
+
+        usable = [i for i in range(self.vocabulary) if i not in self._special]
+        return torch.tensor([usable[:: max(1, len(usable) // 8)][:8]], device=self.device)
+
+    def proven(
+        self, head: Head, hidden: Callable[[], torch.Tensor], logits: Callable[[], torch.Tensor]
+    ) -> Head | None:
+        """Return a head if it makes of hidden states what the whole module does, else None."""
+        import torch
+
+        try:
+            with torch.inference_mode(), float_logits(self.module):
+                apart = head.settle(hidden(), logits())
+        except Exception:  # whatever an architecture may raise: its logits are taken whole then
+            return None
+        return head if apart <= tolerance(self.module.dtype) else None
+
+    def wanted(
+        self,
+        arrays: Mapping[str, NDArray[np.int64]],
+        wanted: Sequence[tuple[int, int, int]],
+        **inputs: Any,
+    ) -> torch.Tensor:
+        """Run padded rows and return log-probabilities for (row, column, token) triples."""
+        import torch
+
+        moved = {k: torch.from_numpy(v).to(self.device) for k, v in arrays.items()}
+        row, column, target = np.array(wanted, dtype=np.int64).T
+        width = next(iter(arrays.values())).shape[1]
+        with torch.inference_mode():
+            if self.head is not None:
+                hidden = self.runner(**moved, **inputs)[0].flatten(0, 1)  # (positions, width)
+                return self.head.log_probabilities(hidden, row * width + column, target.copy())
+            with float_logits(self.module):
+                logits = self.module(**moved, **inputs).logits  # (batch, time, vocab)
+            return whole_log_probabilities(logits.flatten(0, 1), row * width + column, target)
+
+    def in_batches(
+        self,
+        members: Sequence[int],
+        lengths: Sequence[int],
+        run: Callable[[Sequence[int]], T],
+        *,
+        size: int | None = None,
+    ) -> Iterator[tuple[Sequence[int], T]]:
+        """Run members in batches of like length; the memory decides how large they are."""
+        size = size or self.batch_size
+        length = dict(zip(members, lengths, strict=True))
+
+        def split(
+            few: Sequence[int], tokens: int
+        ) -> Iterator[tuple[Sequence[int], int, Sequence[int]]]:
+            costs = [length[i] for i in few]
+            for part in batches(costs, budget=tokens, size=size):
+                batch = [few[i] for i in part]
+                yield batch, len(batch) * length[batch[0]], batch
+
+        def counted(batch: Sequence[int]) -> T:
+            self.tally.add(computed=len(batch) * length[batch[0]])
+            return run(batch)
+
+        return self.lagging(within(self.budget, members, split, counted))
+
+    def lagging(self, results: Iterable[T]) -> Iterator[T]:
+        """Yield results one late on a GPU, which meanwhile has the next one to work on."""
+        if self.device.type != "cuda":
+            yield from results
+            return
+        before: list[T] = []
+        for result in results:
+            yield from before
+            before = [result]
+        yield from before
+
     def limit(self, wanted: int | None) -> int:
         """Return the longest sequence in tokens, special tokens included.
 
@@ -142,20 +287,67 @@ class TransformersModel(Model):
         ids = (*before, *pieces.ids[cut:], *after)
         start = max(0, pieces.start - cut) + len(before)
         text = range(start, len(ids) - len(after))
-        plain = [i for i in text if ids[i] not in self._special]
-        scored = tuple(i for i in plain if i >= first)
-        if score_after:
-            scored += tuple(range(len(ids) - len(after), len(ids)))
+        scored: tuple[int, ...] | range
+        if self._special.isdisjoint(pieces.ids):
+            scored = range(max(start, first), len(ids) if score_after else text.stop)
+            unscored = max(0, min(first, text.stop) - start)
+        else:
+            plain = [i for i in text if ids[i] not in self._special]
+            scored = tuple(i for i in plain if i >= first)
+            unscored = len(plain) - len(scored)
+            if score_after:
+                scored += tuple(range(text.stop, len(ids)))
         words = (-1,) * len(before) + pieces.words[cut:] + (-1,) * len(after)
         return Encoded(
             ids=ids,
             scored=scored,
             words=words if pieces.words else (),
-            unscored=len([i for i in plain if i < first]),
+            unscored=unscored,
             unknown=self.count_unknown(pieces),
             truncated=cut > 0,
             crossing=pieces.crossing,
         )
+
+
+@contextlib.contextmanager
+def _quick_turns() -> Iterator[None]:
+    """Let threads take turns more often than every 5 ms.
+
+    A GPU that waits for its next kernel would idle that long whenever another thread happens to be
+    tokenising.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, 5e-4))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+@contextlib.contextmanager
+def _algorithms(*, deterministic: bool) -> Iterator[None]:
+    """Forbid PyTorch, for a while, what does not come out the same every time."""
+    if not deterministic:
+        yield
+        return
+    import torch
+
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+def whole_log_probabilities(logits: torch.Tensor, rows: Ints, targets: Ints) -> torch.Tensor:
+    """Return log p of targets from whole logits, (positions, vocab)."""
+    import torch
+
+    chosen = logits[torch.from_numpy(rows).to(logits.device)].float()
+    every = torch.arange(len(rows), device=logits.device)
+    return log_probabilities(chosen, every, torch.from_numpy(targets.copy()).to(logits.device))
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:
@@ -171,22 +363,3 @@ def length_mask(lengths: Sequence[int]) -> NDArray[np.int64]:
     """Return the attention mask of rows filled up on the right: by length, never by token."""
     width = max(lengths)
     return (np.arange(width)[None, :] < np.array(lengths)[:, None]).astype(np.int64)
-
-
-def gathered(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return log-probabilities of targets: the softmax is taken in float32, row by row.
-
-    Args:
-        logits: (rows, vocab), any dtype.
-        targets: (rows,).
-    """
-    import torch
-
-    parts = []
-    # Bounded memory: 64 Mi entries of float32 at a time, whatever the vocabulary.
-    step = max(1, (1 << 26) // logits.shape[-1])
-    for start in range(0, len(targets), step):
-        rows = logits[start : start + step].float()  # (step, vocab)
-        wanted = rows.gather(-1, targets[start : start + step, None])[:, 0]
-        parts.append(wanted - torch.logsumexp(rows, dim=-1))
-    return torch.cat(parts)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Settled
-from boxpen.models.hf import TransformersModel, gathered, length_mask, padded
+from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.copies import Copy, Wanted, run_copies
+from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.tokens import pieces
-from boxpen.scoring.batching import batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["MaskedModel"]
 
@@ -49,44 +50,27 @@ class MaskedModel(TransformersModel):
             for p in pieces(self.tokenizer, requests, words=settled.pll == "within_word_l2r")
         ]
 
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:
-        """Score a batch; its masked copies are run a token budget at a time."""
-        out = [np.zeros(len(e.scored), dtype=np.float32) for e in batch]
-        if settled.pll == "unmasked":
-            copies = [(r, range(len(e.scored)), e.ids) for r, e in enumerate(batch) if e.scored]
-        else:
-            mask = self.tokenizer.mask_token_id
-            copies = [
-                (r, range(n, n + 1), ids)
-                for r, e in enumerate(batch)
-                for n, ids in enumerate(masked_copies(e, mask, whole_word=bool(e.words)))
-            ]
-        lengths = [len(ids) for _, _, ids in copies]
-        for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
-            self._run([copies[i] for i in part], batch, out)
-        return out
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:
+        """Score requests by their masked copies."""
+        mask, pad = self.tokenizer.mask_token_id, self.tokenizer.pad_token_id or 0
 
-    def _run(
-        self,
-        copies: Sequence[tuple[int, range, tuple[int, ...]]],
-        batch: Sequence[Encoded],
-        out: list[NDArray[np.float32]],
-    ) -> None:
-        import torch
+        def copies(e: Encoded) -> Iterator[tuple[Copy, Sequence[int]]]:
+            if settled.pll == "unmasked":
+                yield Copy(e.ids), range(len(e.scored))
+                return
+            for n, ids in enumerate(masked_copies(e, mask, whole_word=bool(e.words))):
+                yield Copy(ids), (n,)
 
-        device = self.device
-        rows = [ids for _, _, ids in copies]
-        wanted = [(c, r, n) for c, (r, numbers, _) in enumerate(copies) for n in numbers]
-        targets = [batch[r].ids[batch[r].scored[n]] for _, r, n in wanted]
-        ids = torch.from_numpy(padded(rows, self.tokenizer.pad_token_id or 0)).to(device)
-        mask = torch.from_numpy(length_mask([len(row) for row in rows])).to(device)
-        with torch.inference_mode():
-            logits = self.module(input_ids=ids, attention_mask=mask).logits
-            row = torch.tensor([c for c, _, _ in wanted], device=device)
-            column = torch.tensor([batch[r].scored[n] for _, r, n in wanted], device=device)
-            values = gathered(logits[row, column], torch.tensor(targets, device=device))
-        for (_, r, n), value in zip(wanted, values.cpu().numpy(), strict=True):
-            out[r][n] = value
+        def run(batch: Sequence[Copy], wanted: Sequence[Wanted]) -> torch.Tensor:
+            rows = [copy.ids for copy in batch]
+            inputs = {
+                "input_ids": padded(rows, pad),
+                "attention_mask": length_mask([len(row) for row in rows]),
+            }
+            return self.wanted(inputs, wanted)
+
+        self.engine = "masked copies, equal ones once"
+        return run_copies(self, encoded, copies, run)
 
 
 def masked_copies(encoded: Encoded, mask: int, *, whole_word: bool) -> Iterator[tuple[int, ...]]:

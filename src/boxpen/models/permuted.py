@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from boxpen.models.base import Encoded, Settled
-from boxpen.models.hf import TransformersModel, gathered, length_mask, padded
+from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.copies import Copy, Wanted, run_copies
+from boxpen.models.head import Head
+from boxpen.models.hf import (
+    TransformersModel,
+    length_mask,
+    padded,
+    whole_log_probabilities,
+)
 from boxpen.models.masked import special_frame
 from boxpen.models.tokens import pieces
-from boxpen.scoring.batching import batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["PermutedModel"]
 
@@ -22,6 +32,19 @@ class PermutedModel(TransformersModel):
     """XLNet: ``perm_mask`` hides the target from every query, ``target_mapping`` selects it."""
 
     kind = "permuted"
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Head | None]:
+        with self._autocast():
+            found: tuple[Any, Head | None] = super()._parts
+            return found
+
+    def _autocast(self) -> Any:
+        """Return what lets halves meet XLNet's position encodings, which are float32 always."""
+        import torch
+
+        dtype = self.module.dtype
+        return torch.autocast(self.device.type, dtype=dtype, enabled=dtype != torch.float32)
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model; the pseudo-log-likelihood variants do not apply."""
@@ -36,46 +59,42 @@ class PermutedModel(TransformersModel):
             for p in pieces(self.tokenizer, requests)
         ]
 
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
-        """Score a batch; its targets are run a token budget at a time."""
-        out = [np.zeros(len(e.scored), dtype=np.float32) for e in batch]
-        targets = [(r, n) for r, e in enumerate(batch) for n in range(len(e.scored))]
-        lengths = [len(batch[r].ids) for r, _ in targets]
-        for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
-            self._run([targets[i] for i in part], batch, out)
-        return out
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+        """Score requests by copies in which one token is hidden."""
 
-    def _run(
-        self,
-        targets: Sequence[tuple[int, int]],
-        batch: Sequence[Encoded],
-        out: list[NDArray[np.float32]],
-    ) -> None:
+        def copies(e: Encoded) -> Iterator[tuple[Copy, Sequence[int]]]:
+            for n, column in enumerate(e.scored):
+                yield Copy(e.ids, column), (n,)
+
+        self.engine = "permuted copies, equal ones once"
+        return run_copies(self, encoded, copies, self._run)
+
+    def _run(self, batch: Sequence[Copy], wanted: Sequence[Wanted]) -> torch.Tensor:
         import torch
 
-        device = self.device
-        rows = [batch[r].ids for r, _ in targets]
-        columns = [batch[r].scored[n] for r, n in targets]
-        ids = torch.from_numpy(padded(rows, self.tokenizer.pad_token_id or 0)).to(device)
-        mask = torch.from_numpy(length_mask([len(row) for row in rows])).to(device)
+        device, dtype = self.device, self.module.dtype
+        ids = torch.from_numpy(padded([c.ids for c in batch], self.tokenizer.pad_token_id or 0))
+        mask = torch.from_numpy(length_mask([len(c.ids) for c in batch]))
         count, width = ids.shape
-        dtype = self.module.dtype
+        rows = torch.arange(count, device=device)
+        columns = torch.tensor([c.hidden for c in batch], device=device)
         hidden = torch.zeros((count, width, width), device=device, dtype=dtype)
+        hidden[rows, :, columns] = 1.0
         mapping = torch.zeros((count, 1, width), device=device, dtype=dtype)
-        for row, column in enumerate(columns):
-            hidden[row, :, column] = 1.0
-            mapping[row, 0, column] = 1.0
-        # XLNet makes its position encodings in float32 whatever its weights are.
-        half = torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
-        with torch.inference_mode(), half:
-            logits = self.module(
-                input_ids=ids,
-                attention_mask=mask.to(dtype),
-                perm_mask=hidden,
-                target_mapping=mapping,
-                use_mems=False,
-            ).logits[:, 0]  # (targets, vocab)
-            wanted = ids[torch.arange(count), torch.tensor(columns, device=device)]
-            values = gathered(logits, wanted)
-        for (r, n), value in zip(targets, values.cpu().numpy(), strict=True):
-            out[r][n] = value
+        mapping[rows, 0, columns] = 1.0
+        given = {
+            "input_ids": ids.to(device),
+            "attention_mask": mask.to(device, dtype),
+            "perm_mask": hidden,
+            "target_mapping": mapping,
+            "use_mems": False,
+        }
+        row, _, target = np.array(wanted, dtype=np.int64).T
+        with torch.inference_mode():
+            if self.head is None:
+                with self._autocast():
+                    logits = self.module(**given).logits[:, 0]  # (copies, vocab)
+                return whole_log_probabilities(logits, row, target)
+            with self._autocast():
+                states = self.body(**given)[0][:, 0]  # (copies, width)
+            return self.head.log_probabilities(states.to(dtype), row, target.copy())

@@ -22,6 +22,8 @@ def resolve_model(
     device: str | None = None,
     batch_size: int | None = None,
     token_budget: int | None = None,
+    deterministic: bool = False,
+    compiled: bool = False,
 ) -> Model:
     """Return the model that a name, a path or a pair in memory stands for.
 
@@ -31,7 +33,9 @@ def resolve_model(
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
         batch_size: Most sequences of a batch; none by default.
-        token_budget: Most tokens of a batch, padding included.
+        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
+        deterministic: Whether every text is run by itself, to the same last bit every time.
+        compiled: Whether the module is compiled before it is run.
 
     Raises:
         ModelError: If there is no such model, or it cannot be loaded.
@@ -44,6 +48,10 @@ def resolve_model(
             if value < 1:
                 raise ModelError(f"{name} is {value}, expected 1 or more")
             setattr(model, name, value)
+    if compiled and not hasattr(model, "module"):
+        raise ModelError(f"model '{model.name}' is no PyTorch model, so it cannot be compiled")
+    model.deterministic |= deterministic
+    model.compiled |= compiled
     return model
 
 

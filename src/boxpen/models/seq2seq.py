@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Settled
-from boxpen.models.hf import TransformersModel, gathered, length_mask, padded
+from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.head import Head, float_logits
+from boxpen.models.hf import (
+    TransformersModel,
+    length_mask,
+    padded,
+    whole_log_probabilities,
+)
 from boxpen.models.languages import language_code, special_tokens, two_letter
-from boxpen.scoring.batching import batches
+from boxpen.models.memory import within
+from boxpen.models.packed import Pack, Reading, pack_of
+from boxpen.models.packed_translator import PackedTranslator
+from boxpen.models.probe import fault
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
+from boxpen.scoring.tree import Row, Tree
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Seq2SeqModel"]
+
+
+_KEPT = 1 << 16  # tokens of sources that are kept encoded at a time
 
 
 class Seq2SeqModel(TransformersModel):
@@ -30,6 +46,10 @@ class Seq2SeqModel(TransformersModel):
         scored                   The     box   (</s>)
 
     Language tokens are never scored; the end of the sequence is, unless ``eos`` says never.
+
+    Decoders take no position ids, but most look their positions up in a part of their own, which
+    is told the depths instead. Where it does not exist (T5 counts distances), targets are decoded
+    one by one; their source is still encoded once.
     """
 
     kind = "seq2seq"
@@ -41,10 +61,6 @@ class Seq2SeqModel(TransformersModel):
         if all(isinstance(code, str) and code for code in pair):  # Marian names its pair
             self.direction = (two_letter(str(pair[0])), two_letter(str(pair[1])))
             self.languages = frozenset(self.direction)
-
-    def cost(self, encoded: Encoded, settled: Settled) -> int:  # noqa: ARG002
-        """Return a bound of what the two sides take, each padded on its own."""
-        return 2 * max(len(encoded.ids), len(encoded.source))
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
@@ -85,30 +101,172 @@ class Seq2SeqModel(TransformersModel):
             truncated=truncated,
         )
 
-    def logprobs(self, batch: Sequence[Encoded], settled: Settled) -> list[NDArray[np.float32]]:  # noqa: ARG002
-        """Score a batch padded on the right, on both sides."""
+    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+        """Score requests: every source is encoded once, its targets are decoded as one tree."""
+        readings = []
+        for e in encoded:
+            read = self._decoder_input(e.ids)[: e.scored[-1] + 1]
+            readings.append(Reading(read, e.scored, [e.ids[i] for i in e.scored]))
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for i, e in enumerate(encoded):
+            groups.setdefault(e.source, []).append(i)
+        # Some decoders give padding no position, also where a text spells it out.
+        pad = self.tokenizer.pad_token_id
+        odd = {i for i, r in enumerate(readings) if self._translator and pad in r.tokens[1:]}
+        for window in _windows(groups):
+            states = dict(self._encode(window))
+            members = [i for source in window for i in groups[source]]
+            hidden = {i: states[n] for n, source in enumerate(window) for i in groups[source]}
+            self.tally.add(
+                tokens=sum(len(readings[i].tokens) + len(encoded[i].source) for i in members),
+                nodes=sum(map(len, window)),
+            )
+            for alone in (False, True):
+                few = [i for i in members if (i in odd) == alone]
+                tree = self._translator is not None and not alone
+                yield from self._decode(few, readings, hidden, tree=tree)
+
+    def _encode(self, sources: Sequence[tuple[int, ...]]) -> Iterator[tuple[int, torch.Tensor]]:
+        """Yield the number of every source with its hidden states."""
         import torch
 
-        device = self.device
         pad = self.tokenizer.pad_token_id or 0
-        inputs = [self._decoder_input(e.ids) for e in batch]
-        tensors = {
-            "input_ids": padded([e.source for e in batch], pad),
-            "attention_mask": length_mask([len(e.source) for e in batch]),
-            "decoder_input_ids": padded(inputs, pad),
-            "decoder_attention_mask": length_mask([len(i) for i in inputs]),
-        }
-        row = torch.tensor([r for r, e in enumerate(batch) for _ in e.scored], device=device)
-        column = torch.tensor([i for e in batch for i in e.scored], device=device)
-        targets = torch.tensor([e.ids[i] for e in batch for i in e.scored], device=device)
-        if len(row) == 0:
-            return [np.zeros(0, dtype=np.float32) for _ in batch]
+
+        def run(few: Sequence[int]) -> torch.Tensor:
+            lengths = [len(sources[i]) for i in few]
+            arrays = padded([sources[i] for i in few], pad), length_mask(lengths)
+            ids, mask = (torch.from_numpy(a).to(self.device) for a in arrays)
+            with torch.inference_mode():
+                hidden: torch.Tensor = self.module.get_encoder()(
+                    input_ids=ids, attention_mask=mask
+                )[0]
+            return hidden  # (batch, time, width)
+
+        lengths = [len(s) for s in sources]
+        for few, hidden in self.in_batches(range(len(sources)), lengths, run):
+            for row, i in enumerate(few):
+                yield i, hidden[row, : lengths[i]]
+
+    def _decode(
+        self,
+        members: Sequence[int],
+        readings: Sequence[Reading],
+        states: Mapping[int, torch.Tensor],
+        *,
+        tree: bool,
+    ) -> Iterator[Scores]:
+        """Score targets; those of one source as a tree, if that can be."""
+        import torch
+
+        counted = False
+
+        def split(
+            few: Sequence[int], tokens: int
+        ) -> Iterator[tuple[Sequence[int], int, Sequence[_Row]]]:
+            nonlocal counted
+            rows = _rows(few, readings, states, tokens, self.batch_size if tree else 1)
+            if not counted:  # and not again what is cut up for lack of memory
+                counted = True
+                self.tally.add(nodes=sum(len(r.row.tokens) for r in rows))
+            for batch in _batched(rows, tokens, self.batch_size):
+                size = len(batch) * (max(r.source for r in batch) + len(batch[0].row.tokens))
+                yield [i for r in batch for i in r.members], size, batch
+
+        def run(batch: Sequence[_Row]) -> tuple[Pack, torch.Tensor]:
+            pack = pack_of([r.row for r in batch], [r.members for r in batch], readings)
+            hidden = [states[r.members[0]] for r in batch]
+            source = torch.nn.utils.rnn.pad_sequence(hidden, batch_first=True)
+            mask = torch.from_numpy(length_mask([len(h) for h in hidden])).to(self.device)
+            self.tally.add(computed=pack.computed)
+            if tree:
+                assert self._translator is not None
+                return pack, self._translator.run(
+                    pack, chunk=1, encoder_hidden_states=source, encoder_attention_mask=mask
+                )
+            return pack, self._padded(pack, source, mask)
+
+        for _, (pack, values) in self.lagging(within(self.budget, members, split, run)):
+            parts = np.split(values.cpu().numpy(), pack.ends[:-1])
+            yield list(zip(pack.members, parts, strict=True))
+
+    def _padded(self, pack: Pack, source: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Run a pack whose rows are single targets."""
+        import torch
+
+        ids = torch.from_numpy(pack.ids).to(self.device)
+        # What fills up a row comes after it, where a decoder does not look.
         with torch.inference_mode():
-            moved = {k: torch.from_numpy(v).to(device) for k, v in tensors.items()}
-            logits = self.module(**moved, use_cache=False).logits  # (batch, time, vocab)
-            values = gathered(logits[row, column], targets)
-        ends = np.cumsum([len(e.scored) for e in batch])[:-1]
-        return list(np.split(values.cpu().numpy(), ends))
+            if self.head is not None:
+                hidden = self.body(
+                    input_ids=ids,
+                    encoder_hidden_states=source,
+                    encoder_attention_mask=mask,
+                    use_cache=False,
+                )[0].flatten(0, 1)
+                return self.head.log_probabilities(hidden, pack.wanted, pack.targets)
+            with float_logits(self.module):
+                logits = self.module(
+                    decoder_input_ids=ids,
+                    encoder_outputs=(source,),
+                    attention_mask=mask,
+                    use_cache=False,
+                ).logits.flatten(0, 1)
+            return whole_log_probabilities(logits, pack.wanted, pack.targets)
+
+    @cached_property
+    def _parts(self) -> tuple[Any, Head | None]:
+        """The decoder, and what follows it, if that can be taken off."""
+        from transformers.modeling_outputs import BaseModelOutput
+
+        ids, source, body = self.probe_ids(), self._probe_source, self.module.get_decoder()
+        inputs = {"encoder_outputs": BaseModelOutput(last_hidden_state=source)}
+        head = self.proven(
+            Head(self.module, body, reads="decoder_input_ids", **inputs),
+            lambda: body(input_ids=ids, encoder_hidden_states=source)[0][0],
+            lambda: self.module(decoder_input_ids=ids, **inputs).logits[0],
+        )
+        return body, head
+
+    @cached_property
+    def _translator(self) -> PackedTranslator | None:
+        """The decoder as one of trees, if it passes the self-check."""
+        self.engine = "sources once, targets one by one"
+        if self.head is None or not hasattr(self.body, "embed_positions"):
+            return None
+        translator = PackedTranslator(self.body, self.head, self.device, self.module.dtype)
+        source = self._probe_source
+
+        def alone(ids: Sequence[int]) -> torch.Tensor:
+            import torch
+
+            row = torch.tensor([ids], device=self.device)
+            with float_logits(self.module):
+                logits: torch.Tensor = self.module(
+                    decoder_input_ids=row, encoder_outputs=(source,), use_cache=False
+                ).logits[0]
+            return logits
+
+        reason = fault(
+            translator,
+            alone,
+            vocabulary=self.vocabulary,
+            special=self._special,
+            dtype=self.module.dtype,
+            encoder_hidden_states=source,
+        )
+        if reason is not None:
+            return None
+        self.engine = "sources once, targets as prefix trees"
+        return translator
+
+    @cached_property
+    def _probe_source(self) -> torch.Tensor:
+        """Hidden states of a made-up source."""
+        import torch
+
+        with torch.inference_mode():
+            hidden: torch.Tensor = self.module.get_encoder()(input_ids=self.probe_ids())[0]
+        return hidden
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""
@@ -131,26 +289,30 @@ class Seq2SeqModel(TransformersModel):
         if _multilingual(self.tokenizer):
             code = language_code(self.tokenizer, languages[1], self.name)
             forced["forced_bos_token_id"] = _language_id(self.tokenizer, code)
-        lengths = [len(i) * beam for i in ids]
-        for part in batches(lengths, budget=self.token_budget, size=self.batch_size):
-            rows = [_cut(ids[i], limit) for i in part]
+
+        def run(few: Sequence[int]) -> list[str]:
+            rows = [_cut(ids[i], limit) for i in few]
             width = max(len(r) for r in rows)
+            arrays = (
+                padded(rows, self.tokenizer.pad_token_id or 0),
+                length_mask([len(r) for r in rows]),
+            )
+            read, mask = (torch.from_numpy(a).to(self.device) for a in arrays)
             with torch.inference_mode():
                 made = self.module.generate(
-                    input_ids=torch.from_numpy(padded(rows, self.tokenizer.pad_token_id or 0)).to(
-                        self.device
-                    ),
-                    attention_mask=torch.from_numpy(length_mask([len(r) for r in rows])).to(
-                        self.device
-                    ),
+                    input_ids=read,
+                    attention_mask=mask,
                     num_beams=beam,
                     do_sample=False,
                     max_length=None,
                     max_new_tokens=min(limit - 1, 3 * width + 20),
                     **forced,
                 )
-            texts = self.tokenizer.batch_decode(made, skip_special_tokens=True)
-            yield [(i, text.strip()) for i, text in zip(part, texts, strict=True)]
+            return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
+
+        lengths = [len(i) * beam for i in ids]
+        for few, texts in self.in_batches(range(len(ids)), lengths, run):
+            yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
 
     def _tell(self, languages: tuple[str | None, str | None]) -> str:
         """Set the languages of a multilingual tokenizer; return what goes before the source."""
@@ -175,6 +337,71 @@ class Seq2SeqModel(TransformersModel):
         if start is None:
             raise ModelError(f"{self.name} names no token for its decoder to start with")
         return [start, *labels[:-1]]
+
+
+class _Row(NamedTuple):
+    """Some targets of one source as a tree."""
+
+    row: Row
+    members: Sequence[int]
+    source: int  # tokens of it
+
+
+def _rows(
+    members: Sequence[int],
+    readings: Sequence[Reading],
+    states: Mapping[int, torch.Tensor],
+    tokens: int,
+    size: int | None,
+) -> list[_Row]:
+    """Put targets of one source into rows."""
+    groups: dict[int, list[int]] = {}
+    for i in members:
+        groups.setdefault(id(states[i]), []).append(i)  # one source, one tensor
+    rows = []
+    for group in groups.values():
+        length = len(states[group[0]])
+        limit = max(1, tokens - length)
+        tree = Tree([readings[i].tokens for i in group])
+        for span in tree.spans(width=limit, limit=limit, size=size, stems=False):
+            who = [group[i] for i in tree.order[span.start : span.stop]]
+            rows.append(_Row(tree.row(span), who, length))
+    return rows
+
+
+def _batched(rows: Sequence[_Row], tokens: int, size: int | None) -> Iterator[list[_Row]]:
+    """Yield rows of like length, the longest first; both sides, padded, are under the budget."""
+    batch: list[_Row] = []
+    longest = 0
+    for row in sorted(rows, key=lambda r: (-len(r.row.tokens), -r.source)):
+        source = max(longest, row.source)
+        if batch:
+            width = len(batch[0].row.tokens)
+            over = (len(batch) + 1) * (width + source) > tokens
+            many = size is not None and sum(len(r.members) for r in [*batch, row]) > size
+            if over or many:
+                yield batch
+                batch, source = [], row.source
+        batch.append(row)
+        longest = source
+    if batch:
+        yield batch
+
+
+def _windows(
+    groups: Mapping[tuple[int, ...], Sequence[int]],
+) -> Iterator[list[tuple[int, ...]]]:
+    """Yield sources, the longest first, as many as may be kept encoded at a time."""
+    window: list[tuple[int, ...]] = []
+    tokens = 0
+    for source in sorted(groups, key=lambda s: (-len(s), s)):
+        if tokens > _KEPT:
+            yield window
+            window, tokens = [], 0
+        window.append(source)
+        tokens += len(source)
+    if window:
+        yield window
 
 
 def _cut(ids: list[int], limit: int) -> list[int]:

@@ -50,7 +50,9 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
     if not requests:
         return []
     wholes = [r.prefix + r.text for r in requests]
-    fast = bool(tokenizer.is_fast)
+    prefixed = [i for i, r in enumerate(requests) if r.prefix]
+    # Offsets are dear; whole texts need none.
+    fast = bool(tokenizer.is_fast) and bool(words or prefixed)
     encoded = tokenizer(
         wholes,
         add_special_tokens=False,
@@ -58,7 +60,6 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
         return_offsets_mapping=fast,
         verbose=False,
     )
-    prefixed = [i for i, r in enumerate(requests) if r.prefix]
     alone: dict[int, list[int]] = {}
     if prefixed:
         ids = tokenizer(

@@ -78,6 +78,9 @@ def notes(run: Run) -> Iterator[str]:
     unscored = {s.record.unscored for c in run.candidates.values() for s in c}
     if unscored - {0}:
         yield "no BOS token: the first token of every text is unscored"
+    how = run.about.get("engine", {}).get("how", "")
+    if str(how).startswith("padded batches"):
+        yield f"scored in {how}"
     if run.about["model"]["kind"] == "permuted":
         yield "permuted models are unreliable on short texts"
     rules = Counter(f["rule"] for f in run.about["findings"])

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 __all__ = ["batches"]
 
 _PADDING = 0.1  # a batch that is large enough closes before more of it than this is padding
-_ENOUGH = 256  # tokens that keep a matrix product busy
+_ENOUGH = 256  # tokens that keep a matrix product busy; a quarter of the budget, if that is more
 
 
 def batches(lengths: Sequence[int], *, budget: int, size: int | None = None) -> Iterator[list[int]]:
@@ -30,7 +30,11 @@ def batches(lengths: Sequence[int], *, budget: int, size: int | None = None) -> 
         if batch:
             padded = (len(batch) + 1) * lengths[batch[0]]
             wasteful = padded - tokens - lengths[index] > _PADDING * padded
-            if padded > budget or len(batch) == size or (wasteful and tokens >= _ENOUGH):
+            if (
+                padded > budget
+                or len(batch) == size
+                or (wasteful and tokens >= max(_ENOUGH, budget // 4))
+            ):
                 yield batch
                 batch, tokens = [], 0
         batch.append(index)

@@ -12,7 +12,9 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,6 +29,7 @@ __all__ = ["ScoreCache", "cache_key"]
 APPLICATION_ID = 0x426F7850  # "BoxP"
 SCHEMA_VERSION = 1
 _BUSY_SECONDS = 60.0
+_PENDING = 8  # batches that may wait to be committed
 _LOOKUP = 500  # keys per query, well under SQLite's limit on variables
 
 _SCHEMA = """
@@ -64,7 +67,10 @@ class ScoreCache:
         with self._guard("open"):
             if path != ":memory:":
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+            # Used by one thread at a time: that of ``writing``, as long as it lasts.
+            self._db = sqlite3.connect(
+                path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
             try:
                 self._prepare()
             except BaseException:
@@ -120,6 +126,24 @@ class ScoreCache:
                 for key, r in records
             ],
         )
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Callable[[Sequence[tuple[bytes, Record]]], None]]:
+        """Give a function that commits a batch of records while the caller goes on.
+
+        What went wrong is raised at a later call, or at the end, when all is committed.
+        """
+        pending: deque[Future[None]] = deque()
+
+        def write(records: Sequence[tuple[bytes, Record]]) -> None:
+            pending.append(thread.submit(self.add_records, records))
+            while pending and (pending[0].done() or len(pending) > _PENDING):
+                pending.popleft().result()
+
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            yield write
+            while pending:
+                pending.popleft().result()
 
     def translations(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the translations of those keys that are known."""

@@ -1,0 +1,158 @@
+"""boxpen and a padded loop on a GPU: a Llama of 1.2 B parameters, random weights, bfloat16.
+
+    python benchmarks/texts.py build/gpu          # where the suites are
+    python benchmarks/gpu.py --tokenizer build/gpu/tokenizer --texts build/gpu/texts.json
+
+The second command needs a GPU, and of boxpen only what scores: torch, transformers and numpy.
+Timed is the way from strings to sums. boxpen is run once to warm up, whatever it compiles, and that
+pass is reported by itself; then the fastest of ``--rounds`` counts. The loop gets the best of its
+batch sizes, found on a sample, and then the same rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import platform
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import loop
+import torch
+import transformers
+from rate import rate
+from report import gpu_table
+from tools import boxpen_records
+from work import causal_work, linears
+
+CHECKED = 64  # texts that are also scored in float32
+SEED = 1960
+Scorer = Callable[[Sequence[str]], list[float]]
+
+
+def main() -> None:
+    sys.path.insert(0, str(Path(__file__).parents[1] / "src"))  # boxpen need not be installed
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tokenizer", type=Path, required=True, help="folder of a tokenizer")
+    parser.add_argument("--texts", type=Path, required=True, help="JSON: a list of strings")
+    parser.add_argument("--out", type=Path, default=Path("build/gpu.json"))
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[32, 64, 128, 256, 512])
+    parser.add_argument("--trial", type=int, default=4096, help="texts to find a batch size with")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--limit", type=int, help="only the first so many texts")
+    parser.add_argument("--layers", type=int, default=18)
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args()
+
+    texts = json.loads(options.texts.read_text("utf-8"))[: options.limit]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(options.tokenizer)
+    module = llama(options.layers, len(tokenizer), options.device)
+    peak = rate(8192 if options.device == "cuda" else 512, torch.bfloat16, options.device)
+    rows = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    work = causal_work(module.config, linears(module), rows, tokenizer.bos_token_id)
+
+    # The loop first: what boxpen may do to a module must not touch it.
+    sample = random.Random(SEED).sample(texts, min(options.trial, len(texts)))
+    loops = {size: looped(module, tokenizer, size) for size in options.batch_sizes}
+    timed(loops[options.batch_sizes[0]], sample)
+    trials = {size: timed(scorer, sample)[0] for size, scorer in loops.items()}
+    best = min(trials, key=lambda size: trials[size])
+    seconds, theirs = min(timed(loops[best], texts) for _ in range(options.rounds))
+
+    exact = looped(copy.deepcopy(module).float(), tokenizer, 1)(texts[:CHECKED])
+    ours, model = boxpen_scorer(module, tokenizer)
+    first, _ = timed(ours, texts)
+    before = tally_of(model)
+    fastest, scores = min(timed(ours, texts) for _ in range(options.rounds))
+    tally = {name: (n - before[name]) // options.rounds for name, n in tally_of(model).items()}
+
+    found = {
+        "machine": machine(options.device),
+        "parameters": sum(p.numel() for p in module.parameters()),
+        "rate": peak,
+        "work": {"texts": work.texts, "tokens": work.tokens, "nodes": work.nodes,
+                 "flops": work.flops},
+        "first_seconds": first,
+        "checked": min(CHECKED, len(texts)),
+        "differences": {
+            "boxpen-loop": apart(scores, theirs),
+            "boxpen-float32": apart(scores, exact),
+            "loop-float32": apart(theirs, exact),
+        },
+        "rows": [
+            {"tool": "boxpen", "batch_size": None, "seconds": fastest, "tally": tally,
+             "engine": getattr(model, "engine", "")},
+            {"tool": "loop", "batch_size": best, "seconds": seconds, "trials": trials},
+        ],
+    }  # fmt: skip
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps({"gpu": found}, indent=1) + "\n", "utf-8")
+    print(gpu_table(found))
+
+
+def llama(layers: int, vocabulary: int, device: str) -> Any:
+    """Return a Llama of the shape of Llama-3.2-1B, two layers more for the smaller vocabulary."""
+    config = transformers.LlamaConfig(
+        vocab_size=vocabulary, hidden_size=2048, intermediate_size=8192, num_hidden_layers=layers,
+        num_attention_heads=32, num_key_value_heads=8, head_dim=64, max_position_embeddings=8192,
+        tie_word_embeddings=True, initializer_range=0.04,
+    )  # fmt: skip
+    torch.manual_seed(SEED)
+    with torch.device(device):
+        return transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
+
+
+def boxpen_scorer(module: Any, tokenizer: Any) -> tuple[Scorer, Any]:
+    """Return boxpen as it comes, and its model, which counts what it computes."""
+    from boxpen.models.resolve import resolve_model
+    from boxpen.scoring.requests import Request
+
+    model = resolve_model((module, tokenizer))
+
+    def scores(texts: Sequence[str]) -> list[float]:
+        return [r.total for r in boxpen_records(model, [Request(t) for t in texts], bos="always")]
+
+    return scores, model
+
+
+def looped(module: Any, tokenizer: Any, batch_size: int) -> Scorer:
+    """Return the padded loop at one batch size."""
+    return lambda texts: loop.causal(module, tokenizer, texts, batch_size)
+
+
+def timed(scorer: Scorer, texts: Sequence[str]) -> tuple[float, list[float]]:
+    """Return the seconds that a scorer takes, and its scores; these are on the CPU at the end."""
+    started = time.perf_counter()
+    scores = scorer(texts)
+    return time.perf_counter() - started, scores
+
+
+def tally_of(model: Any) -> dict[str, int]:
+    """Return what boxpen says it has computed so far, if it does."""
+    tally = getattr(model, "tally", None)
+    names = ("texts", "tokens", "nodes", "computed")
+    return {name: getattr(tally, name) for name in names} if tally is not None else {}
+
+
+def apart(some: Sequence[float], others: Sequence[float]) -> float:
+    """Return the largest difference of the texts that both have."""
+    return max(abs(a - b) for a, b in zip(some, others, strict=False))
+
+
+def machine(device: str) -> dict[str, str]:
+    """Return what a reader must know of the machine."""
+    return {
+        "gpu": torch.cuda.get_device_name() if device == "cuda" else platform.processor(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
+
+
+if __name__ == "__main__":
+    main()

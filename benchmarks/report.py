@@ -1,0 +1,183 @@
+"""The tables and the plot of docs/results/speed.md, from what the benchmarks have written.
+
+    python benchmarks/report.py build/speed.json build/gpu.json
+
+Each table stands in the document between two comments, ``<!-- begin NAME -->`` and
+``<!-- end NAME -->``; a table that has no place there, or no numbers, is left out. The plot goes
+beside the document.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from plot import lines_svg
+
+__all__ = ["gpu_table", "scaling_table", "table"]
+
+ROOT = Path(__file__).parents[1]
+LABELS = {
+    "boxpen": "**boxpen**",
+    "lm-eval": "lm-evaluation-harness",
+    "minicons": "minicons",
+    "minicons-sorted": "minicons, texts sorted by length",
+    "loop": "padded loop, sorted by length",
+}
+
+
+def table(task: dict[str, Any]) -> str:
+    """Return a task as a table: a line per tool, then what the columns need to be read."""
+    rows, work, rate = task["rows"], task["work"], task["rate"]
+    base = next(row for row in rows if row["tool"] == "boxpen")
+    lines = [
+        "| tool | batch | texts | seconds | tokens/s | boxpen is faster by | of matrix rate "
+        "| largest difference |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        ratio = base["tokens_per_second"] / row["tokens_per_second"]
+        ours, gap = row["tool"] == "boxpen", row["difference"]
+        cells = (
+            LABELS[row["tool"]],
+            row["batch_size"] or "–",
+            f"{row['texts']:,}",
+            f"{row['seconds']:,.1f}",
+            f"{row['tokens_per_second']:,.0f}",
+            "–" if ours else f"{ratio:.2f}×",
+            f"{row['of_rate']:.0%}",
+            "–" if ours or gap is None else f"{gap:.0e} nats" + (" (!)" if row["apart"] else ""),
+        )
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    whole = work["all"]
+    pll = f", PLL {task['pll']}" if task["pll"] else ""
+    tally = base["tally"]
+    computed = f"; boxpen computed {tally['computed']:,}" if "computed" in tally else ""
+    lines += [
+        "",
+        f"{task['model']}{pll}, {', '.join(task['suites'])}: {whole['texts']:,} texts, "
+        f"{whole['tokens']:,} tokens; {whole['positions']:,} positions if each text is run alone, "
+        f"{whole['nodes']:,} if none is run twice{computed}. Matrix rate: "
+        f"{rate['weighted'] / 1e9:,.0f} GFLOP/s at the model's shapes, {rate['best'] / 1e9:,.0f} "
+        "at the best of them.",
+    ]
+    return "\n".join(lines)
+
+
+def scaling_table(scaling: dict[str, Any]) -> str:
+    """Return seconds by tool and number of texts."""
+    sizes = scaling["sizes"]
+    lines = [
+        "| tool | " + " | ".join(f"{size:,} texts" for size in sizes) + " |",
+        "|---" + "|--:" * len(sizes) + "|",
+    ]
+    for tool, seconds in scaling["seconds"].items():
+        cells = " | ".join(f"{value:,.1f} s" for value in seconds)
+        lines.append(f"| {LABELS[tool]} | {cells} |")
+    return "\n".join(lines)
+
+
+def gpu_table(gpu: dict[str, Any]) -> str:
+    """Return boxpen and the padded loop on a GPU."""
+    rows = gpu["rows"]
+    lines = [
+        "| tool | batch | seconds | tokens/s | boxpen is faster by | of matrix rate |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for row in rows:
+        ratio = row["seconds"] / rows[0]["seconds"]
+        cells = (
+            LABELS[row["tool"]],
+            row["batch_size"] or "–",
+            f"{row['seconds']:.2f}",
+            f"{gpu['work']['tokens'] / row['seconds']:,.0f}",
+            "–" if row["tool"] == "boxpen" else f"{ratio:.2f}×",
+            f"{gpu['work']['flops'] / row['seconds'] / gpu['rate']:.0%}",
+        )
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    gaps = gpu["differences"]
+    lines += [
+        "",
+        f"{gpu['parameters'] / 1e9:.2f} B parameters, bfloat16, {gpu['work']['texts']:,} texts, "
+        f"{gpu['work']['tokens']:,} tokens. Matrix rate: {gpu['rate'] / 1e12:,.0f} TFLOP/s. First "
+        f"pass of boxpen, with what is compiled in it: {gpu['first_seconds']:.1f} s. Largest "
+        f"difference of a text's score: boxpen and loop {gaps['boxpen-loop']:.2g} nats; on "
+        f"{gpu['checked']} texts from float32, boxpen {gaps['boxpen-float32']:.2g}, loop "
+        f"{gaps['loop-float32']:.2g}.",
+    ]
+    return "\n".join(lines)
+
+
+def machine_text(found: dict[str, Any]) -> str:
+    """Return the machine and the versions in a few words."""
+    here = found["machine"]
+    versions: dict[str, str] = {}
+    for task in found.values():
+        for row in task.get("rows", []):
+            apart = task.get("kind") == "masked" and row["tool"].startswith("minicons")
+            for name, number in row.get("versions", {}).items():
+                versions[f"{name} (minicons, masked)" if apart else name] = number
+    versions = {
+        name: number
+        for name, number in versions.items()
+        if number != versions.get(name.removesuffix(" (minicons, masked)")) or " (" not in name
+    }
+    lines = [
+        f"{here['cpu']}, {here['cores']} cores ({here['capability']}), {here['threads']} threads, "
+        f"{here['gigabytes']} GB, {here['system']}, Python {here['python']}; "
+        + ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+        + "."
+    ]
+    if "gpu" in found:
+        gpu = found["gpu"]["machine"]
+        lines.append(
+            f"GPU: {gpu['gpu']}, Python {gpu['python']}, torch {gpu['torch']}, "
+            f"transformers {gpu['transformers']}."
+        )
+    return "\n\n".join(lines)
+
+
+def sections(found: dict[str, Any]) -> dict[str, str]:
+    """Return the text of every marker that there are numbers for."""
+    out = {name: table(found[name]) for name in ("causal", "hellaswag", "seq2seq") if name in found}
+    both = [table(found[name]) for name in ("masked", "masked-original") if name in found]
+    if both:
+        out["masked"] = "\n\n".join(both)
+    if "scaling" in found:
+        out["scaling"] = scaling_table(found["scaling"])
+    if "gpu" in found:
+        out["gpu"] = gpu_table(found["gpu"])
+    if "machine" in found:
+        out["machine"] = machine_text(found)
+    return out
+
+
+def main(paths: Sequence[str]) -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from results import DOCS, write
+
+    found: dict[str, Any] = {}
+    for path in map(Path, paths):
+        if path.is_file():
+            found |= json.loads(path.read_text("utf-8"))
+    document = DOCS / "speed.md"
+    text = document.read_text("utf-8") if document.is_file() else ""
+    for name, lines in sections(found).items():
+        if f"<!-- begin {name} -->" in text:
+            write(document.name, name, lines)
+        else:
+            print(f"{document.name} has no place for '{name}'", file=sys.stderr)
+    if "scaling" in found:
+        series = {
+            LABELS[tool].strip("*").partition(",")[0]: seconds
+            for tool, seconds in found["scaling"]["seconds"].items()
+        }
+        svg = lines_svg(found["scaling"]["sizes"], series, x="texts", y="seconds")
+        (DOCS / "speed.svg").write_text(svg, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or ["build/speed.json", "build/gpu.json"])

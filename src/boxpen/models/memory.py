@@ -1,0 +1,170 @@
+"""How many tokens at a time: chosen from the memory there is, halved when it does not suffice."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from boxpen.errors import ModelError
+from boxpen.scoring.ahead import ahead
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Budget", "budget_for", "within"]
+
+Part = TypeVar("Part")
+Member = TypeVar("Member")
+Result = TypeVar("Result")
+
+_CPU_TOKENS = 1024  # beyond this a CPU's caches overflow, and it slows down
+_GPU_TOKENS = 16384
+_SHARE = 0.25  # of the free memory that one batch may take
+_LIVE = 16  # hidden states and as many inner ones alive at a time, generously
+_LEAST = 8  # tokens; if not even so many fit, none will
+_RAISE = 32  # batches without trouble after which a halved budget is doubled again
+
+
+class Budget:
+    """Tokens of a batch, padding included: halved when memory runs out, raised again later.
+
+    Args:
+        tokens: To begin with, and at most.
+        fixed: Whether it must not change, for batches make a difference to the last bit.
+    """
+
+    def __init__(self, tokens: int, *, fixed: bool = False) -> None:
+        self.tokens = tokens
+        self._fixed = fixed
+        self._most = tokens
+        self._quiet = 0
+
+    def halve(self, size: int) -> None:
+        """Note that a batch of this size did not fit.
+
+        Raises:
+            ModelError: If the budget must not change.
+        """
+        if self._fixed:
+            raise ModelError(
+                f"a batch of {size} tokens does not fit into the memory, and the deterministic "
+                "mode keeps its batches; a smaller --token-budget helps"
+            )
+        self.tokens = max(1, min(self.tokens, size) // 2)
+        self._quiet = 0
+
+    def fitted(self) -> None:
+        """Note that a batch fitted."""
+        self._quiet += 1
+        if self._quiet >= _RAISE and self.tokens < self._most:
+            self.tokens = min(self._most, self.tokens * 2)
+            self._quiet = 0
+
+
+def budget_for(config: Any, device: torch.device, itemsize: int) -> int:
+    """Choose a token budget from the free memory and the model's width.
+
+    The output layer is evaluated in tiles of a bounded size, so its vocabulary takes no part.
+    """
+    text = config.get_text_config(decoder=True)
+    sizes = [
+        value
+        for name in ("hidden_size", "d_model", "n_embd", "intermediate_size", "d_ff", "d_inner",
+                     "encoder_ffn_dim", "decoder_ffn_dim", "n_inner")
+        if isinstance(value := getattr(text, name, None), int)
+    ]  # fmt: skip
+    width = max(sizes, default=1024)
+    most = _GPU_TOKENS if device.type == "cuda" else _CPU_TOKENS
+    fits = int(_SHARE * free_memory(device) / (_LIVE * width * itemsize))
+    return max(64, min(most, fits // 64 * 64))
+
+
+def free_memory(device: torch.device) -> int:
+    """Return the bytes that are free on a device; a container's own limit counts."""
+    if device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    known = []
+    limit, used = (_number(Path("/sys/fs/cgroup") / n) for n in ("memory.max", "memory.current"))
+    if limit is not None and used is not None:
+        known.append(max(0, limit - used))
+    try:
+        told = Path("/proc/meminfo").read_text("ascii")
+    except OSError:  # not a Linux: half of all there is
+        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    else:
+        known += [int(kib) * 1024 for kib in re.findall(r"MemAvailable:\s*(\d+) kB", told)]
+    return min(known, default=1 << 30)
+
+
+def within(
+    budget: Budget,
+    members: Sequence[Member],
+    split: Callable[[Sequence[Member], int], Iterable[tuple[Sequence[Member], int, Part]]],
+    run: Callable[[Part], Result],
+) -> Iterator[tuple[Sequence[Member], Result]]:
+    """Run members in parts under a budget that gives way when memory runs out.
+
+    Args:
+        budget: Shared by all that is run on a device.
+        members: What is to be run.
+        split: Cuts members into parts for a budget; yields the members of each, its size in
+            tokens, and what ``run`` takes. It works ahead, in another thread.
+        run: Runs one part.
+
+    Raises:
+        ModelError: If even a single member does not fit.
+    """
+    planned = budget.tokens
+    for few, size, part in ahead(split(members, planned)):
+        if size <= budget.tokens or planned <= budget.tokens:  # not halved since
+            try:
+                result = run(part)
+            except (RuntimeError, MemoryError) as error:
+                if not _out_of_memory(error):
+                    raise
+            else:
+                budget.fitted()
+                yield few, result
+                continue
+            if budget.tokens <= _LEAST:
+                raise ModelError(
+                    f"a single text of {size} tokens does not fit into the memory; a smaller "
+                    "--max-length cuts it"
+                )
+            # Outside of the handler, which would keep alive what the failed run had made.
+            budget.halve(size)
+            _give_back()
+        yield from within(budget, few, split, run)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    import torch
+
+    return (
+        isinstance(error, (torch.OutOfMemoryError, MemoryError))
+        or "can't allocate memory" in str(error)  # the allocator of the CPU
+        or "out of memory" in str(error)
+    )
+
+
+def _give_back() -> None:
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _number(path: Path) -> int | None:
+    try:
+        text = path.read_text("ascii").strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None

@@ -1,0 +1,354 @@
+"""Decoders run on prefix trees: no token is padded, no shared beginning computed twice.
+
+A pack is a few rows of a tree side by side. Position ids are depths, and the attention mask lets
+every node see its ancestors only, so that each path down the tree is computed as if it were alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boxpen.models.flex import BLOCK, block_mask
+from boxpen.models.head import Head
+from boxpen.models.norms import fused_norms, norms_of
+from boxpen.scoring.tree import Ints, Row, Span, Tree
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Pack", "PackedDecoder", "Reading", "pack_of", "packs"]
+
+_WIDTH = 192  # nodes of a row: wider, and attention costs more than shared beginnings save
+_FLEX = 2048  # nodes of a row beyond which a dense mask is dear, and FlexAttention pays on a GPU
+
+
+class Reading(NamedTuple):
+    """What a decoder reads of one request, and what is wanted of it.
+
+    Attributes:
+        tokens: What it reads.
+        places: The positions whose logits are wanted.
+        targets: The token that each of them predicts.
+    """
+
+    tokens: Sequence[int]
+    places: Sequence[int]
+    targets: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Rows that are run together, and what is wanted of them.
+
+    Positions are counted through: first the stem, if any, then row after row.
+
+    Attributes:
+        members: The requests that are scored here.
+        stem: Tokens that were cut off above the (single) row.
+        ids: (rows, width), filled up on the right.
+        depths: (rows, width).
+        exits: (rows, width); what fills up a row sees itself only.
+        wanted: The position that predicts each scored token of each member.
+        targets: These tokens.
+        ends: Where the tokens of each member end.
+        nodes: How many positions are nodes and not filling.
+    """
+
+    members: tuple[int, ...]
+    stem: Ints
+    ids: Ints
+    depths: Ints
+    exits: Ints
+    wanted: Ints
+    targets: Ints
+    ends: Ints
+    nodes: int
+
+    @property
+    def computed(self) -> int:
+        """How many positions are computed, filling included, the stem not."""
+        return int(self.ids.size)
+
+
+def packs(
+    readings: Sequence[Reading],
+    members: Sequence[int],
+    tokens: int,
+    *,
+    tree: Tree | None = None,
+    width: int = _WIDTH,
+    limit: int | None = None,
+    size: int | None = None,
+    stems: bool = True,
+) -> Iterator[Pack]:
+    """Put requests into packs, the widest first.
+
+    Args:
+        readings: What is read of all requests.
+        members: Which of them are put into packs.
+        tokens: Most nodes of a pack.
+        tree: That of the members, if it is at hand.
+        width: Wanted nodes of a row.
+        limit: Most nodes of a row; as many as a pack may have, if None.
+        size: Most requests of a pack.
+        stems: Whether stems are cut off.
+    """
+    tree = tree or Tree([readings[m].tokens for m in members])
+    limit = tokens if limit is None else min(tokens, limit)
+    spans = tree.spans(width=width, limit=limit, size=size, stems=stems)
+    spans.sort(key=lambda s: (s.stem > 0, 0 if s.stem else -s.nodes))  # stems stay in order
+
+    def made(few: Sequence[Span]) -> Pack:
+        who = [[members[i] for i in tree.order[s.start : s.stop]] for s in few]
+        return pack_of([tree.row(s) for s in few], who, readings, tree.stem(few[0]))
+
+    few: list[Span] = []
+    for span in spans:
+        full = few and (
+            span.stem
+            or few[0].stem
+            or (len(few) + 1) * few[0].nodes > tokens
+            or (size is not None and sum(map(len, few)) + len(span) > size)
+        )
+        if full:
+            yield made(few)
+            few = []
+        few.append(span)
+    if few:
+        yield made(few)
+
+
+def pack_of(
+    rows: Sequence[Row],
+    members: Sequence[Sequence[int]],
+    readings: Sequence[Reading],
+    stem: Ints | None = None,
+) -> Pack:
+    """Put rows side by side.
+
+    Args:
+        rows: The rows.
+        members: For every row, the requests that its paths belong to.
+        readings: What is read of all requests.
+        stem: What was cut off above the (single) row.
+    """
+    stem = np.zeros(0, dtype=np.int64) if stem is None else stem
+    wide = max(len(row.tokens) for row in rows)
+    if wide > _FLEX:
+        wide = -(-wide // BLOCK) * BLOCK
+    ids = np.zeros((len(rows), wide), dtype=np.int64)
+    depths = np.zeros_like(ids)
+    exits = np.tile(np.arange(1, wide + 1), (len(rows), 1))
+    wanted, targets = [], []
+    for r, (row, who) in enumerate(zip(rows, members, strict=True)):
+        _fill(row, ids[r], depths[r], exits[r])
+        for path, member in zip(row.paths, who, strict=True):
+            places = readings[member].places
+            whole = path + (len(stem) + r * wide)
+            if len(stem):
+                whole = np.concatenate([np.arange(len(stem)), whole])
+            if isinstance(places, range):  # nearly always
+                wanted.append(whole[places.start : places.stop])
+            else:
+                wanted.append(whole[np.array(places)])
+            targets.append(np.array(readings[member].targets))
+    return Pack(
+        members=tuple(m for who in members for m in who),
+        stem=stem,
+        ids=ids,
+        depths=depths,
+        exits=exits,
+        wanted=np.concatenate(wanted),
+        targets=np.concatenate(targets),
+        ends=np.cumsum([len(w) for w in wanted]),
+        nodes=sum(len(row.tokens) for row in rows),
+    )
+
+
+def _fill(row: Row, ids: Ints, depths: Ints, exits: Ints) -> None:
+    count = len(row.tokens)
+    ids[:count], depths[:count], exits[:count] = row.tokens, row.depths, row.exits
+
+
+class PackedDecoder:
+    """A decoder that takes position ids and attention masks, run on packs.
+
+    Args:
+        body: The module without its output layer.
+        head: Its output layer.
+        device: Where it computes.
+        dtype: Its floating-point type.
+        flex: Whether very wide rows take FlexAttention.
+
+    Attributes:
+        computed: How many positions were computed so far, stems and filling included.
+    """
+
+    def __init__(
+        self,
+        body: Any,
+        head: Head,
+        device: torch.device,
+        dtype: torch.dtype,
+        *,
+        flex: bool = False,
+    ) -> None:
+        self._body = body
+        self._flex = flex
+        self._head = head
+        self._device = device
+        self._dtype = dtype
+        self._stem: _Stem | None = None
+        self.computed = 0
+        compiled = hasattr(body, "_orig_mod")  # and fused already
+        self._norms = norms_of(body) if device.type == "cuda" and not compiled else []
+
+    def run(self, pack: Pack, *, chunk: int, **more: Any) -> torch.Tensor:
+        """Return the log-probabilities of a pack's targets.
+
+        Args:
+            pack: What to run.
+            chunk: Most tokens of a stem that are run at a time.
+            **more: What the body is given besides.
+        """
+        import torch
+
+        with torch.inference_mode():
+            stem = self._stem_of(pack.stem, chunk) if len(pack.stem) else None
+            if stem is not None:
+                more = {**more, "past_key_values": stem.cache()}
+            hidden = self.forward(
+                self._moved(pack.ids), self._moved(pack.depths), self._mask(pack), **more
+            ).flatten(0, 1)  # (positions, width)
+            wanted = pack.wanted - len(pack.stem)
+            below = wanted >= 0
+            if below.all():
+                return self._values(hidden, wanted, pack.targets)
+            assert stem is not None
+            out = torch.empty(len(wanted), device=self._device)
+            out[self._moved(below)] = self._values(hidden, wanted[below], pack.targets[below])
+            out[self._moved(~below)] = stem.values(self, pack.wanted[~below], pack.targets[~below])
+            return out
+
+    def forward(
+        self, ids: torch.Tensor, depths: torch.Tensor, mask: Any, **more: Any
+    ) -> torch.Tensor:
+        """Return the hidden states of rows."""
+        import torch
+
+        self.computed += ids.numel()
+        more.setdefault("use_cache", "past_key_values" in more)
+        dense = isinstance(mask, torch.Tensor)
+        with self._attention(dense=dense), fused_norms(self._norms):
+            hidden: torch.Tensor = self._body(
+                input_ids=ids, position_ids=depths, attention_mask=mask, **more
+            )[0]
+        return hidden
+
+    @contextlib.contextmanager
+    def _attention(self, *, dense: bool) -> Iterator[None]:
+        """Take FlexAttention for a while, if the mask is not dense."""
+        if dense:
+            yield
+            return
+        before = self._body.config._attn_implementation
+        self._body.set_attn_implementation("flex_attention")
+        try:
+            yield
+        finally:
+            self._body.set_attn_implementation(before)
+
+    def forget(self) -> None:
+        """Let go of the stem that was kept, and of the memory it takes."""
+        self._stem = None
+
+    def _values(self, hidden: torch.Tensor, rows: Ints, targets: Ints) -> torch.Tensor:
+        return self._head.log_probabilities(hidden, rows, targets)
+
+    def _stem_of(self, tokens: Ints, chunk: int) -> _Stem:
+        """Return the keys, values and hidden states of a stem; the last one is kept."""
+        if self._stem is None or not np.array_equal(self._stem.tokens, tokens):
+            self._stem = None  # frees its memory first
+            self._stem = _Stem(tokens, *self._run_stem(tokens, chunk))
+        return self._stem
+
+    def _run_stem(self, tokens: Ints, chunk: int) -> tuple[list[Any], torch.Tensor]:
+        import torch
+        from transformers import DynamicCache
+
+        cache = DynamicCache()
+        hidden = []
+        for start in range(0, len(tokens), chunk):
+            part = tokens[start : start + chunk]
+            places = np.arange(start, start + len(part))
+            seen = np.arange(start + len(part))[None, :] <= places[:, None]
+            mask = self._additive(self._moved(seen[None, None]))
+            ids, depths = self._moved(part[None]), self._moved(places[None])
+            hidden.append(self.forward(ids, depths, mask, past_key_values=cache)[0])
+        layers = [(layer.keys, layer.values) for layer in cache.layers]
+        return layers, torch.cat(hidden)
+
+    def _mask(self, pack: Pack) -> Any:
+        """Return which node sees which: (rows, 1, width, stem + width), to be added."""
+        import torch
+
+        if self._flex and pack.ids.shape[1] > _FLEX and len(pack.ids) == 1 and not len(pack.stem):
+            return block_mask(pack.exits[0], self._device)
+
+        width = pack.ids.shape[1]
+        places = torch.arange(width, device=self._device)
+        exits = self._moved(pack.exits)
+        q, k = places[None, :, None], places[None, None, :]
+        seen = (k <= q) & (q < exits[:, None, :])  # (rows, width, width)
+        if len(pack.stem):
+            stem = seen.new_ones(len(seen), width, len(pack.stem))
+            seen = torch.cat([stem, seen], dim=-1)
+        return self._additive(seen[:, None])
+
+    def _additive(self, seen: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        zero = torch.zeros((), dtype=self._dtype, device=self._device)
+        return torch.where(seen, zero, torch.finfo(self._dtype).min)
+
+    def _moved(self, array: NDArray[Any]) -> torch.Tensor:
+        import torch
+
+        tensor = torch.from_numpy(array)
+        if self._device.type == "cuda":  # or else the GPU would be waited for
+            tensor = tensor.pin_memory()
+        return tensor.to(self._device, non_blocking=True)
+
+
+class _Stem:
+    """What the rows below a stem need of it."""
+
+    def __init__(self, tokens: Ints, layers: list[Any], hidden: torch.Tensor) -> None:
+        self.tokens = tokens
+        self._layers = layers
+        self._hidden = hidden  # (stem, width)
+        self._known: dict[tuple[int, int], float] = {}
+
+    def cache(self) -> Any:
+        """Return a cache that a forward pass may append to."""
+        from transformers import DynamicCache
+
+        return DynamicCache(self._layers)
+
+    def values(self, decoder: PackedDecoder, rows: Ints, targets: Ints) -> torch.Tensor:
+        """Return the log-probabilities of targets that the stem predicts, each computed once."""
+        import torch
+
+        pairs = list(zip(rows.tolist(), targets.tolist(), strict=True))
+        new = list(dict.fromkeys(p for p in pairs if p not in self._known))
+        if new:
+            where, what = (np.array(side) for side in zip(*new, strict=True))
+            found = decoder._values(self._hidden, where, what)
+            self._known.update(zip(new, found.tolist(), strict=True))
+        return torch.tensor([self._known[p] for p in pairs], device=self._hidden.device)

@@ -1,0 +1,73 @@
+"""Work that is done ahead: an iterator runs in a thread of its own while its results are used."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+__all__ = ["Ahead", "ahead"]
+
+T = TypeVar("T")
+_DONE = object()
+
+
+def ahead(things: Iterable[T], *, depth: int = 2) -> Ahead[T]:
+    """Return what an iterable yields, made up to ``depth`` steps ahead in another thread.
+
+    The thread starts at once. What the iterable raises is raised to the one who asks for its next
+    thing. When the result is closed, or no longer held, the thread ends at its next step.
+    """
+    return Ahead(things, depth)
+
+
+class Ahead(Iterator[T]):
+    """An iterator whose things are made in another thread."""
+
+    def __init__(self, things: Iterable[T], depth: int) -> None:
+        self._made: queue.Queue[tuple[object, BaseException | None]] = queue.Queue(depth)
+        self._stopped = threading.Event()
+        # The thread holds no reference to this object, so that it can go away.
+        work = (things, self._made, self._stopped)
+        threading.Thread(target=_make, args=work, daemon=True).start()
+
+    def __next__(self) -> T:
+        if self._stopped.is_set():
+            raise StopIteration
+        thing, error = self._made.get()
+        if error is None and thing is not _DONE:
+            return thing  # type: ignore[return-value]
+        self.close()
+        if error is not None:
+            raise error
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the thread at its next step."""
+        self._stopped.set()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _make(
+    things: Iterable[object],
+    made: queue.Queue[tuple[object, BaseException | None]],
+    stopped: threading.Event,
+) -> None:
+    def put(thing: object, error: BaseException | None = None) -> None:
+        while not stopped.is_set():
+            with contextlib.suppress(queue.Full):
+                made.put((thing, error), timeout=0.1)
+                return
+
+    try:
+        for thing in things:
+            put(thing)
+            if stopped.is_set():
+                return
+        put(_DONE)
+    except BaseException as error:
+        put(_DONE, error)
