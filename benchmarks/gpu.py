@@ -4,9 +4,10 @@
     python benchmarks/gpu.py --tokenizer build/gpu/tokenizer --texts build/gpu/texts.json
 
 The second command needs a GPU, and of boxpen only what scores: torch, transformers and numpy.
-Timed is the way from strings to sums. boxpen is run once to warm up, whatever it compiles, and that
-pass is reported by itself; then the fastest of ``--rounds`` counts. The loop gets the best of its
-batch sizes, found on a sample, and then the same rounds.
+Timed is the way from strings to sums, and again from token ids to sums. boxpen is run once to warm
+up, and that pass is reported by itself; then the fastest of ``--rounds`` counts. The loop gets the
+best of its batch sizes, found on a sample, and then the same rounds. With ``--compile``, boxpen is
+also run through torch.compile, which takes a minute or two before the first pass.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first so many texts")
     parser.add_argument("--layers", type=int, default=18)
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--compile", action="store_true", help="also time boxpen compiled")
     options = parser.parse_args()
 
     texts = json.loads(options.texts.read_text("utf-8"))[: options.limit]
@@ -63,13 +65,24 @@ def main() -> None:
     trials = {size: timed(scorer, sample)[0] for size, scorer in loops.items()}
     best = min(trials, key=lambda size: trials[size])
     seconds, theirs = min(timed(loops[best], texts) for _ in range(options.rounds))
-
+    framed = [[tokenizer.bos_token_id, *row] for row in rows]
+    on_ids = min(timed(looped_rows(module, best), framed)[0] for _ in range(options.rounds))
     exact = looped(copy.deepcopy(module).float(), tokenizer, 1)(texts[:CHECKED])
-    ours, model = boxpen_scorer(module, tokenizer)
-    first, _ = timed(ours, texts)
-    before = tally_of(model)
-    fastest, scores = min(timed(ours, texts) for _ in range(options.rounds))
-    tally = {name: (n - before[name]) // options.rounds for name, n in tally_of(model).items()}
+
+    found_rows: list[dict[str, Any]] = []
+    scores: list[float] = []
+    for compiled in (False, True)[: 1 + options.compile]:
+        ours, model = boxpen_scorer(module, tokenizer, compiled=compiled)
+        first, _ = timed(ours, texts)
+        before = tally_of(model)
+        fastest, made = min(timed(ours, texts) for _ in range(options.rounds))
+        tally = {name: (n - before[name]) // options.rounds for name, n in tally_of(model).items()}
+        found_rows.append(
+            {"tool": "boxpen-compiled" if compiled else "boxpen", "batch_size": None,
+             "seconds": fastest, "on_ids": on_encoded(model, texts, options.rounds),
+             "first": first, "tally": tally, "engine": model.engine}
+        )  # fmt: skip
+        scores = scores or made
 
     found = {
         "machine": machine(options.device),
@@ -77,7 +90,6 @@ def main() -> None:
         "rate": peak,
         "work": {"texts": work.texts, "tokens": work.tokens, "nodes": work.nodes,
                  "flops": work.flops},
-        "first_seconds": first,
         "checked": min(CHECKED, len(texts)),
         "differences": {
             "boxpen-loop": apart(scores, theirs),
@@ -85,9 +97,9 @@ def main() -> None:
             "loop-float32": apart(theirs, exact),
         },
         "rows": [
-            {"tool": "boxpen", "batch_size": None, "seconds": fastest, "tally": tally,
-             "engine": getattr(model, "engine", "")},
-            {"tool": "loop", "batch_size": best, "seconds": seconds, "trials": trials},
+            *found_rows,
+            {"tool": "loop", "batch_size": best, "seconds": seconds, "on_ids": on_ids,
+             "trials": trials},
         ],
     }  # fmt: skip
     options.out.parent.mkdir(parents=True, exist_ok=True)
@@ -107,12 +119,12 @@ def llama(layers: int, vocabulary: int, device: str) -> Any:
         return transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
 
 
-def boxpen_scorer(module: Any, tokenizer: Any) -> tuple[Scorer, Any]:
-    """Return boxpen as it comes, and its model, which counts what it computes."""
+def boxpen_scorer(module: Any, tokenizer: Any, *, compiled: bool) -> tuple[Scorer, Any]:
+    """Return boxpen, and its model, which counts what it computes."""
     from boxpen.models.resolve import resolve_model
     from boxpen.scoring.requests import Request
 
-    model = resolve_model((module, tokenizer))
+    model = resolve_model((module, tokenizer), compiled=compiled)
 
     def scores(texts: Sequence[str]) -> list[float]:
         return [r.total for r in boxpen_records(model, [Request(t) for t in texts], bos="always")]
@@ -120,12 +132,32 @@ def boxpen_scorer(module: Any, tokenizer: Any) -> tuple[Scorer, Any]:
     return scores, model
 
 
+def on_encoded(model: Any, texts: Sequence[str], rounds: int) -> float:
+    """Return the seconds that boxpen takes for texts that are tokenised already."""
+    from boxpen.scoring.policy import ScoringPolicy
+    from boxpen.scoring.requests import Request
+
+    settled = model.settle(ScoringPolicy(bos="always"))
+    encoded = model.encode([Request(t) for t in texts], settled)
+    distinct = sorted(set(encoded), key=lambda e: e.ids)
+
+    def run(few: Sequence[Any]) -> list[float]:
+        return [float(v.sum()) for batch in model.run(few, settled) for _, v in batch]
+
+    return min(timed(run, distinct)[0] for _ in range(rounds))
+
+
+def looped_rows(module: Any, batch_size: int) -> Callable[[Sequence[list[int]]], list[float]]:
+    """Return the padded loop on token ids."""
+    return lambda rows: loop.causal_rows(module, rows, batch_size)
+
+
 def looped(module: Any, tokenizer: Any, batch_size: int) -> Scorer:
     """Return the padded loop at one batch size."""
     return lambda texts: loop.causal(module, tokenizer, texts, batch_size)
 
 
-def timed(scorer: Scorer, texts: Sequence[str]) -> tuple[float, list[float]]:
+def timed(scorer: Callable[[Any], list[float]], texts: Sequence[Any]) -> tuple[float, list[float]]:
     """Return the seconds that a scorer takes, and its scores; these are on the CPU at the end."""
     started = time.perf_counter()
     scores = scorer(texts)

@@ -12,14 +12,18 @@ from typing import Any
 
 import torch
 
-__all__ = ["causal", "masked", "seq2seq"]
+__all__ = ["causal", "causal_rows", "masked", "seq2seq"]
 
 
 def causal(module: Any, tokenizer: Any, texts: Sequence[str], batch_size: int) -> list[float]:
     """Return Σ log p(token | BOS and the tokens before it) of every text."""
     bos = tokenizer.bos_token_id
     encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"]
-    rows = [[bos, *ids] for ids in encoded]
+    return causal_rows(module, [[bos, *ids] for ids in encoded], batch_size)
+
+
+def causal_rows(module: Any, rows: Sequence[list[int]], batch_size: int) -> list[float]:
+    """Do the same for token ids, BOS first."""
     totals = []
     order = list(_by_length([len(row) for row in rows], batch_size))
     for batch in order:

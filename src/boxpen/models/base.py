@@ -235,28 +235,29 @@ class Model(ABC):
         equal: dict[Encoded, list[int]] = {}
         for index, item in zip(chunk, encoded, strict=True):
             equal.setdefault(item, []).append(index)
-            if not item.scored:
-                known[item] = np.zeros(0, dtype=np.float32)
-        old = [e for e in equal if e in known]
-        if old:
-            yield [(i, _record(e, known[e])) for e in old for i in equal[e]]
+        nothing = np.zeros(0, dtype=np.float32)
+        new = []
+        for item, indices in equal.items():
+            values = known.get(item) if item.scored else nothing
+            if values is None:
+                new.append((item, indices))
+            else:
+                yield [(i, _record(item, values)) for i in indices]
         # In an order of their own: the batches do not depend on that of the requests.
-        new = sorted(
-            equal.keys() - set(old), key=lambda e: (e.source, e.ids, *e.scored[:1], len(e.scored))
-        )
+        new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
         self.tally.texts += len(new)
-        for few in [[e] for e in new] if self.deterministic else [new][: len(new)]:
-            for batch in self.run(few, settled):
+        for few in [[pair] for pair in new] if self.deterministic else [new][: len(new)]:
+            for batch in self.run([item for item, _ in few], settled):
                 if not all(np.isfinite(values).all() for _, values in batch):
                     raise ScoringError(
                         f"model '{self.name}' computes numbers that are none (nan or inf) in "
                         f"{self.dtype}; try --dtype float32"
                     )
-                known.update((few[number], values) for number, values in batch)
+                known.update((few[number][0], values) for number, values in batch)
                 yield [
-                    (index, _record(few[number], values))
+                    (index, _record(few[number][0], values))
                     for number, values in batch
-                    for index in equal[few[number]]
+                    for index in few[number][1]
                 ]
 
 

@@ -139,21 +139,24 @@ class CausalModel(TransformersModel):
             for e in encoded
         ]
 
-        whole = Tree([readings[i].tokens for i in members])
-        self.tally.add(tokens=whole.tokens, nodes=whole.nodes)
+        seen: set[int] = set()
 
         def split(few: Sequence[int], tokens: int) -> Iterator[tuple[Sequence[int], int, Pack]]:
-            tree = whole if few is members else None
-            for pack in packs(
-                readings,
-                few,
-                tokens,
-                tree=tree,
-                limit=self.limit(None),
-                size=self.batch_size,
-                stems=self._stems,
-            ):
-                yield pack.members, pack.computed, pack
+            for part in self._slices(few):
+                tree = Tree([readings[i].tokens for i in part])
+                if part[0] not in seen:  # and not again what is cut up for lack of memory
+                    seen.update(part)
+                    self.tally.add(tokens=tree.tokens, nodes=tree.nodes)
+                for pack in packs(
+                    readings,
+                    part,
+                    tokens,
+                    tree=tree,
+                    limit=self.limit(None),
+                    size=self.batch_size,
+                    stems=self._stems,
+                ):
+                    yield pack.members, pack.computed, pack
 
         def run(pack: Pack) -> tuple[Pack, Any]:
             before = decoder.computed
@@ -164,6 +167,20 @@ class CausalModel(TransformersModel):
         for _, (pack, values) in self.lagging(within(self.budget, members, split, run)):
             parts = np.split(values.cpu().numpy(), pack.ends[:-1])
             yield list(zip(pack.members, parts, strict=True))
+
+    def _slices(self, members: Sequence[int]) -> Iterator[Sequence[int]]:
+        """Yield members, which are sorted, as one tree; for a GPU as several, ever larger ones.
+
+        A GPU would wait for a large tree to be made. Neighbours stay together, so that hardly
+        anything is shared across the cuts.
+        """
+        if self.device.type != "cuda":
+            yield members
+            return
+        start, size = 0, 1024
+        while start < len(members):
+            yield members[start : start + size]
+            start, size = start + size, 2 * size
 
     def _run_padded(self, encoded: Sequence[Encoded], members: Sequence[int]) -> Iterator[Scores]:
         """Score in batches padded on the right, where causal attention cannot see the padding."""
