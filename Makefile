@@ -28,7 +28,8 @@ check: $(VENV)/dev.stamp
 bench: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 	$(BIN)/python -m pytest benchmarks -rP
 	$(BIN)/python benchmarks/speed.py --minicons $(MINICONS)/bin/python
-	$(BIN)/python benchmarks/report.py build/speed.json build/gpu.json
+	$(BIN)/python benchmarks/time_profile.py
+	$(BIN)/python benchmarks/report.py
 
 bench-quick: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 	$(BIN)/python benchmarks/speed.py --minicons $(MINICONS)/bin/python --out build/quick.json \

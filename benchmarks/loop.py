@@ -1,6 +1,6 @@
 """The loop that one writes by hand: sort by length, pad, run, gather. The baseline of all tables.
 
-Made as good as such a loop gets without new ideas: the tokenizer is called once for all texts,
+Made better than most that one finds: the tokenizer is called once for all texts,
 nothing is copied back before the end, the log-sum-exp is taken without a second array as large as
 the logits, and a causal model is given no mask, since it cannot see padding on the right.
 """

@@ -1,6 +1,6 @@
 """The tables and the plot of docs/results/speed.md, from what the benchmarks have written.
 
-    python benchmarks/report.py build/speed.json build/gpu.json
+    python benchmarks/report.py build/speed.json build/profile.json build/gpu.json
 
 Each table stands in the document between two comments, ``<!-- begin NAME -->`` and
 ``<!-- end NAME -->``; a table that has no place there, or no numbers, is left out. The plot goes
@@ -17,7 +17,7 @@ from typing import Any
 
 from plot import lines_svg
 
-__all__ = ["gpu_table", "scaling_table", "table"]
+__all__ = ["gpu_table", "profile_table", "scaling_table", "table"]
 
 ROOT = Path(__file__).parents[1]
 LABELS = {
@@ -33,24 +33,27 @@ LABELS = {
 def table(task: dict[str, Any]) -> str:
     """Return a task as a table: a line per tool, then what the columns need to be read."""
     rows, work, rate = task["rows"], task["work"], task["rate"]
-    base = next(row for row in rows if row["tool"] == "boxpen")
+    ours = [row for row in rows if row["tool"] == "boxpen"]
+    base = ours[0]  # on all texts, if peers have a share of them only
+    several = len(ours) > 1
     lines = [
-        "| tool | batch | texts | seconds | tokens/s | boxpen is faster by | of matrix rate "
-        "| largest difference |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| tool | batch | texts | seconds | tokens/s | boxpen is faster by "
+        + ("| by, with all texts " if several else "")
+        + "| of matrix rate | largest difference |",
+        "|---|--:|--:|--:|--:|--:|" + "--:|" * several + "--:|--:|",
     ]
     for row in rows:
-        ratio = base["tokens_per_second"] / row["tokens_per_second"]
-        ours, gap = row["tool"] == "boxpen", row["difference"]
+        ratios = [f"{one['tokens_per_second'] / row['tokens_per_second']:.2f}×" for one in ours]
+        is_ours, gap = row["tool"] == "boxpen", row["difference"]
         cells = (
             LABELS[row["tool"]],
             row["batch_size"] or "–",
             f"{row['texts']:,}",
             f"{row['seconds']:,.1f}",
             f"{row['tokens_per_second']:,.0f}",
-            "–" if ours else f"{ratio:.2f}×",
+            *(["–"] * len(ours) if is_ours else reversed(ratios)),
             f"{row['of_rate']:.0%}",
-            "–" if ours or gap is None else f"{gap:.0e} nats" + (" (!)" if row["apart"] else ""),
+            "–" if is_ours or gap is None else f"{gap:.0e} nats" + (" (!)" if row["apart"] else ""),
         )
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     whole = work["all"]
@@ -116,6 +119,15 @@ def gpu_table(gpu: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def profile_table(found: dict[str, Any]) -> str:
+    """Return what the time of scoring is spent on."""
+    lines = ["| spent on | of the time |", "|---|--:|"]
+    for name, seconds in found["seconds"].items():
+        lines.append(f"| {name} | {seconds / found['wall']:.1%} |")
+    lines += ["", f"boxpen, causal, {found['texts']:,} texts at random, {found['wall']:.1f} s."]
+    return "\n".join(lines)
+
+
 def machine_text(found: dict[str, Any]) -> str:
     """Return the machine and the versions in a few words."""
     here = found["machine"]
@@ -147,6 +159,9 @@ def machine_text(found: dict[str, Any]) -> str:
 
 def sections(found: dict[str, Any]) -> dict[str, str]:
     """Return the text of every marker that there are numbers for."""
+    for name, task in found.items():
+        if any(suite.startswith("starter") for suite in task.get("suites", ())):
+            raise SystemExit(f"{name} was run on a stand-in; the document is of the public suites")
     out = {name: table(found[name]) for name in ("causal", "hellaswag", "seq2seq") if name in found}
     both = [table(found[name]) for name in ("masked", "masked-original") if name in found]
     if both:
@@ -155,6 +170,8 @@ def sections(found: dict[str, Any]) -> dict[str, str]:
         out["scaling"] = scaling_table(found["scaling"])
     if "gpu" in found:
         out["gpu"] = gpu_table(found["gpu"])
+    if "profile" in found:
+        out["profile"] = profile_table(found["profile"])
     if "machine" in found:
         out["machine"] = machine_text(found)
     return out
@@ -185,4 +202,4 @@ def main(paths: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ["build/speed.json", "build/gpu.json"])
+    main(sys.argv[1:] or [f"build/{name}.json" for name in ("speed", "profile", "gpu")])

@@ -54,7 +54,7 @@ TASKS = {
     "masked-original": Task("masked", "masked", MASKED, pll="original"),
     "seq2seq": Task("seq2seq", "seq2seq", ("boxpen", "loop"), short=True),
 }
-SCALING = ("boxpen", "lm-eval", "minicons", "loop")
+SCALING = ("boxpen", "lm-eval", "minicons", "minicons-sorted")
 
 
 def main() -> None:

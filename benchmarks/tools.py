@@ -137,9 +137,14 @@ def _lm_eval(module: Any, tokenizer: Any) -> Loaded:
 
     logging.getLogger("lm_eval").setLevel(logging.ERROR)  # it warns of a model in memory
 
+    harnesses: dict[int | None, Any] = {}
+
     def scores(texts: Sequence[Text], batch_size: int | None) -> list[float]:
-        harness = HFLM(pretrained=module, tokenizer=tokenizer, batch_size=batch_size or 1)
-        return lm_eval_scores(harness, [("", text) for _, text in texts])
+        if batch_size not in harnesses:
+            harnesses[batch_size] = HFLM(
+                pretrained=module, tokenizer=tokenizer, batch_size=batch_size or 1
+            )
+        return lm_eval_scores(harnesses[batch_size], [("", text) for _, text in texts])
 
     return Loaded(scores)
 

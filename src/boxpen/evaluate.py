@@ -46,8 +46,8 @@ def evaluate(
     device: str | None = None,
     batch_size: int | None = None,
     token_budget: int | None = None,
-    deterministic: bool = False,
-    compiled: bool = False,
+    deterministic: bool | None = None,
+    compiled: bool | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -108,8 +108,8 @@ def plan(
     device: str | None = None,
     batch_size: int | None = None,
     token_budget: int | None = None,
-    deterministic: bool = False,
-    compiled: bool = False,
+    deterministic: bool | None = None,
+    compiled: bool | None = None,
     **policy: Any,
 ) -> Plan:
     """Check that a suite can be put to a model, and say how; nothing is scored yet.
@@ -160,7 +160,8 @@ def run_plans(
         model, settled = members[0].model, members[0].settled
         requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
-        scored = _scored(model, settled, requests, cache, f"{suites} × {model.short}", report)
+        label = f"{suites} × {model.short}"
+        scored = _scored(model, settled, requests, cache, label, report)
         for n in numbers:
             runs[n] = plans[n].decided(scored, cache, translate=translate, report=report)
     return [runs[n] for n in range(len(plans))]
@@ -185,12 +186,12 @@ def _scored(
 ) -> _Scored:
     """Take from the cache what is there, and score the rest, as one."""
     started = time.time()
-    settings = settled.as_dict() | ({"deterministic": True} if model.deterministic else {})
+    settings = settled.as_dict() | model.exactness()
     keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
     known = cache.records(list(keys.values()))
     records = {r: known[key] for r, key in keys.items() if key in known}
     missing = [r for r in requests if r not in records]
-    engine: dict[str, object] = {"from_cache": len(records), "deterministic": model.deterministic}
+    engine: dict[str, object] = {"scored": label, "from_cache": len(records), **model.exactness()}
     if requests:
         report(label, len(records), len(requests))
     if missing:
@@ -385,7 +386,12 @@ class Plan:
         )
 
     def _translations(self, cache: ScoreCache, report: Progress) -> list[Translation]:
-        settings = {"task": "translate", "beam": BEAM, "max_length": self.settled.max_length}
+        settings = {
+            "task": "translate",
+            "beam": BEAM,
+            "max_length": self.settled.max_length,
+            **self.model.exactness(),
+        }
         out: list[Translation] = []
         for languages in dict.fromkeys(self.suite.languages_of(i)[::-1] for i in self.sources):
             items = [i for i in self.sources if self.suite.languages_of(i)[::-1] == languages]
@@ -399,10 +405,11 @@ class Plan:
             missing = [text for text in keys if text not in made]
             label = f"{self.suite.name} → {self.model.short}"
             report(label, len(made), len(keys))
-            if missing:
-                for batch in self.model.translate(missing, languages, beam=BEAM):
-                    cache.add_translations((keys[missing[i]], text) for i, text in batch)
-                    made.update((missing[i], text) for i, text in batch)
+            alone = [[text] for text in missing]
+            for few in alone if self.model.deterministic or not missing else [missing]:
+                for batch in self.model.translate(few, languages, beam=BEAM):
+                    cache.add_translations((keys[few[i]], text) for i, text in batch)
+                    made.update((few[i], text) for i, text in batch)
                     report(label, len(made), len(keys))
             out += [
                 Translation(

@@ -98,8 +98,8 @@ def run(
             device=device,
             batch_size=batch_size,
             token_budget=token_budget,
-            deterministic=deterministic,
-            compiled=compiled,
+            deterministic=deterministic or None,
+            compiled=compiled or None,
         )
         plans += [
             plan(

@@ -7,11 +7,12 @@ the overlap of tokenising with the model's work are done once, here.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +48,8 @@ class Settled:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """One request as tokens.
+class Encoded(NamedTuple):
+    """One request as tokens; a tuple, for there are many, and they are looked up often.
 
     Attributes:
         ids: What the model (or its decoder) reads.
@@ -94,9 +94,12 @@ class Tally:
 
     def add(self, *, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
         """Count more."""
-        self.tokens += tokens
-        self.nodes += nodes
-        self.computed += computed
+        # Nodes are counted where packs are made, in another thread than what is computed.
+        if tokens or nodes:
+            self.tokens += tokens
+            self.nodes += nodes
+        if computed:
+            self.computed += computed
 
 
 class Model(ABC):
@@ -135,6 +138,41 @@ class Model(ABC):
     def tally(self) -> Tally:
         """What scoring has cost so far."""
         return Tally()
+
+    def adjust(
+        self,
+        *,
+        batch_size: int | None = None,
+        token_budget: int | None = None,
+        deterministic: bool | None = None,
+        compiled: bool | None = None,
+    ) -> None:
+        """Change how texts are run; what is None stays as it is.
+
+        Raises:
+            ModelError: If a number is not positive, or the model cannot be run so.
+        """
+        for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
+            if value is not None and value < 1:
+                raise ModelError(f"{name} is {value}, expected 1 or more")
+        if compiled and self.kind not in ("causal", "masked"):
+            raise ModelError(f"model '{self.name}' is a {self.kind} model; leave out --compile")
+        for name, setting in (
+            ("batch_size", batch_size),
+            ("token_budget", token_budget),
+            ("deterministic", deterministic),
+            ("compiled", compiled),
+        ):
+            if setting is not None and setting != getattr(self, name):
+                setattr(self, name, setting)
+                self.forget_settings()
+
+    def forget_settings(self) -> None:  # noqa: B027 (most keep nothing)
+        """Let go of what was made for other settings."""
+
+    def exactness(self) -> dict[str, object]:
+        """Return what the last bit of a score depends on besides the text; empty if on too much."""
+        return {"deterministic": True} if self.deterministic else {}
 
     @abstractmethod
     def settle(self, policy: ScoringPolicy) -> Settled:
@@ -215,14 +253,15 @@ class Model(ABC):
             ),
             depth=1,
         )
-        self.load()  # while the first chunk is being tokenised
-        known: dict[Encoded, NDArray[np.float32]] = {}
-        for chunk, encoded in tokenised:
-            yield from self._score(chunk, encoded, settled, known)
+        with contextlib.closing(tokenised):
+            self.load()  # while the first chunk is being tokenised
+            known: dict[Encoded, NDArray[np.float32]] = {}
+            for chunk, encoded in tokenised:
+                yield from self._score(chunk, encoded, settled, known)
 
     @property
     def first_chunk(self) -> int:
-        """How many requests are tokenised before the first are scored; then twice as many."""
+        """How many requests are tokenised before the first are scored; then ever more."""
         return _CHUNK
 
     def _score(
@@ -246,7 +285,8 @@ class Model(ABC):
         # In an order of their own: the batches do not depend on that of the requests.
         new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
         self.tally.texts += len(new)
-        for few in [[pair] for pair in new] if self.deterministic else [new][: len(new)]:
+        alone = [[pair] for pair in new]
+        for few in alone if self.deterministic or not new else [new]:
             for batch in self.run([item for item, _ in few], settled):
                 if not all(np.isfinite(values).all() for _, values in batch):
                     raise ScoringError(

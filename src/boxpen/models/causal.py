@@ -50,10 +50,8 @@ class CausalModel(TransformersModel):
     @property
     def first_chunk(self) -> int:
         """How many texts are tokenised before the first are scored."""
-        import torch
-
         # A GPU would wait for them; texts that begin alike are neighbours in any case.
-        return 2048 if torch.cuda.is_available() else super().first_chunk
+        return 2048 if self.device_type == "cuda" else super().first_chunk
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""

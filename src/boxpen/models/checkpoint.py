@@ -77,6 +77,7 @@ def from_checkpoint(
         tokenizer=tokenizer,
         fingerprint=fingerprint.of_parts(digest, kind, _precision(settled)),
         dtype=settled,
+        device_type=device.partition(":")[0],
         languages=languages or (_languages(folder) if local else None),
     )
 
@@ -119,6 +120,7 @@ def from_gguf(
         tokenizer=tokenizer,
         fingerprint=fingerprint.of_parts(digest, "causal", _precision(settled)),
         dtype=settled,
+        device_type=device.partition(":")[0],
         languages=languages,
     )
 
@@ -137,6 +139,7 @@ def from_pair(module: Any, tokenizer: Any, *, name: str | None = None) -> Transf
             fingerprint.of_pair(module, tokenizer), kind, _precision(dtype)
         ),
         dtype=dtype,
+        device_type=module.device.type,
     )
 
 

@@ -134,8 +134,9 @@ class CTranslate2Model(Model):
         costs = [2 * max(len(e.ids), len(e.source)) for e in encoded]
         for part in batches(costs, budget=self._budget, size=self.batch_size):
             batch = [encoded[i] for i in part]
-            self.tally.add(tokens=sum(costs[i] for i in part), nodes=sum(costs[i] for i in part))
-            self.tally.add(computed=len(part) * costs[part[0]])
+            tokens = sum(len(e.ids) + len(e.source) for e in batch)
+            wide = max(len(e.ids) for e in batch) + max(len(e.source) for e in batch)
+            self.tally.add(tokens=tokens, nodes=tokens, computed=len(batch) * wide)
             results = self._translator.score_batch(
                 [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
                 [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],

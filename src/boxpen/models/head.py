@@ -175,11 +175,19 @@ def _linear(hidden: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | Non
         return torch.nn.functional.linear(hidden.float(), weight, bias)
     if hidden.is_cuda:
         rows = hidden.reshape(-1, hidden.shape[-1])
-        product = torch.mm(rows, weight.t(), out_dtype=torch.float32)
-        product = product.view(*hidden.shape[:-1], -1)
+        product = _product(rows, weight.t()).view(*hidden.shape[:-1], -1)
     else:
         product = torch.nn.functional.linear(hidden.float(), weight.float())
     return product if bias is None else product + bias.float()
+
+
+def _product(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    try:
+        return torch.mm(rows, columns, out_dtype=torch.float32)
+    except (TypeError, NotImplementedError):  # before PyTorch 2.8, or not for this device
+        return torch.mm(rows.float(), columns.float())
 
 
 def _log_sum_exp(
@@ -188,7 +196,7 @@ def _log_sum_exp(
     """Return log Σ exp over the vocabulary in float64, a tile of it at a time."""
     import torch
 
-    # Matrix products are slow, on a GPU by a factor of three, where the lines are not aligned.
+    # Matrix products are slow, above all on a GPU, where the lines are not aligned.
     tile = max(1, _entries(hidden) // max(1, len(hidden)) // _ALIGNED) * _ALIGNED
     top = _exact(torch.full((len(hidden),), -torch.inf, device=hidden.device))
     total = torch.zeros_like(top)

@@ -35,6 +35,7 @@ _ROBERTA_KIN = frozenset({
     "camembert", "data2vec-text", "esm", "ibert", "longformer", "luke", "mpnet", "roberta",
     "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod",
 })  # fmt: skip
+_DETERMINISTIC = 1024  # tokens of a batch
 _ENTRIES = 1 << 26  # of logits, where they must be had whole
 _UNLIMITED = 1_000_000  # tokenizers without a limit report a huge number
 
@@ -49,6 +50,7 @@ class TransformersModel(Model):
         tokenizer: Its tokenizer.
         fingerprint: Digest of weights, tokenizer and dtype.
         dtype: Floating-point type of the weights.
+        device_type: Where the module computes: cpu, cuda, mps.
         languages: What the model reads, if known.
     """
 
@@ -61,9 +63,11 @@ class TransformersModel(Model):
         tokenizer: Any,
         fingerprint: str,
         dtype: str,
+        device_type: str = "cpu",
         languages: frozenset[str] | None = None,
     ) -> None:
         self.name = name
+        self.device_type = device_type
         self.config = config
         self.tokenizer = tokenizer
         self.fingerprint = fingerprint
@@ -106,7 +110,9 @@ class TransformersModel(Model):
     def budget(self) -> Budget:
         """How many tokens are run at a time."""
         tokens = self.token_budget
-        if tokens is None:
+        if tokens is None and self.deterministic:
+            tokens = _DETERMINISTIC  # whatever memory happens to be free
+        elif tokens is None:
             tokens = budget_for(self.config, self.device, self.module.dtype.itemsize)
         if self.head is None:  # whole rows of logits must fit then
             tokens = min(tokens, max(1, _ENTRIES // self.vocabulary))
@@ -149,14 +155,72 @@ class TransformersModel(Model):
         """The body, compiled if that is wanted."""
         import torch
 
-        return torch.compile(self.body, dynamic=True) if self.compiled else self.body
+        if not self.compiled:
+            return self.body
+        made: Any = torch.compile(self.body, dynamic=True)
+        try:
+            with torch.inference_mode():
+                made(input_ids=self.probe_ids())
+        except Exception as error:  # of the compiler, or of what it lacks
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error)
+            raise ModelError(
+                f"model '{self.name}' cannot be compiled ({reason}); leave out --compile"
+            ) from None
+        return made
+
+    def forget_settings(self) -> None:
+        """Let go of what was made for other settings."""
+        for name in ("budget", "runner", "_decoder", "_translator"):
+            vars(self).pop(name, None)
+
+    def exactness(self) -> dict[str, object]:
+        """Return what the last bit of a score depends on besides the text."""
+        if not self.deterministic:
+            return {}
+        import torch
+
+        return {
+            "deterministic": True,
+            "device": self.device_type,
+            "threads": torch.get_num_threads(),
+            "token_budget": self.token_budget or _DETERMINISTIC,
+            "batch_size": self.batch_size,
+            "compiled": self.compiled,
+        }
 
     def score(
         self, requests: Sequence[Request], settled: Settled
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order."""
-        with _algorithms(deterministic=self.deterministic), _quick_turns():
+        with self.algorithms(), _quick_turns():
             yield from super().score(requests, settled)
+
+    @contextlib.contextmanager
+    def algorithms(self) -> Iterator[None]:
+        """Forbid PyTorch, for a while, what does not come out the same every time.
+
+        Raises:
+            ModelError: If the model cannot do without.
+        """
+        if not self.deterministic:
+            yield
+            return
+        import torch
+
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # read when CUDA starts
+        before = torch.are_deterministic_algorithms_enabled()
+        torch.use_deterministic_algorithms(True)
+        try:
+            yield
+        except RuntimeError as error:
+            if "deterministic" not in str(error):
+                raise
+            raise ModelError(
+                f"model '{self.name}' uses what has no deterministic form "
+                f"({str(error).splitlines()[0]}); leave out --deterministic"
+            ) from None
+        finally:
+            torch.use_deterministic_algorithms(before)
 
     def probe_ids(self) -> torch.Tensor:
         """Return a row of a few ordinary tokens."""
@@ -219,8 +283,9 @@ class TransformersModel(Model):
                 yield batch, len(batch) * length[batch[0]], batch
 
         def counted(batch: Sequence[int]) -> T:
+            result = run(batch)
             self.tally.add(computed=len(batch) * length[batch[0]])
-            return run(batch)
+            return result
 
         return self.lagging(within(self.budget, members, split, counted))
 
@@ -296,7 +361,7 @@ class TransformersModel(Model):
             scored = tuple(i for i in plain if i >= first)
             unscored = len(plain) - len(scored)
             if score_after:
-                scored += tuple(range(text.stop, len(ids)))
+                scored += tuple(range(max(text.stop, first), len(ids)))
         words = (-1,) * len(before) + pieces.words[cut:] + (-1,) * len(after)
         return Encoded(
             ids=ids,
@@ -322,23 +387,6 @@ def _quick_turns() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
-
-
-@contextlib.contextmanager
-def _algorithms(*, deterministic: bool) -> Iterator[None]:
-    """Forbid PyTorch, for a while, what does not come out the same every time."""
-    if not deterministic:
-        yield
-        return
-    import torch
-
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    before = torch.are_deterministic_algorithms_enabled()
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before)
 
 
 def whole_log_probabilities(logits: torch.Tensor, rows: Ints, targets: Ints) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from boxpen.scoring.ahead import ahead
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Budget", "budget_for", "within"]
+__all__ = ["Budget", "budget_for", "out_of_memory", "within"]
 
 Part = TypeVar("Part")
 Member = TypeVar("Member")
@@ -51,7 +52,7 @@ class Budget:
         if self._fixed:
             raise ModelError(
                 f"a batch of {size} tokens does not fit into the memory, and the deterministic "
-                "mode keeps its batches; a smaller --token-budget helps"
+                "mode keeps its batches; a smaller --token-budget or --max-length helps"
             )
         self.tokens = max(1, min(self.tokens, size) // 2)
         self._quiet = 0
@@ -94,8 +95,9 @@ def free_memory(device: torch.device) -> int:
         known.append(max(0, limit - used))
     try:
         told = Path("/proc/meminfo").read_text("ascii")
-    except OSError:  # not a Linux: half of all there is
-        known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    except OSError:  # not a Linux: half of all there is, if that can be found out
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            known.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
     else:
         known += [int(kib) * 1024 for kib in re.findall(r"MemAvailable:\s*(\d+) kB", told)]
     return min(known, default=1 << 30)
@@ -120,12 +122,24 @@ def within(
         ModelError: If even a single member does not fit.
     """
     planned = budget.tokens
-    for few, size, part in ahead(split(members, planned)):
+    parts = ahead(split(members, planned))
+    with contextlib.closing(parts):
+        yield from _run_parts(parts, planned, budget, split, run)
+
+
+def _run_parts(
+    parts: Iterable[tuple[Sequence[Member], int, Part]],
+    planned: int,
+    budget: Budget,
+    split: Callable[[Sequence[Member], int], Iterable[tuple[Sequence[Member], int, Part]]],
+    run: Callable[[Part], Result],
+) -> Iterator[tuple[Sequence[Member], Result]]:
+    for few, size, part in parts:
         if size <= budget.tokens or planned <= budget.tokens:  # not halved since
             try:
                 result = run(part)
             except (RuntimeError, MemoryError) as error:
-                if not _out_of_memory(error):
+                if not out_of_memory(error):
                     raise
             else:
                 budget.fitted()
@@ -142,13 +156,15 @@ def within(
         yield from within(budget, few, split, run)
 
 
-def _out_of_memory(error: BaseException) -> bool:
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that memory ran out."""
     import torch
 
     return (
         isinstance(error, (torch.OutOfMemoryError, MemoryError))
         or "can't allocate memory" in str(error)  # the allocator of the CPU
         or "out of memory" in str(error)
+        or "ALLOC_FAILED" in str(error)  # of cuBLAS
     )
 
 

@@ -57,7 +57,6 @@ class Pack:
         wanted: The position that predicts each scored token of each member.
         targets: These tokens.
         ends: Where the tokens of each member end.
-        nodes: How many positions are nodes and not filling.
     """
 
     members: tuple[int, ...]
@@ -68,7 +67,6 @@ class Pack:
     wanted: Ints
     targets: Ints
     ends: Ints
-    nodes: int
 
     @property
     def computed(self) -> int:
@@ -167,7 +165,6 @@ def pack_of(
         wanted=np.concatenate(wanted),
         targets=np.concatenate(targets),
         ends=np.cumsum([len(w) for w in wanted]),
-        nodes=sum(len(row.tokens) for row in rows),
     )
 
 

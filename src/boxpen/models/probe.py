@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boxpen.errors import ModelError
+from boxpen.models.memory import out_of_memory
 from boxpen.models.packed import PackedDecoder, Reading, packs
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = ["counts_along_the_row", "fault", "scales_by_length", "tolerance", "wi
 
 _LONG = 24  # tokens of a probe
 _NOISE = 4  # times what rounding alone does, before two scores count as different
+_AT_MOST = 5  # times the tolerance: whatever differs more is not rounding
 
 
 def fault(
@@ -31,6 +34,7 @@ def fault(
     special: Collection[int],
     dtype: torch.dtype,
     stems: bool = False,
+    start: int | None = None,
     **more: Any,
 ) -> str | None:
     """Return why a decoder cannot be run on packs, or None if it can.
@@ -42,9 +46,10 @@ def fault(
         special: Tokens not to use.
         dtype: What the decoder computes in.
         stems: Whether to try a stem with rows below it, or a tree.
+        start: The token that every sequence begins with, if there is one.
         **more: What the decoder is given besides.
     """
-    probes = _probes(vocabulary, special)
+    probes = _probes(vocabulary, special, start)
     tokens = 8 * _LONG
     if stems:
         probes, tokens = probes[:1], _LONG // 2
@@ -60,8 +65,11 @@ def fault(
                 again = _expected(alone, probes[member], after=probes[0].tokens)
                 noise = max(noise, float(np.abs(again - expected).max()))
     except Exception as error:  # whatever an architecture may raise: it is run plainly then
+        if out_of_memory(error):
+            raise ModelError("there is not memory enough for the model and a few tokens") from None
         return f"it takes no tree masks ({type(error).__name__})"
-    if worst > max(tolerance(dtype), _NOISE * noise):
+    allowed = tolerance(dtype)
+    if worst > max(allowed, min(_NOISE * noise, _AT_MOST * allowed)):
         return f"on a tree it gives other scores than alone (by {worst:.2g} nats a token)"
     return None
 
@@ -111,13 +119,16 @@ def _rope(text: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _probes(vocabulary: int, special: Collection[int]) -> list[Reading]:
+def _probes(vocabulary: int, special: Collection[int], start: int | None) -> list[Reading]:
     """Make sequences that share beginnings of several lengths; one begins another."""
     usable = [i for i in range(vocabulary) if i not in special] or list(range(vocabulary))
     drawn = np.random.default_rng(1960).choice(usable, size=5 * _LONG).tolist()
     trunk = drawn[:_LONG]
+    if start is not None:
+        trunk[0] = start
     rows = [trunk, trunk[:9]]
     for number, shared in enumerate((3, 9, 16, 0), start=1):
+        shared = max(shared, start is not None)
         rows.append(trunk[:shared] + drawn[number * _LONG + shared : (number + 1) * _LONG])
     return [Reading(row[:-1], range(len(row) - 1), row[1:]) for row in rows]
 

@@ -22,8 +22,8 @@ def resolve_model(
     device: str | None = None,
     batch_size: int | None = None,
     token_budget: int | None = None,
-    deterministic: bool = False,
-    compiled: bool = False,
+    deterministic: bool | None = None,
+    compiled: bool | None = None,
 ) -> Model:
     """Return the model that a name, a path or a pair in memory stands for.
 
@@ -34,6 +34,7 @@ def resolve_model(
         device: Where to compute; a GPU if there is one.
         batch_size: Most sequences of a batch; none by default.
         token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
+            What is None is left as it is in a model of boxpen itself, here and below.
         deterministic: Whether every text is run by itself, to the same last bit every time.
         compiled: Whether the module is compiled before it is run.
 
@@ -43,15 +44,12 @@ def resolve_model(
     model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device)
     if dtype not in ("auto", model.dtype):
         raise ModelError(f"model '{model.name}' computes in {model.dtype}, not in {dtype}")
-    for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
-        if value is not None:
-            if value < 1:
-                raise ModelError(f"{name} is {value}, expected 1 or more")
-            setattr(model, name, value)
-    if compiled and not hasattr(model, "module"):
-        raise ModelError(f"model '{model.name}' is no PyTorch model, so it cannot be compiled")
-    model.deterministic |= deterministic
-    model.compiled |= compiled
+    model.adjust(
+        batch_size=batch_size,
+        token_budget=token_budget,
+        deterministic=deterministic,
+        compiled=compiled,
+    )
     return model
 
 

@@ -106,7 +106,7 @@ class Seq2SeqModel(TransformersModel):
         readings = []
         for e in encoded:
             read = self._decoder_input(e.ids)[: e.scored[-1] + 1]
-            readings.append(Reading(read, e.scored, [e.ids[i] for i in e.scored]))
+            readings.append(Reading(read, e.scored, e.targets))
         groups: dict[tuple[int, ...], list[int]] = {}
         for i, e in enumerate(encoded):
             groups.setdefault(e.source, []).append(i)
@@ -252,9 +252,11 @@ class Seq2SeqModel(TransformersModel):
             vocabulary=self.vocabulary,
             special=self._special,
             dtype=self.module.dtype,
+            start=self._decoder_input((0,))[0],
             encoder_hidden_states=source,
         )
         if reason is not None:
+            self.engine += f": {reason}"
             return None
         self.engine = "sources once, targets as prefix trees"
         return translator
@@ -311,8 +313,9 @@ class Seq2SeqModel(TransformersModel):
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 
         lengths = [len(i) * beam for i in ids]
-        for few, texts in self.in_batches(range(len(ids)), lengths, run):
-            yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+        with self.algorithms():
+            for few, texts in self.in_batches(range(len(ids)), lengths, run):
+                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
 
     def _tell(self, languages: tuple[str | None, str | None]) -> str:
         """Set the languages of a multilingual tokenizer; return what goes before the source."""

@@ -9,8 +9,7 @@ flagged as *crossing*.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from boxpen.scoring.requests import Request
 
@@ -22,8 +21,7 @@ _CJK = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """The tokens of prefix and text, without special tokens.
 
     Attributes:

@@ -12,6 +12,7 @@ __all__ = ["Ahead", "ahead"]
 
 T = TypeVar("T")
 _DONE = object()
+_PATIENCE = 10.0  # seconds
 
 
 def ahead(things: Iterable[T], *, depth: int = 2) -> Ahead[T]:
@@ -31,7 +32,8 @@ class Ahead(Iterator[T]):
         self._stopped = threading.Event()
         # The thread holds no reference to this object, so that it can go away.
         work = (things, self._made, self._stopped)
-        threading.Thread(target=_make, args=work, daemon=True).start()
+        self._thread = threading.Thread(target=_make, args=work, daemon=True)
+        self._thread.start()
 
     def __next__(self) -> T:
         if self._stopped.is_set():
@@ -45,11 +47,13 @@ class Ahead(Iterator[T]):
         raise StopIteration
 
     def close(self) -> None:
-        """End the thread at its next step."""
+        """End the thread at its next step, and wait for that a while."""
         self._stopped.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join(_PATIENCE)
 
     def __del__(self) -> None:
-        self.close()
+        self._stopped.set()
 
 
 def _make(

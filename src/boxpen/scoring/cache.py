@@ -1,9 +1,9 @@
 """The score cache: one SQLite file in which nothing is ever scored twice.
 
 The key is a hash of everything that can change a log-probability: the model's fingerprint
-(weights, tokenizer, dtype), the settled policy fields, and the request. Every batch is committed
-as it is scored, so a run that was killed resumes by being started again. Write-ahead logging lets
-several processes share one file.
+(weights, tokenizer, dtype), the settled policy fields, and the request. Batches are committed as
+they are scored, so a run that was killed resumes by being started again, and does over the last
+few at most. Write-ahead logging lets several processes share one file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["ScoreCache", "cache_key"]
 APPLICATION_ID = 0x426F7850  # "BoxP"
 SCHEMA_VERSION = 1
 _BUSY_SECONDS = 60.0
-_PENDING = 8  # batches that may wait to be committed
+_PENDING = 2  # batches that may wait to be committed
 _LOOKUP = 500  # keys per query, well under SQLite's limit on variables
 
 _SCHEMA = """
