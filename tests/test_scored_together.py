@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import subprocess
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -103,6 +107,27 @@ def test_settings_of_a_model_can_be_changed(model):
     assert model.budget.tokens == 32
     boxpen.evaluate(model, ONE, cache=":memory:", deterministic=False)
     assert not model.deterministic
+
+
+def test_the_function_survives_the_import_of_its_module(gpt2_dir):
+    code = (
+        "import boxpen.evaluate, boxpen, sys;"
+        "model = boxpen.resolve_model('hf:' + sys.argv[1], device='cpu');"
+        "suite = boxpen.read_suite(sys.argv[2]);"
+        "print(len(boxpen.evaluate(model, suite, cache=':memory:').verdicts))"
+    )
+    file = gpt2_dir.parent / "one.jsonl"
+    boxpen.write_suite(ONE, file)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(gpt2_dir), str(file)], capture_output=True, text=True
+    )
+    assert done.stdout == "5\n", done.stderr
+
+
+def test_the_interpreter_is_left_as_it_was(model):
+    before = sys.getswitchinterval(), gc.get_threshold()
+    boxpen.evaluate(model, ONE, cache=":memory:")
+    assert (sys.getswitchinterval(), gc.get_threshold()) == before
 
 
 def test_a_model_that_takes_no_trees_is_named(model, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ _ROBERTA_KIN = frozenset({
 })  # fmt: skip
 _DETERMINISTIC = 1024  # tokens of a batch
 _ENTRIES = 1 << 26  # of logits, where they must be had whole
+_TURN = 5e-4  # seconds
+_GARBAGE = 1_000_000  # new objects
 _UNLIMITED = 1_000_000  # tokenizers without a limit report a huge number
 
 
@@ -192,7 +195,7 @@ class TransformersModel(Model):
         self, requests: Sequence[Request], settled: Settled
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order."""
-        with self.algorithms(), _quick_turns():
+        with self.algorithms(), _undisturbed():
             yield from super().score(requests, settled)
 
     @contextlib.contextmanager
@@ -375,18 +378,22 @@ class TransformersModel(Model):
 
 
 @contextlib.contextmanager
-def _quick_turns() -> Iterator[None]:
-    """Let threads take turns more often than every 5 ms.
+def _undisturbed() -> Iterator[None]:
+    """Keep the interpreter out of the way for a while.
 
-    A GPU that waits for its next kernel would idle that long whenever another thread happens to be
-    tokenising.
+    Threads take turns every 5 ms by default: so long a GPU would idle whenever its next kernel is
+    due and another thread happens to be tokenising. And the garbage collector would look through
+    the many thousand tuples of a run again and again; it goes on, but seldom.
     """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, 5e-4))
+    turns, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(min(turns, _TURN))
+    if threshold[0]:  # not switched off
+        gc.set_threshold(max(threshold[0], _GARBAGE), *threshold[1:])
     try:
         yield
     finally:
-        sys.setswitchinterval(before)
+        sys.setswitchinterval(turns)
+        gc.set_threshold(*threshold)
 
 
 def whole_log_probabilities(logits: torch.Tensor, rows: Ints, targets: Ints) -> torch.Tensor:
