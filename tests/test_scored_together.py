@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, ModelError, Suite
 from boxpen.cli.app import app
-from boxpen.evaluate import plan, run_plans
+from boxpen.evaluate import run_plans
+from boxpen.plans import plan
 from boxpen.report.terminal import notes
 from boxpen.scoring.cache import ScoreCache
 

@@ -80,9 +80,10 @@ def run(
 
     Without options: the suite 'starter' and the model 'smollm2', both at hand.
     """
-    from boxpen.evaluate import plan, run_plans
+    from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model
+    from boxpen.plans import plan
     from boxpen.rundir import check_writable
     from boxpen.scoring.cache import ScoreCache
 

@@ -1,0 +1,210 @@
+"""Plans: what of a suite is asked of a model, how, and what is left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from boxpen.catalog import load_suite, recipes_of
+from boxpen.errors import ModelError, PolicyError, nearest
+from boxpen.items import Choice, Entail, Item, Suite, Translate
+from boxpen.models.base import Model, Settled
+from boxpen.models.resolve import resolve_model
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.requests import Request
+
+__all__ = ["Plan", "plan"]
+
+_UNREADABLE = 0.2  # share of unknown tokens above which a text counts as not read
+_SAMPLE = 64
+
+
+def plan(
+    model: str | Model | tuple[Any, Any],
+    suite: str | Path | Suite,
+    *,
+    recipe: str | Recipe = "sound",
+    template: str | None = None,
+    limit: int | None = None,
+    check_languages: bool = True,
+    device: str | None = None,
+    batch_size: int | None = None,
+    token_budget: int | None = None,
+    deterministic: bool | None = None,
+    compiled: bool | None = None,
+    **policy: Any,
+) -> Plan:
+    """Check that a suite can be put to a model, and say how; nothing is scored yet.
+
+    Takes the arguments of ``evaluate``.
+    """
+    if not isinstance(suite, Suite):
+        suite = load_suite(suite)
+    if limit is not None and limit < 1:
+        raise PolicyError(f"limit is {limit}, expected 1 or more")
+    suite = suite.limit(limit)
+    chosen = _recipe(suite, recipe, template)
+    settings = chosen.scoring_policy().but(**policy)
+    resolved = resolve_model(
+        model,
+        dtype=settings.dtype,
+        device=device,
+        batch_size=batch_size,
+        token_budget=token_budget,
+        deterministic=deterministic,
+        compiled=compiled,
+    )
+    if resolved.encoder and (template is not None or chosen.name == "translate"):
+        raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
+    settled = resolved.settle(settings)
+    planned = Plan(suite, resolved, chosen, settings, settled)
+    planned.sort_out(check_languages=check_languages)
+    return planned
+
+
+@dataclass
+class Plan:
+    """What will be asked of a model, and what will not, and why."""
+
+    suite: Suite
+    model: Model
+    recipe: Recipe
+    policy: ScoringPolicy
+    settled: Settled
+    choices: list[Choice] = field(default_factory=list)
+    sources: list[Item] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def sort_out(self, *, check_languages: bool) -> None:
+        """Split the items into those that the model can judge and those left out.
+
+        Raises:
+            ModelError: If nothing is left.
+            PolicyError: If the norm does not fit the items.
+        """
+        for item in self.suite:
+            reason = self._unfit(item, check_languages=check_languages)
+            if reason is not None:
+                self.left_out.setdefault(reason, []).append(item.id)
+                continue
+            choice = item.as_choice() if isinstance(item, Translate) else item
+            if isinstance(choice, Choice):
+                self.choices.append(choice)
+            if self.model.can_translate() and not isinstance(item, Entail) and item.source:
+                self.sources.append(item)
+        if check_languages:
+            self._drop_unreadable()
+        if not self.choices and not self.sources:
+            reasons = "; ".join(self.left_out)
+            raise ModelError(
+                f"model '{self.model.name}' cannot judge suite '{self.suite.name}': {reasons}"
+            )
+        if self.policy.norm == "pmi":
+            self._check_pmi()
+
+    def all_requests(self) -> Iterator[Request]:
+        """Yield everything that must be scored."""
+        for item in self.choices:
+            yield from self.requests(item)
+            yield from self.unconditional(item)
+
+    def requests(self, item: Choice) -> list[Request]:
+        """Return what is scored for one item."""
+        language, source_language = self.suite.languages_of(item)
+        return self.recipe.requests(
+            item,
+            language=language,
+            source_language=source_language,
+            encoder=self.model.encoder,
+        )
+
+    def whole_parts(self, ids: Sequence[str]) -> list[str]:
+        """Return the parts of the suite that are left out as a whole: ``part=discourse``."""
+        gone = set(ids)
+        for tag in ("part", "set"):
+            kept = {i.tags.get(tag) for i in self.suite if i.id not in gone}
+            lost = dict.fromkeys(i.tags[tag] for i in self.suite if i.id in gone and tag in i.tags)
+            whole = [f"{tag}={value}" for value in lost if value not in kept]
+            if whole:
+                return whole
+        return []
+
+    def _unfit(self, item: Item, *, check_languages: bool) -> str | None:
+        """Return why the model cannot judge an item, or None if it can."""
+        encoder = self.model.encoder
+        if isinstance(item, Entail):
+            return "an entailment item needs an inference classifier"
+        if isinstance(item, Translate) and not item.contrast and not self.model.can_translate():
+            return "an item to translate, without a wrong translation to tell apart"
+        if encoder and item.source is None:
+            return "a translation model needs a source sentence, and there is none"
+        if not check_languages:
+            return None
+        language, source_language = self.suite.languages_of(item)
+        if encoder and self.model.direction not in (None, (source_language, language)):
+            pair = "-".join(self.model.direction or ())
+            return f"it translates {pair}, and the items are {source_language}-{language}"
+        choice = item.as_choice() if isinstance(item, Translate) else item
+        sees_source = choice is not None and self.recipe.sees_source(choice, encoder=encoder)
+        for needed in (language, source_language if sees_source else None):
+            if not self.model.reads(needed):
+                reads = ", ".join(sorted(self.model.languages or ()))
+                return f"it does not read {needed} (it reads {reads})"
+        return None
+
+    def _drop_unreadable(self) -> None:
+        """Leave out the items of a language that the vocabulary does not cover."""
+        for language in dict.fromkeys(self.suite.languages_of(c) for c in self.choices):
+            members = [c for c in self.choices if self.suite.languages_of(c) == language]
+            requests = [r for c in members[:_SAMPLE] for r in self.requests(c)]
+            encoded = self.model.encode(requests, self.settled)
+            tokens = sum(len(e.scored) + e.unscored for e in encoded)
+            unknown = sum(e.unknown for e in encoded)
+            if unknown > _UNREADABLE * max(1, tokens):
+                name = language[0] or "the language"
+                reason = f"it does not read {name} ({unknown / tokens:.0%} of tokens are unknown)"
+                self.left_out.setdefault(reason, []).extend(c.id for c in members)
+                gone = {c.id for c in members}
+                self.choices = [c for c in self.choices if c.id not in gone]
+                self.sources = [s for s in self.sources if s.id not in gone]
+
+    def _check_pmi(self) -> None:
+        if self.model.encoder:
+            raise PolicyError("norm 'pmi' is for language models, not for translation models")
+        for item in self.choices:
+            if not any(r.prefix for r in self.requests(item)):
+                raise PolicyError(
+                    f"norm 'pmi' needs a context that is not scored, and item '{item.id}' of "
+                    f"suite '{self.suite.name}' has none under recipe '{self.recipe.name}'"
+                )
+
+    def unconditional(self, item: Choice) -> list[Request]:
+        """Return the requests for the same candidates without their context, if PMI needs them."""
+        if self.policy.norm != "pmi":
+            return []
+        language, source_language = self.suite.languages_of(item)
+        return self.recipe.unconditional_requests(
+            item, language=language, source_language=source_language
+        )
+
+
+def _recipe(suite: Suite, recipe: str | Recipe, template: str | None) -> Recipe:
+    if isinstance(recipe, str):
+        known = recipes_of(suite)
+        if recipe not in known:
+            raise PolicyError(
+                f"suite '{suite.name}' has no recipe '{recipe}', {nearest(recipe, sorted(known))}"
+            )
+        recipe = known[recipe]
+    if template is None:
+        return recipe
+    if not any(getattr(i, "source", None) or getattr(i, "context", None) for i in suite):
+        raise PolicyError(
+            f"suite '{suite.name}' has no source or context that a template could use"
+        )
+    if any(not isinstance(i, Entail) and i.source is not None for i in suite):
+        return replace(recipe, name="custom", prompt=template)
+    return replace(recipe, name="custom", prefix=template)
