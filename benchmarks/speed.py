@@ -54,7 +54,7 @@ TASKS = {
     "masked-original": Task("masked", "masked", MASKED, pll="original"),
     "seq2seq": Task("seq2seq", "seq2seq", ("boxpen", "loop"), short=True),
 }
-SCALING = ("boxpen", "lm-eval", "minicons", "minicons-sorted")
+SCALING = Task("causal", "scaling", ("boxpen", "lm-eval", "minicons"))
 
 
 def main() -> None:
@@ -151,21 +151,27 @@ class Bench:
 
     def scaling(self, causal: dict[str, Any]) -> dict[str, Any]:
         """Return seconds against the number of texts, each peer at its best batch size."""
-        task = TASKS["causal"]
+        task = SCALING
         items = self._items(task)
         folder = self._checkpoint(task)
         known = {row["tool"]: row["batch_size"] for row in causal.get("rows", [])}
         sizes = [size for size in self.options.sizes if size <= len(flat(items))]
-        seconds: dict[str, list[float]] = {tool: [] for tool in SCALING}
+        seconds: dict[str, list[float]] = {tool: [] for tool in task.tools}
         for size in sizes:
             texts = flat(sample(items, size))
-            for tool in SCALING:
+            for tool in task.tools:
                 best = [known[tool]] if tool in known else self.options.batch_sizes
                 one = self._contestant(tool, task, folder, texts, best)
                 known.setdefault(tool, one["batch_size"])
                 seconds[tool].append(one["seconds"])
                 print(f"  {tool}, {size}: {one['seconds']:.1f} s", file=sys.stderr, flush=True)
-        return {"sizes": sizes, "seconds": seconds, "batch_sizes": known, "model": folder.name}
+        return {
+            "suites": self.suites[task.texts],
+            "sizes": sizes,
+            "seconds": seconds,
+            "batch_sizes": known,
+            "model": folder.name,
+        }
 
     def _items(self, task: Task) -> list[list[Text]]:
         items = items_of(self.suites[task.texts], encoder=task.kind == "seq2seq")

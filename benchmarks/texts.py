@@ -31,12 +31,14 @@ SUITES = {
     "hellaswag": ("cats.hellaswag",),
     "masked": ("cats.sm", "cats.wsc"),
     "seq2seq": ("commonmt",),
+    "scaling": ("commonmt", "cats.sm", "cats.smr", "cats.wsc", "cats.ca"),  # single sentences
 }
 STAND_INS = {
     "causal": ("starter",),
     "hellaswag": ("starter.sense",),
     "masked": ("starter.dual",),
     "seq2seq": ("starter.mt",),
+    "scaling": ("starter",),
 }
 SEED = 1960
 
