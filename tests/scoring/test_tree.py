@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.scoring.tree import Span, Tree
+from boxpen.scoring.tree import Row, Span, Tree
 
 Sequences = list[tuple[int, ...]]
 
@@ -58,6 +58,15 @@ def groves(draw) -> Sequences:
     return draw(st.permutations(out))
 
 
+def row_of(tree: Tree, span: Span) -> Row:
+    (row,) = tree.rows([span])
+    return row
+
+
+def paths_of(row: Row) -> list[np.ndarray]:
+    return np.split(row.paths, row.ends[:-1])
+
+
 def spans_of(tree: Tree, width: int, limit: int, size: int | None, stems: bool) -> list[Span]:
     return tree.spans(width=width, limit=limit, size=size, stems=stems)
 
@@ -68,13 +77,13 @@ def check_span(sequences: Sequences, tree: Tree, span: Span) -> None:
     stem = tuple(tree.stem(span).tolist())
     assert len(stem) == span.stem
     assert all(m[: span.stem] == stem for m in members), "a stem that not all members share"
-    row = tree.row(span)
+    row = row_of(tree, span)
     count = len(row.tokens)
     assert count == len(row.depths) == len(row.exits) == span.nodes
     assert count == trie_size(members, span.stem)
-    assert len(row.paths) == len(members)
+    assert len(row.ends) == len(members)
     meaning: dict[int, tuple[int, ...]] = {}
-    for member, path in zip(members, row.paths, strict=True):
+    for member, path in zip(members, paths_of(row), strict=True):
         assert row.tokens[path].tolist() == list(member[span.stem :])
         assert row.depths[path].tolist() == list(range(span.stem, len(member)))
         for depth, node in enumerate(path.tolist(), start=span.stem):
@@ -107,6 +116,10 @@ def check(sequences: Sequences, width: int, limit: int, size: int | None, stems:
         assert size is None or len(span) <= size
         assert stems or span.stem == 0
         check_span(sequences, tree, span)
+    for span, row in zip(spans, tree.rows(spans), strict=True):  # made together or one by one
+        alone = row_of(tree, span)
+        for part in ("tokens", "depths", "exits", "paths", "ends"):
+            assert getattr(row, part).tolist() == getattr(alone, part).tolist()
 
 
 @given(
@@ -208,7 +221,7 @@ def test_a_single_sequence_is_one_row(length, stems):
     (span,) = spans_of(tree, 8, 8, None, stems)
     stem = (length - 1) // 8 * 8 if stems else 0  # what is deeper than a row hangs on a stem
     assert span == Span(0, 1, stem, length - stem)
-    row = tree.row(span)
+    row = row_of(tree, span)
     assert [*tree.stem(span), *row.tokens] == list(sequence)
     assert row.exits.tolist() == [length - stem] * (length - stem)
 
@@ -225,15 +238,15 @@ def test_equal_sequences_are_one_path():
     tree = Tree([(5, 6, 7)] * 4)
     assert (tree.nodes, tree.tokens) == (3, 12)
     (span,) = spans_of(tree, 8, 8, None, True)
-    row = tree.row(span)
-    assert [path.tolist() for path in row.paths] == [[0, 1, 2]] * 4
+    row = row_of(tree, span)
+    assert [path.tolist() for path in paths_of(row)] == [[0, 1, 2]] * 4
 
 
 def test_the_example_of_the_module():
     the, box, is_, in_, was, pen = range(6)
     tree = Tree([(the, box, is_, in_), (the, box, was), (the, pen)])
     (span,) = spans_of(tree, 8, 8, None, True)
-    row = tree.row(span)
+    row = row_of(tree, span)
     assert row.tokens.tolist() == [the, box, is_, in_, was, pen]
     assert row.depths.tolist() == [0, 1, 2, 3, 2, 1]
     assert row.exits.tolist() == [6, 5, 4, 4, 5, 6]
@@ -242,7 +255,7 @@ def test_the_example_of_the_module():
 def test_one_that_begins_another_ends_on_its_way():
     tree = Tree([(1, 2, 3), (1, 2), (1,)])
     (span,) = spans_of(tree, 8, 8, None, True)
-    assert [p.tolist() for p in tree.row(span).paths] == [[0], [0, 1], [0, 1, 2]]
+    assert [p.tolist() for p in paths_of(row_of(tree, span))] == [[0], [0, 1], [0, 1, 2]]
     assert tree.order == [2, 1, 0]
 
 

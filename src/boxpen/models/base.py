@@ -8,8 +8,10 @@ the overlap of tokenising with the model's work are done once, here.
 from __future__ import annotations
 
 import contextlib
+import itertools
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -21,6 +23,7 @@ from boxpen.errors import ModelError, ScoringError
 from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
+from boxpen.scoring.turns import Turns
 
 __all__ = ["Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
 
@@ -28,7 +31,10 @@ Kind = Literal["causal", "masked", "permuted", "seq2seq"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 
+_NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
+_COUNTING = threading.Lock()
+_STEP = 512  # requests that are tokenised in one turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +98,25 @@ class Tally:
     nodes: int = 0
     computed: int = 0
 
-    def add(self, *, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
-        """Count more."""
-        # Nodes are counted where packs are made, in another thread than what is computed.
-        if tokens or nodes:
+    def add(self, *, texts: int = 0, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
+        """Count more; any thread may."""
+        with _COUNTING:
+            self.texts += texts
             self.tokens += tokens
             self.nodes += nodes
-        if computed:
             self.computed += computed
+
+
+class _Merged(NamedTuple):
+    """Distinct requests as tokens, each with the numbers of those that come to them.
+
+    Attributes:
+        new: What is scored.
+        again: What an earlier chunk has, or nothing is to be scored of.
+    """
+
+    new: list[tuple[Encoded, list[int]]]
+    again: list[tuple[Encoded, list[int]]]
 
 
 class Model(ABC):
@@ -246,71 +263,111 @@ class Model(ABC):
             order.sort(
                 key=lambda i: (requests[i].source or "", requests[i].prefix, requests[i].text)
             )
-        tokenised = ahead(
-            (
-                (chunk, self.encode([requests[i] for i in chunk], settled))
-                for chunk in _chunks(order, self.first_chunk)
-            ),
-            depth=1,
-        )
+        merged = _Merged([], [])
+        known: dict[Encoded, NDArray[np.float32]] = {}
+        for batch in self.stream(self._chunks(requests, order, settled, merged), settled):
+            if batch:
+                yield self._finished(batch, merged.new, known)
+        for item, indices in merged.again:
+            values = known[item] if item.scored else _NOTHING
+            yield [(i, _record(item, values, item.targets)) for i in indices]
+
+    def stream(self, chunks: Iterable[Sequence[Encoded]], settled: Settled) -> Iterator[Scores]:
+        """Score requests that are still being tokenised, numbered through.
+
+        Args:
+            chunks: Distinct requests; the iterable is asked for more of them by another thread.
+            settled: How.
+        """
+        tokenised = ahead(chunks, depth=1)
         with contextlib.closing(tokenised):
             self.load()  # while the first chunk is being tokenised
-            known: dict[Encoded, NDArray[np.float32]] = {}
-            for chunk, encoded in tokenised:
-                yield from self._score(chunk, encoded, settled, known)
+            start = 0
+            for chunk in tokenised:
+                for few in [[item] for item in chunk] if self.deterministic else [chunk]:
+                    for batch in self.run(few, settled) if few else ():
+                        yield [(start + number, values) for number, values in batch]
+                    start += len(few)
+
+    @property
+    def turns(self) -> Turns | None:
+        """What the threads that prepare texts take with the one that runs them, if they must."""
+        return None
 
     @property
     def first_chunk(self) -> int:
-        """How many requests are tokenised before the first are scored; then ever more."""
+        """How many requests are tokenised before the first are scored; then some more at a time."""
         return _CHUNK
 
-    def _score(
+    def _chunks(
         self,
-        chunk: Sequence[int],
-        encoded: Sequence[Encoded],
+        requests: Sequence[Request],
+        order: Sequence[int],
         settled: Settled,
+        merged: _Merged,
+    ) -> Iterator[list[Encoded]]:
+        """Tokenise requests, and yield what is not equal to one before it."""
+        seen: set[Encoded] = set()
+        for indices in _cut(order, self.first_chunk):
+            encoded: list[Encoded] = []
+            step = len(indices) if self.turns is None else _STEP
+            for start in range(0, len(indices), step):
+                few = [requests[i] for i in indices[start : start + step]]
+                encoded += self.encode(few, settled)
+                if self.turns is not None:
+                    self.turns.pause()
+            equal: dict[Encoded, list[int]] = {}
+            for index, item in zip(indices, encoded, strict=True):
+                equal.setdefault(item, []).append(index)
+            new: list[tuple[Encoded, list[int]]] = []
+            for pair in equal.items():
+                (new if pair[0].scored and pair[0] not in seen else merged.again).append(pair)
+            seen.update(item for item, _ in new)
+            # In an order of their own: the batches do not depend on that of the requests.
+            new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
+            merged.new.extend(new)
+            self.tally.add(texts=len(new))
+            yield [item for item, _ in new]
+
+    def _finished(
+        self,
+        batch: Scores,
+        items: Sequence[tuple[Encoded, list[int]]],
         known: dict[Encoded, NDArray[np.float32]],
-    ) -> Iterator[list[tuple[int, Record]]]:
-        equal: dict[Encoded, list[int]] = {}
-        for index, item in zip(chunk, encoded, strict=True):
-            equal.setdefault(item, []).append(index)
-        nothing = np.zeros(0, dtype=np.float32)
-        new = []
-        for item, indices in equal.items():
-            values = known.get(item) if item.scored else nothing
-            if values is None:
-                new.append((item, indices))
-            else:
-                yield [(i, _record(item, values)) for i in indices]
-        # In an order of their own: the batches do not depend on that of the requests.
-        new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
-        self.tally.texts += len(new)
-        alone = [[pair] for pair in new]
-        for few in alone if self.deterministic or not new else [new]:
-            for batch in self.run([item for item, _ in few], settled):
-                if not all(np.isfinite(values).all() for _, values in batch):
-                    raise ScoringError(
-                        f"model '{self.name}' computes numbers that are none (nan or inf) in "
-                        f"{self.dtype}; try --dtype float32"
-                    )
-                known.update((few[number][0], values) for number, values in batch)
-                yield [
-                    (index, _record(few[number][0], values))
-                    for number, values in batch
-                    for index in few[number][1]
-                ]
+    ) -> list[tuple[int, Record]]:
+        """Check the scores of a batch, keep them, and make records of them."""
+        if not np.isfinite(np.concatenate([values for _, values in batch])).all():
+            raise ScoringError(
+                f"model '{self.name}' computes numbers that are none (nan or inf) in "
+                f"{self.dtype}; try --dtype float32"
+            )
+        out = []
+        # The targets of all at once: thousands of little arrays take longer to make.
+        targets = [items[number][0].targets for number, _ in batch]
+        every = np.fromiter(itertools.chain.from_iterable(targets), dtype=np.int32)
+        end = 0
+        for (number, values), tokens in zip(batch, targets, strict=True):
+            item, indices = items[number]
+            known[item] = values
+            start, end = end, end + len(tokens)
+            record = _record(item, values, every[start:end])
+            out += [(index, record) for index in indices]
+        return out
 
 
-def _chunks(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:
+def _cut(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:
     start, size = 0, first
     while start < len(order):
         yield order[start : start + size]
-        start, size = start + size, min(2 * size, _CHUNK)
+        # A chunk is prepared while the one before it is scored, which takes twice as long.
+        start, size = start + size, min(size + size // 2, 4 * first)
 
 
-def _record(encoded: Encoded, logprobs: NDArray[np.float32]) -> Record:
+def _record(
+    encoded: Encoded, logprobs: NDArray[np.float32], tokens: Sequence[int] | NDArray[np.int32]
+) -> Record:
     return Record(
-        token_ids=np.array(encoded.targets, dtype=np.int32),
+        token_ids=np.asarray(tokens, dtype=np.int32),
         logprobs=logprobs,
         unscored=encoded.unscored,
         unknown=encoded.unknown,

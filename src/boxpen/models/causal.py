@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,19 @@ from boxpen.models.memory import within
 from boxpen.models.packed import Pack, PackedDecoder, Reading, packs
 from boxpen.models.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.tokens import pieces
+from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.scoring.tree import Tree
+from boxpen.scoring.turns import Turns
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["CausalModel"]
+
+_SLICE = 4096  # texts of one tree on a GPU
+_ALIGNED = 8  # a GPU reads rows of masks in units of 16 bytes
 
 
 class CausalModel(TransformersModel):
@@ -51,7 +57,12 @@ class CausalModel(TransformersModel):
     def first_chunk(self) -> int:
         """How many texts are tokenised before the first are scored."""
         # A GPU would wait for them; texts that begin alike are neighbours in any case.
-        return 2048 if self.device_type == "cuda" else super().first_chunk
+        return _SLICE // 4 if self.device_type == "cuda" else super().first_chunk
+
+    @cached_property
+    def turns(self) -> Turns | None:
+        """Those of the threads that keep a GPU busy."""
+        return Turns() if self.device_type == "cuda" else None
 
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model."""
@@ -80,12 +91,21 @@ class CausalModel(TransformersModel):
 
     def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests as one tree, or in padded batches where that cannot be."""
-        sight = 0 if self._decoder is None else window(self.config) or self.limit(None)
-        longer = [i for i, e in enumerate(encoded) if len(e.ids) > sight]
-        yield from self._run_padded(encoded, longer)
-        if len(longer) < len(encoded):
-            rest = sorted(set(range(len(encoded))) - set(longer))
-            yield from self._run_packed(encoded, rest)
+        # A GPU would wait for a large tree to be made. Neighbours stay together, so that hardly
+        # anything is shared across the cuts.
+        step = _SLICE if self.device.type == "cuda" else len(encoded)
+        return self._run(encoded[i : i + step] for i in range(0, len(encoded), step))
+
+    def stream(self, chunks: Iterable[Sequence[Encoded]], settled: Settled) -> Iterator[Scores]:
+        """Score requests that are still being tokenised, a tree for every chunk of them."""
+        if self.deterministic:
+            yield from super().stream(chunks, settled)
+        elif self.turns is not None:  # the thread that makes packs asks for the texts of each
+            yield from self._run(chunks)
+        else:
+            tokenised = ahead(chunks, depth=1)
+            with contextlib.closing(tokenised):
+                yield from self._run(tokenised)
 
     @cached_property
     def _decoder(self) -> PackedDecoder | None:
@@ -125,36 +145,35 @@ class CausalModel(TransformersModel):
             logits: torch.Tensor = self.module(input_ids=row, use_cache=False).logits[0]
         return logits
 
-    def _run_packed(self, encoded: Sequence[Encoded], members: Sequence[int]) -> Iterator[Scores]:
+    def _run(self, chunks: Iterable[Sequence[Encoded]]) -> Iterator[Scores]:
         decoder = self._decoder
-        assert decoder is not None
-        decoder.forget()
-        # The token at a position is predicted by the logits one before it.
-        readings = [
-            Reading(e.ids[: e.scored[-1]], [i - 1 for i in e.scored], e.targets)
-            if isinstance(e.scored, tuple)
-            else Reading(e.ids[: e.scored[-1]], range(e.scored[0] - 1, e.scored[-1]), e.targets)
-            for e in encoded
-        ]
+        if decoder is None:
+            every = [e for chunk in chunks for e in chunk]
+            yield from self._run_padded(every, range(len(every)))
+            return
+        texts = _Texts(chunks, window(self.config) or self.limit(None))
+        counted: set[int] = set()
 
-        seen: set[int] = set()
+        def split(
+            chunks: Iterable[Sequence[int]], tokens: int
+        ) -> Iterator[tuple[Sequence[int], int, Pack]]:
+            for pack in packs(
+                texts.readings,
+                ((few, grown(few)) for few in chunks),
+                tokens,
+                limit=self.limit(None),
+                size=self.batch_size,
+                stems=self._stems,
+                align=_ALIGNED if self.device.type == "cuda" else 1,
+            ):
+                yield pack.members, pack.computed, pack
 
-        def split(few: Sequence[int], tokens: int) -> Iterator[tuple[Sequence[int], int, Pack]]:
-            for part in self._slices(few):
-                tree = Tree([readings[i].tokens for i in part])
-                if part[0] not in seen:  # and not again what is cut up for lack of memory
-                    seen.update(part)
-                    self.tally.add(tokens=tree.tokens, nodes=tree.nodes)
-                for pack in packs(
-                    readings,
-                    part,
-                    tokens,
-                    tree=tree,
-                    limit=self.limit(None),
-                    size=self.batch_size,
-                    stems=self._stems,
-                ):
-                    yield pack.members, pack.computed, pack
+        def grown(few: Sequence[int]) -> Tree:
+            tree = Tree([texts.readings[i].tokens for i in few])
+            if few[0] not in counted:  # and not again what is cut up for lack of memory
+                counted.update(few)
+                self.tally.add(tokens=tree.tokens, nodes=tree.nodes)
+            return tree
 
         def run(pack: Pack) -> tuple[Pack, Any]:
             before = decoder.computed
@@ -162,23 +181,17 @@ class CausalModel(TransformersModel):
             self.tally.add(computed=decoder.computed - before)
             return pack, values
 
-        for _, (pack, values) in self.lagging(within(self.budget, members, split, run)):
-            parts = np.split(values.cpu().numpy(), pack.ends[:-1])
-            yield list(zip(pack.members, parts, strict=True))
-
-    def _slices(self, members: Sequence[int]) -> Iterator[Sequence[int]]:
-        """Yield members, which are sorted, as one tree; for a GPU as several, ever larger ones.
-
-        A GPU would wait for a large tree to be made. Neighbours stay together, so that hardly
-        anything is shared across the cuts.
-        """
-        if self.device.type != "cuda":
-            yield members
-            return
-        start, size = 0, 1024
-        while start < len(members):
-            yield members[start : start + size]
-            start, size = start + size, 2 * size
+        decoder.forget()
+        results = within(
+            self.budget,
+            lambda tokens: split(texts.short(), tokens),
+            lambda few, tokens: split([few], tokens),
+            run,
+            turns=self.turns,
+        )
+        for _, (pack, values) in self.lagging(results):
+            yield pack.shared_out(values)
+        yield from self._run_padded(texts.every, texts.longer)
 
     def _run_padded(self, encoded: Sequence[Encoded], members: Sequence[int]) -> Iterator[Scores]:
         """Score in batches padded on the right, where causal attention cannot see the padding."""
@@ -204,3 +217,45 @@ class CausalModel(TransformersModel):
         for few, values in self.in_batches(members, lengths, run, size=size):
             ends = np.cumsum([len(encoded[i].scored) for i in few])[:-1]
             yield list(zip(few, np.split(values.cpu().numpy(), ends), strict=True))
+
+
+class _Texts:
+    """Texts that come in chunks, numbered through.
+
+    Args:
+        chunks: The texts.
+        sight: Tokens that the model sees at once.
+
+    Attributes:
+        every: All that have come.
+        readings: What is read of each.
+        longer: Those that are longer than the model sees at once, and run in another way.
+    """
+
+    def __init__(self, chunks: Iterable[Sequence[Encoded]], sight: int) -> None:
+        self.every: list[Encoded] = []
+        self.readings: list[Reading] = []
+        self.longer: list[int] = []
+        self._chunks = chunks
+        self._sight = sight
+
+    def short(self) -> Iterator[list[int]]:
+        """Yield the numbers of the texts of every chunk, but for those that are longer."""
+        for chunk in self._chunks:
+            short: list[int] = []
+            for number, text in enumerate(chunk, len(self.every)):
+                (short if len(text.ids) <= self._sight else self.longer).append(number)
+                self.readings.append(_reading(text))
+            self.every.extend(chunk)
+            if short:
+                yield short
+
+
+def _reading(text: Encoded) -> Reading:
+    # The token at a position is predicted by the logits one before it.
+    places: Sequence[int]
+    if isinstance(text.scored, range):
+        places = range(text.scored[0] - 1, text.scored[-1])
+    else:
+        places = [i - 1 for i in text.scored]
+    return Reading(text.ids[: text.scored[-1]], places, text.targets)

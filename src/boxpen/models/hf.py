@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -38,7 +38,7 @@ _ROBERTA_KIN = frozenset({
 })  # fmt: skip
 _DETERMINISTIC = 1024  # tokens of a batch
 _ENTRIES = 1 << 26  # of logits, where they must be had whole
-_TURN = 5e-4  # seconds
+_TURN = 2e-5  # seconds
 _GARBAGE = 1_000_000  # new objects
 _UNLIMITED = 1_000_000  # tokenizers without a limit report a huge number
 
@@ -290,7 +290,7 @@ class TransformersModel(Model):
             self.tally.add(computed=len(batch) * length[batch[0]])
             return result
 
-        return self.lagging(within(self.budget, members, split, counted))
+        return self.lagging(within(self.budget, partial(split, members), split, counted))
 
     def lagging(self, results: Iterable[T]) -> Iterator[T]:
         """Yield results one late on a GPU, which meanwhile has the next one to work on."""
@@ -381,9 +381,10 @@ class TransformersModel(Model):
 def _undisturbed() -> Iterator[None]:
     """Keep the interpreter out of the way for a while.
 
-    Threads take turns every 5 ms by default: so long a GPU would idle whenever its next kernel is
-    due and another thread happens to be tokenising. And the garbage collector would look through
-    the many thousand tuples of a run again and again; it goes on, but seldom.
+    Threads take turns every 5 ms by default: so long every single operation of PyTorch would wait
+    for the interpreter while another thread is tokenising, and the GPU for them. And the garbage
+    collector would look through the many thousand tuples of a run again and again; it goes on, but
+    seldom.
     """
     turns, threshold = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(min(turns, _TURN))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from boxpen.errors import ModelError
-from boxpen.scoring.ahead import ahead
+from boxpen.scoring.ahead import Ahead, ahead
+from boxpen.scoring.turns import Turns
 
 if TYPE_CHECKING:
     import torch
@@ -20,6 +22,7 @@ __all__ = ["Budget", "budget_for", "out_of_memory", "within"]
 Part = TypeVar("Part")
 Member = TypeVar("Member")
 Result = TypeVar("Result")
+Split: TypeAlias = Callable[[Sequence[Member], int], Iterable[tuple[Sequence[Member], int, Part]]]
 
 _CPU_TOKENS = 1024  # beyond this a CPU's caches overflow, and it slows down
 _GPU_TOKENS = 16384
@@ -105,55 +108,62 @@ def free_memory(device: torch.device) -> int:
 
 def within(
     budget: Budget,
-    members: Sequence[Member],
-    split: Callable[[Sequence[Member], int], Iterable[tuple[Sequence[Member], int, Part]]],
+    first: Callable[[int], Iterable[tuple[Sequence[Member], int, Part]]],
+    split: Split[Member, Part],
     run: Callable[[Part], Result],
+    *,
+    turns: Turns | None = None,
 ) -> Iterator[tuple[Sequence[Member], Result]]:
     """Run members in parts under a budget that gives way when memory runs out.
 
     Args:
         budget: Shared by all that is run on a device.
-        members: What is to be run.
-        split: Cuts members into parts for a budget; yields the members of each, its size in
+        first: Cuts all there is into parts for a budget; yields the members of each, its size in
             tokens, and what ``run`` takes. It works ahead, in another thread.
+        split: Does so with some members.
         run: Runs one part.
+        turns: Which it takes with that thread, if any.
 
     Raises:
         ModelError: If even a single member does not fit.
     """
     planned = budget.tokens
-    parts = ahead(split(members, planned))
-    with contextlib.closing(parts):
-        yield from _run_parts(parts, planned, budget, split, run)
+    # Started here, and not when the first result is asked for.
+    parts = ahead(first(planned), turns=turns)
+    return _run_parts(parts, planned, budget, split, run, turns)
 
 
 def _run_parts(
-    parts: Iterable[tuple[Sequence[Member], int, Part]],
+    parts: Ahead[tuple[Sequence[Member], int, Part]],
     planned: int,
     budget: Budget,
-    split: Callable[[Sequence[Member], int], Iterable[tuple[Sequence[Member], int, Part]]],
+    split: Split[Member, Part],
     run: Callable[[Part], Result],
+    turns: Turns | None,
 ) -> Iterator[tuple[Sequence[Member], Result]]:
-    for few, size, part in parts:
-        if size <= budget.tokens or planned <= budget.tokens:  # not halved since
-            try:
-                result = run(part)
-            except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
-                    raise
-            else:
-                budget.fitted()
-                yield few, result
-                continue
-            if budget.tokens <= _LEAST:
-                raise ModelError(
-                    f"a single text of {size} tokens does not fit into the memory; a smaller "
-                    "--max-length cuts it"
-                )
-            # Outside of the handler, which would keep alive what the failed run had made.
-            budget.halve(size)
-            _give_back()
-        yield from within(budget, few, split, run)
+    with contextlib.closing(parts):
+        for few, size, part in parts:
+            if size <= budget.tokens or planned <= budget.tokens:  # not halved since
+                try:
+                    with turns.first() if turns else contextlib.nullcontext():
+                        result = run(part)
+                except (RuntimeError, MemoryError) as error:
+                    if not out_of_memory(error):
+                        raise
+                else:
+                    budget.fitted()
+                    yield few, result
+                    continue
+                if budget.tokens <= _LEAST:
+                    raise ModelError(
+                        f"a single text of {size} tokens does not fit into the memory; a smaller "
+                        "--max-length cuts it"
+                    )
+                # Outside of the handler, which would keep alive what the failed run had made.
+                budget.halve(size)
+                _give_back()
+            again = functools.partial(split, few)
+            yield from within(budget, again, split, run, turns=turns)
 
 
 def out_of_memory(error: BaseException) -> bool:

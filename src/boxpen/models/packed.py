@@ -7,17 +7,19 @@ every node see its ancestors only, so that each path down the tree is computed a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boxpen.models.base import Scores
 from boxpen.models.flex import BLOCK, block_mask
 from boxpen.models.head import Head
 from boxpen.models.norms import fused_norms, norms_of
-from boxpen.scoring.tree import Ints, Row, Span, Tree
+from boxpen.scoring.tree import Ints, Row, Tree
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Pack", "PackedDecoder", "Reading", "pack_of", "packs"]
 
 _WIDTH = 192  # nodes of a row: wider, and attention costs more than shared beginnings save
+_WAITING = 3  # packs whose rows may wait for others of their width
 _FLEX = 2048  # nodes of a row beyond which a dense mask is dear, and FlexAttention pays on a GPU
 
 
@@ -73,53 +76,103 @@ class Pack:
         """How many positions are computed, filling included, the stem not."""
         return int(self.ids.size)
 
+    def shared_out(self, values: torch.Tensor) -> Scores:
+        """Return what belongs to each member."""
+        every, ends = values.cpu().numpy(), self.ends.tolist()
+        begins = [0, *ends[:-1]]
+        return [(m, every[a:b]) for m, a, b in zip(self.members, begins, ends, strict=True)]
+
+
+class _Line(NamedTuple):
+    """A row that waits for a pack, and the requests that its paths belong to."""
+
+    row: Row
+    members: list[int]
+    stem: Ints
+
 
 def packs(
     readings: Sequence[Reading],
-    members: Sequence[int],
+    trees: Iterable[tuple[Sequence[int], Tree]],
     tokens: int,
     *,
-    tree: Tree | None = None,
     width: int = _WIDTH,
     limit: int | None = None,
     size: int | None = None,
     stems: bool = True,
+    align: int = 1,
 ) -> Iterator[Pack]:
-    """Put requests into packs, the widest first.
+    """Put requests into packs, the widest rows first.
+
+    Rows of several trees share packs: some wait for others of their width, but those of the first
+    tree do not, so that there is something to run.
 
     Args:
         readings: What is read of all requests.
-        members: Which of them are put into packs.
+        trees: Some of them, and what is read of them as a tree.
         tokens: Most nodes of a pack.
-        tree: That of the members, if it is at hand.
         width: Wanted nodes of a row.
         limit: Most nodes of a row; as many as a pack may have, if None.
         size: Most requests of a pack.
         stems: Whether stems are cut off.
+        align: What the width of a pack is a multiple of.
     """
-    tree = tree or Tree([readings[m].tokens for m in members])
     limit = tokens if limit is None else min(tokens, limit)
-    spans = tree.spans(width=width, limit=limit, size=size, stems=stems)
-    spans.sort(key=lambda s: (s.stem > 0, 0 if s.stem else -s.nodes))  # stems stay in order
-
-    def made(few: Sequence[Span]) -> Pack:
-        who = [[members[i] for i in tree.order[s.start : s.stop]] for s in few]
-        return pack_of([tree.row(s) for s in few], who, readings, tree.stem(few[0]))
-
-    few: list[Span] = []
-    for span in spans:
-        full = few and (
-            span.stem
-            or few[0].stem
-            or (len(few) + 1) * few[0].nodes > tokens
-            or (size is not None and sum(map(len, few)) + len(span) > size)
+    waiting: list[_Line] = []
+    made = 0
+    for members, tree in trees:
+        spans = tree.spans(width=width, limit=limit, size=size, stems=stems)
+        lines = [
+            _Line(row, [members[m] for m in tree.order[s.start : s.stop]], tree.stem(s))
+            for s, row in zip(spans, tree.rows(spans), strict=True)
+        ]
+        waiting = sorted(
+            [*waiting, *(line for line in lines if not len(line.stem))],
+            key=lambda line: -len(line.row.tokens),
         )
-        if full:
-            yield made(few)
-            few = []
-        few.append(span)
-    if few:
-        yield made(few)
+        groups = _grouped(waiting, tokens, size)
+        if made:  # the fullest go; the others may find rows of their width
+            groups[:-1] = sorted(groups[:-1], key=_filled, reverse=True)
+            kept = 1 + min(_WAITING, made // 4)
+            groups, late = groups[:-kept], groups[-kept:]
+            waiting = [line for few in late for line in few]
+        else:
+            waiting = []
+        groups += [[line] for line in lines if len(line.stem)]  # in their order, each by itself
+        for few in filter(None, groups):
+            yield _pack(few, readings, align)
+            made += 1
+    waiting.sort(key=lambda line: -len(line.row.tokens))
+    for few in filter(None, _grouped(waiting, tokens, size)):
+        yield _pack(few, readings, align)
+
+
+def _grouped(lines: Sequence[_Line], tokens: int, size: int | None) -> list[list[_Line]]:
+    """Cut lines into groups that fill a pack each; the last one may not."""
+    groups: list[list[_Line]] = [[]]
+    held = 0
+    for line in lines:
+        few = groups[-1]
+        if few and (
+            (len(few) + 1) * len(few[0].row.tokens) > tokens
+            or (size is not None and held + len(line.members) > size)
+        ):
+            groups.append([])
+            held = 0
+        groups[-1].append(line)
+        held += len(line.members)
+    return groups
+
+
+def _filled(lines: Sequence[_Line]) -> float:
+    """Return how much of a pack would be no filling."""
+    widths = [len(line.row.tokens) for line in lines]
+    return sum(widths) / (len(widths) * max(widths))
+
+
+def _pack(lines: Sequence[_Line], readings: Sequence[Reading], align: int) -> Pack:
+    rows, members = [line.row for line in lines], [line.members for line in lines]
+    return pack_of(rows, members, readings, lines[0].stem, align=align)
 
 
 def pack_of(
@@ -127,6 +180,8 @@ def pack_of(
     members: Sequence[Sequence[int]],
     readings: Sequence[Reading],
     stem: Ints | None = None,
+    *,
+    align: int = 1,
 ) -> Pack:
     """Put rows side by side.
 
@@ -135,42 +190,43 @@ def pack_of(
         members: For every row, the requests that its paths belong to.
         readings: What is read of all requests.
         stem: What was cut off above the (single) row.
+        align: What the width is a multiple of.
     """
     stem = np.zeros(0, dtype=np.int64) if stem is None else stem
     wide = max(len(row.tokens) for row in rows)
-    if wide > _FLEX:
-        wide = -(-wide // BLOCK) * BLOCK
+    align = BLOCK if wide > _FLEX else align
+    wide = -(-wide // align) * align
     ids = np.zeros((len(rows), wide), dtype=np.int64)
     depths = np.zeros_like(ids)
     exits = np.tile(np.arange(1, wide + 1), (len(rows), 1))
-    wanted, targets = [], []
-    for r, (row, who) in enumerate(zip(rows, members, strict=True)):
-        _fill(row, ids[r], depths[r], exits[r])
-        for path, member in zip(row.paths, who, strict=True):
-            places = readings[member].places
-            whole = path + (len(stem) + r * wide)
-            if len(stem):
-                whole = np.concatenate([np.arange(len(stem)), whole])
-            if isinstance(places, range):  # nearly always
-                wanted.append(whole[places.start : places.stop])
-            else:
-                wanted.append(whole[np.array(places)])
-            targets.append(np.array(readings[member].targets))
+    for r, row in enumerate(rows):
+        count = len(row.tokens)
+        ids[r, :count], depths[r, :count], exits[r, :count] = row.tokens, row.depths, row.exits
+
+    everyone = [m for who in members for m in who]
+    places = [readings[m].places for m in everyone]
+    counts = [len(p) for p in places]
+    place = np.fromiter(chain.from_iterable(places), dtype=np.int64, count=sum(counts))
+    targets = np.fromiter(
+        chain.from_iterable(readings[m].targets for m in everyone), np.int64, len(place)
+    )
+    # Where the path of each member begins, among all paths one after the other.
+    paths = np.concatenate([row.paths + r * wide for r, row in enumerate(rows)])
+    lengths = np.concatenate([np.diff(row.ends, prepend=0) for row in rows])
+    begins = np.repeat(np.cumsum(lengths) - lengths, counts)
+    below = place >= len(stem)
+    wanted = place.copy()  # in the stem
+    wanted[below] = paths[(begins + place - len(stem))[below]] + len(stem)
     return Pack(
-        members=tuple(m for who in members for m in who),
+        members=tuple(everyone),
         stem=stem,
         ids=ids,
         depths=depths,
         exits=exits,
-        wanted=np.concatenate(wanted),
-        targets=np.concatenate(targets),
-        ends=np.cumsum([len(w) for w in wanted]),
+        wanted=wanted,
+        targets=targets,
+        ends=np.cumsum(counts),
     )
-
-
-def _fill(row: Row, ids: Ints, depths: Ints, exits: Ints) -> None:
-    count = len(row.tokens)
-    ids[:count], depths[:count], exits[:count] = row.tokens, row.depths, row.exits
 
 
 class PackedDecoder:
@@ -203,8 +259,8 @@ class PackedDecoder:
         self._dtype = dtype
         self._stem: _Stem | None = None
         self.computed = 0
-        compiled = hasattr(body, "_orig_mod")  # and fused already
-        self._norms = norms_of(body) if device.type == "cuda" and not compiled else []
+        self._compiled = hasattr(body, "_orig_mod")  # and fused already
+        self._norms = norms_of(body) if device.type == "cuda" and not self._compiled else []
 
     def run(self, pack: Pack, *, chunk: int, **more: Any) -> torch.Tensor:
         """Return the log-probabilities of a pack's targets.
@@ -242,7 +298,7 @@ class PackedDecoder:
         self.computed += ids.numel()
         more.setdefault("use_cache", "past_key_values" in more)
         dense = isinstance(mask, torch.Tensor)
-        with self._attention(dense=dense), fused_norms(self._norms):
+        with self._attention(dense=dense), fused_norms(self._norms), self._quick_start():
             hidden: torch.Tensor = self._body(
                 input_ids=ids, position_ids=depths, attention_mask=mask, **more
             )[0]
@@ -260,6 +316,21 @@ class PackedDecoder:
             yield
         finally:
             self._body.set_attn_implementation(before)
+
+    @contextlib.contextmanager
+    def _quick_start(self) -> Iterator[None]:
+        """Keep cuDNN's attention out for a while: it is planned anew for every shape."""
+        import torch
+
+        flags: Any = torch.backends.cuda
+        if self._device.type != "cuda" or self._compiled or not flags.cudnn_sdp_enabled():
+            yield
+            return
+        flags.enable_cudnn_sdp(False)
+        try:
+            yield
+        finally:
+            flags.enable_cudnn_sdp(True)
 
     def forget(self) -> None:
         """Let go of the stem that was kept, and of the memory it takes."""

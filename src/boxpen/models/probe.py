@@ -15,6 +15,7 @@ import numpy as np
 from boxpen.errors import ModelError
 from boxpen.models.memory import out_of_memory
 from boxpen.models.packed import PackedDecoder, Reading, packs
+from boxpen.scoring.tree import Tree
 
 if TYPE_CHECKING:
     import torch
@@ -55,7 +56,8 @@ def fault(
         probes, tokens = probes[:1], _LONG // 2
     try:
         worst = noise = 0.0
-        for pack in packs(probes, range(len(probes)), tokens, stems=stems):
+        tree = Tree([probe.tokens for probe in probes])
+        for pack in packs(probes, [(range(len(probes)), tree)], tokens, stems=stems):
             values = decoder.run(pack, chunk=7, **more).cpu().numpy()
             for member, found in zip(pack.members, np.split(values, pack.ends[:-1]), strict=True):
                 expected = _expected(alone, probes[member])

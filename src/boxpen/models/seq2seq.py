@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, Scores, Settled
@@ -185,9 +183,10 @@ class Seq2SeqModel(TransformersModel):
                 )
             return pack, self._padded(pack, source, mask)
 
-        for _, (pack, values) in self.lagging(within(self.budget, members, split, run)):
-            parts = np.split(values.cpu().numpy(), pack.ends[:-1])
-            yield list(zip(pack.members, parts, strict=True))
+        for _, (pack, values) in self.lagging(
+            within(self.budget, partial(split, members), split, run)
+        ):
+            yield pack.shared_out(values)
 
     def _padded(self, pack: Pack, source: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Run a pack whose rows are single targets."""
@@ -366,9 +365,10 @@ def _rows(
         length = len(states[group[0]])
         limit = max(1, tokens - length)
         tree = Tree([readings[i].tokens for i in group])
-        for span in tree.spans(width=limit, limit=limit, size=size, stems=False):
+        spans = tree.spans(width=limit, limit=limit, size=size, stems=False)
+        for span, row in zip(spans, tree.rows(spans), strict=True):
             who = [group[i] for i in tree.order[span.start : span.stop]]
-            rows.append(_Row(tree.row(span), who, length))
+            rows.append(_Row(row, who, length))
     return rows
 
 

@@ -49,6 +49,8 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
         return []
     wholes = [r.prefix + r.text for r in requests]
     prefixed = [i for i, r in enumerate(requests) if r.prefix]
+    if not words and not prefixed and _plain(tokenizer):
+        return [Pieces(tuple(ids), 0, False, ()) for ids in _fast(tokenizer, wholes)]
     # Offsets are dear; whole texts need none.
     fast = bool(tokenizer.is_fast) and bool(words or prefixed)
     encoded = tokenizer(
@@ -87,6 +89,23 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
             numbers = _words(encoded.word_ids(i), offsets, wholes[i])
         out.append(Pieces(tuple(ids), start, crossing, numbers))
     return out
+
+
+def _plain(tokenizer: Any) -> bool:
+    """Whether a tokenizer does nothing to a text but hand it to the library ``tokenizers``."""
+    ways = (getattr(type(tokenizer), name, None) for name in ("__call__", "_encode_plus"))
+    return hasattr(tokenizer, "backend_tokenizer") and all(
+        way is not None and way.__module__.startswith("transformers.tokenization_utils")
+        for way in ways
+    )
+
+
+def _fast(tokenizer: Any, texts: Sequence[str]) -> list[list[int]]:
+    """Return token ids without the offsets, masks and types that would be made besides."""
+    # Sets up the library as an ordinary call would: without cutting, without padding.
+    tokenizer(texts[0], add_special_tokens=False, verbose=False)
+    batch = tokenizer.backend_tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+    return [one.ids for one in batch]
 
 
 def _reaching(offsets: Sequence[tuple[int, int]], join: int) -> int:

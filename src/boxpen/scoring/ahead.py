@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from boxpen.scoring.turns import Turns
+
 __all__ = ["Ahead", "ahead"]
 
 T = TypeVar("T")
@@ -15,23 +17,25 @@ _DONE = object()
 _PATIENCE = 10.0  # seconds
 
 
-def ahead(things: Iterable[T], *, depth: int = 2) -> Ahead[T]:
+def ahead(things: Iterable[T], *, depth: int = 2, turns: Turns | None = None) -> Ahead[T]:
     """Return what an iterable yields, made up to ``depth`` steps ahead in another thread.
+
+    If there are turns, each step is one, behind those that go first.
 
     The thread starts at once. What the iterable raises is raised to the one who asks for its next
     thing. When the result is closed, or no longer held, the thread ends at its next step.
     """
-    return Ahead(things, depth)
+    return Ahead(things, depth, turns)
 
 
 class Ahead(Iterator[T]):
     """An iterator whose things are made in another thread."""
 
-    def __init__(self, things: Iterable[T], depth: int) -> None:
+    def __init__(self, things: Iterable[T], depth: int, turns: Turns | None = None) -> None:
         self._made: queue.Queue[tuple[object, BaseException | None]] = queue.Queue(depth)
         self._stopped = threading.Event()
         # The thread holds no reference to this object, so that it can go away.
-        work = (things, self._made, self._stopped)
+        work = (things, self._made, self._stopped, turns)
         self._thread = threading.Thread(target=_make, args=work, daemon=True)
         self._thread.start()
 
@@ -60,6 +64,7 @@ def _make(
     things: Iterable[object],
     made: queue.Queue[tuple[object, BaseException | None]],
     stopped: threading.Event,
+    turns: Turns | None,
 ) -> None:
     def put(thing: object, error: BaseException | None = None) -> None:
         while not stopped.is_set():
@@ -68,10 +73,12 @@ def _make(
                 return
 
     try:
-        for thing in things:
+        steps = iter(things)
+        while not stopped.is_set():
+            with turns.behind() if turns else contextlib.nullcontext():
+                thing = next(steps, _DONE)
             put(thing)
-            if stopped.is_set():
+            if thing is _DONE:
                 return
-        put(_DONE)
     except BaseException as error:
         put(_DONE, error)

@@ -62,13 +62,15 @@ class Row:
         tokens: The token of every node.
         depths: Its position in its sequences, counted from the root; the stem counts.
         exits: One past its last descendant.
-        paths: For every sequence of the span, the nodes from the stem down to its end.
+        paths: The nodes from the stem down to the end of each sequence, one after the other.
+        ends: Where the path of each sequence ends.
     """
 
     tokens: Ints
     depths: Ints
     exits: Ints
-    paths: tuple[Ints, ...]
+    paths: Ints
+    ends: Ints
 
 
 class Tree:
@@ -85,10 +87,15 @@ class Tree:
 
     def __init__(self, sequences: Sequence[Sequence[int]]) -> None:
         self.order = sorted(range(len(sequences)), key=lambda i: tuple(sequences[i]))
-        self._sequences = [np.array(sequences[i], dtype=np.int64) for i in self.order]
-        self._lengths = np.array([len(s) for s in self._sequences], dtype=np.int64)
+        lengths = [len(sequences[i]) for i in self.order]
+        self._lengths = np.array(lengths, dtype=np.int64)
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        tokens = itertools.chain.from_iterable(sequences[i] for i in self.order)
+        self._tokens = np.fromiter(tokens, dtype=np.int64, count=sum(lengths))
         # What each shares with the one before it; the first shares nothing.
-        self._shared = _shared(self._sequences, self._lengths)
+        self._shared = _shared(self._tokens, self._lengths)
+        # For the loop that cuts: the numbers of an array are slow to take one by one.
+        self._plain_lengths, self._plain_shared = lengths, self._shared.tolist()
         # Nodes of the sequences up to each, so that a range is one subtraction.
         self._upto = np.concatenate([[0], np.cumsum(self._lengths - self._shared)])
         self.nodes = int(self._upto[-1])
@@ -113,32 +120,43 @@ class Tree:
             return list(self._with_stems(0, len(self.order), 0, cuts))
         return list(self._rows(0, len(self.order), 0, cuts))
 
-    def row(self, span: Span) -> Row:
-        """Return the nodes of a span."""
-        tokens = np.empty(span.nodes, dtype=np.int64)
-        depths = np.empty(span.nodes, dtype=np.int64)
-        exits = np.empty(span.nodes, dtype=np.int64)
-        longest = int(self._lengths[span.start : span.stop].max())
-        path = np.empty(max(0, longest - span.stem), dtype=np.int64)  # the way to the last node
-        paths, count, deep = [], 0, 0
-        for i in range(span.start, span.stop):
-            sequence = self._sequences[i]
-            kept = int(self._shared[i]) - span.stem if i > span.start else 0
-            exits[path[kept:deep]] = count  # these have no more descendants
-            deep = len(sequence) - span.stem
-            new = slice(count, count + deep - kept)
-            tokens[new] = sequence[span.stem + kept :]
-            depths[new] = np.arange(span.stem + kept, len(sequence))
-            path[kept:deep] = np.arange(new.start, new.stop)
-            paths.append(path[:deep].copy())
-            count = new.stop
-        exits[path[:deep]] = count
-        assert count == span.nodes
-        return Row(tokens, depths, exits, tuple(paths))
+    def rows(self, spans: Sequence[Span]) -> list[Row]:
+        """Return the nodes of neighbouring spans."""
+        if not spans:
+            return []
+        low, high = spans[0].start, spans[-1].stop
+        sizes = [len(span) for span in spans]
+        stem = np.repeat([span.stem for span in spans], sizes)
+        kept = self._shared[low:high] - stem  # nodes of the sequence before that it passes again
+        kept[[span.start - low for span in spans]] = 0
+        length = self._lengths[low:high] - stem
+
+        # One entry for every token below a stem: whose it is, and how deep.
+        whose = np.repeat(np.arange(high - low), length)
+        begins = np.cumsum(length) - length
+        depth = np.arange(len(whose)) - begins[whose]
+        new = depth >= kept[whose]
+        passed = _passed(depth, new)
+        count = np.cumsum(length - kept)  # nodes up to the end of each sequence
+        exits = np.empty(int(count[-1]), dtype=np.int64)
+        exits[passed] = count[whose]  # of all that pass a node, the last one stays
+
+        tokens = self._tokens[(self._starts[low:high] + stem)[whose] + depth][new]
+        depths = (depth + stem[whose])[new]
+        out, node, entry, at = [], 0, 0, 0
+        for span, size in zip(spans, sizes, strict=True):
+            ends = begins[at : at + size] + length[at : at + size] - entry
+            nodes = slice(node, node + span.nodes)
+            path = passed[entry : entry + int(ends[-1])] - node
+            out.append(Row(tokens[nodes], depths[nodes], exits[nodes] - node, path, ends))
+            node, entry, at = nodes.stop, entry + int(ends[-1]), at + size
+        assert node == len(exits)
+        return out
 
     def stem(self, span: Span) -> Ints:
         """Return the tokens of a span's stem."""
-        return self._sequences[span.start][: span.stem]
+        start = int(self._starts[span.start])
+        return self._tokens[start : start + span.stem]
 
     def _nodes(self, start: int, stop: int, stem: int) -> int:
         """Count the nodes of some neighbours below a stem."""
@@ -181,16 +199,16 @@ class Tree:
 
     def _cut(self, start: int, stop: int, stem: int, cuts: _Cuts) -> int:
         """Return where a row that starts here ends: where the least is shared."""
-        count = int(self._lengths[start]) - stem
+        count = self._plain_lengths[start] - stem
         cut, cheapest, cost = 0, 0, 0.0
         for end in range(start + 1, stop):
             if end - start == cuts.size:
                 return end
-            shared = int(self._shared[end]) - stem
+            shared = self._plain_shared[end] - stem
             # A row that is half full may be closed; what is computed again is weighed against it.
             if 2 * count >= cuts.width and (not cut or shared <= cost * count):
                 cut, cheapest, cost = end, shared, shared / count
-            count += int(self._lengths[end] - self._shared[end])
+            count += self._plain_lengths[end] - stem - shared
             cheap = cut and _DEAR * cheapest <= cuts.width
             if count > cuts.limit or (count > cuts.width and cheap):
                 return cut or end
@@ -214,22 +232,37 @@ def _again(members: int, common: int, nodes: int, limit: int) -> int:
     return (rows - 1) * common
 
 
-def _shared(sequences: Sequence[Ints], lengths: Ints) -> Ints:
-    """Return how many tokens each sequence begins with in common with the one before it."""
-    out = np.zeros(len(sequences), dtype=np.int64)
-    start = 1
-    while start < len(sequences):
-        # As many as make a table of a few million entries.
-        longest = max(1, int(lengths[start - 1 :].max()))
-        stop = min(len(sequences), start + max(1, (1 << 22) // longest))
-        table = np.full((stop - start + 1, longest), -1, dtype=np.int64)
-        for row, sequence in zip(table, sequences[start - 1 : stop], strict=True):
-            row[: len(sequence)] = sequence
-        same = table[1:] == table[:-1]
-        same &= (
-            np.arange(longest)
-            < np.minimum(lengths[start:stop], lengths[start - 1 : stop - 1])[:, None]
-        )
-        out[start:stop] = np.where(same.all(axis=1), longest, np.argmin(same, axis=1))
-        start = stop
+def _shared(tokens: Ints, lengths: Ints) -> Ints:
+    """Return how many tokens each sequence begins with in common with the one before it.
+
+    Args:
+        tokens: Those of all sequences, one after the other.
+        lengths: How many each has.
+    """
+    before = np.concatenate([[0], lengths[:-1]]) if len(lengths) else lengths
+    starts = np.cumsum(lengths) - lengths
+    depth = np.arange(len(tokens)) - np.repeat(starts, lengths)
+    back = np.repeat(before, lengths)  # so far back stands the same depth of the one before
+    other = (depth >= back) | (tokens != tokens[np.arange(len(tokens)) - back])
+    first = np.where(other, depth, len(tokens))  # where the two part
+    out = np.zeros(len(lengths), dtype=np.int64)
+    some = lengths > 0
+    if some.any():
+        out[some] = np.minimum.reduceat(first, starts[some])
+    shared: Ints = np.minimum(out, lengths)
+    return shared
+
+
+def _passed(depth: Ints, new: NDArray[np.bool_]) -> Ints:
+    """Return the node that each entry passes, numbered in the order in which they are new.
+
+    An entry that is not new passes the last new node of its depth: what a sequence shares with the
+    one before it, it passes where that one does.
+    """
+    node = np.where(new, np.cumsum(new) - 1, -1)
+    small = depth.astype(np.uint16) if depth.max(initial=0) < 1 << 16 else depth
+    order = np.argsort(small, kind="stable")
+    layer = depth[order] * len(depth)  # keeps the depths apart
+    out = np.empty_like(node)
+    out[order] = np.maximum.accumulate(node[order] + layer) - layer
     return out
