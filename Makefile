@@ -38,6 +38,8 @@ bench-quick: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 results: $(VENV)/dev.stamp
 	$(BIN)/python scripts/results.py
 	$(BIN)/python scripts/starter_figures.py
+	$(BIN)/python scripts/audit.py
+	$(BIN)/python scripts/learned.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "boxpen needs Python 3.11 or newer")'

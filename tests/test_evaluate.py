@@ -44,11 +44,12 @@ def pairs(count: int = 6, *, name: str = "pairs") -> Suite:
 def test_every_row_of_the_summary_has_its_numbers_and_its_signature(gpt2):
     run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
     rows = {(r.slice, r.metric): r for r in run.summary()}
+    every = {"accuracy", "failure_rate", "margin", "chance"}
+    blocks = {"consistency", "both_right", "both_wrong", "flip_rate", "macro_accuracy"}
     assert set(rows) == {
         (place, metric)
         for place in ("all", "set=even", "set=odd")
-        for metric in ("accuracy", "consistency", "both_right")
-        if place == "all" or metric == "accuracy"
+        for metric in (every | blocks if place == "all" else every)
     }
     accuracy = rows["all", "accuracy"]
     assert accuracy.value == pytest.approx(sum(v.credit for v in run.verdicts) / 6)

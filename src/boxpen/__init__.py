@@ -24,9 +24,11 @@ from boxpen.errors import (
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
+    from boxpen.analysis.audit import audit
     from boxpen.analysis.lint import Finding, lint
     from boxpen.analysis.stats import stats
     from boxpen.catalog import load_suite, read_suite, recipes_of, suite_names, write_suite
+    from boxpen.comparison import compare
     from boxpen.evaluate import evaluate
     from boxpen.items import Card, Choice, Entail, Item, Suite, Translate
     from boxpen.models.base import Model
@@ -55,6 +57,8 @@ _HOMES = {
     "Suite": "items",
     "Translate": "items",
     "Verdict": "scoring.verdicts",
+    "audit": "analysis.audit",
+    "compare": "comparison",
     "evaluate": "evaluate",
     "lint": "analysis.lint",
     "load_suite": "catalog",
@@ -91,6 +95,8 @@ __all__ = [
     "Translate",
     "Verdict",
     "__version__",
+    "audit",
+    "compare",
     "evaluate",
     "lint",
     "load_suite",

@@ -2,7 +2,8 @@
 
 ``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
 ``verdicts.parquet`` every decision, ``translations.parquet`` what a translation model made of the
-sources. The directory is written under a temporary name and renamed last.
+sources, ``tokens.json`` what tokens look like. The directory is written under a temporary name and
+renamed last. A run of human answers has verdicts but no records.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from boxpen.scoring.verdicts import Scored, Verdict
 if TYPE_CHECKING:
     from boxpen.runs import Run
 
-__all__ = ["FORMAT", "check_writable", "read_run", "write_run"]
+__all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "write_run"]
 
 FORMAT = 1
 
@@ -63,8 +64,14 @@ def write_run(run: Run, parent: Path) -> Path:
 
 def read_run(
     path: Path,
-) -> tuple[dict[str, Any], tuple[Verdict, ...], dict[str, list[Scored]], tuple[Translation, ...]]:
-    """Read a run directory: what ``run.json`` says, verdicts, candidates, translations.
+) -> tuple[
+    dict[str, Any],
+    tuple[Verdict, ...],
+    dict[str, list[Scored]],
+    tuple[Translation, ...],
+    dict[int, str],
+]:
+    """Read a run directory: what ``run.json`` says, verdicts, candidates, translations, tokens.
 
     Raises:
         RunError: If it is not one, or a file of it is damaged.
@@ -88,14 +95,16 @@ def read_run(
             Translation(**{**row, "tags": json.loads(row["tags"])})
             for row in pl.read_parquet(path / "translations.parquet").to_dicts()
         )
+        tokens = _tokens(path / "tokens.json")
         _check_about(about)
         _check_verdicts(verdicts)
+        human = about["model"]["kind"] == "human"
         for verdict in verdicts:
             found = len(candidates.get(verdict.id, ()))
-            if found != len(verdict.scores):
+            expected = 0 if human else len(verdict.scores)
+            if found != expected:
                 raise RunError(
-                    f"{path}: item '{verdict.id}' has {found} records, "
-                    f"expected {len(verdict.scores)}"
+                    f"{path}: item '{verdict.id}' has {found} records, expected {expected}"
                 )
         extra = set(candidates) - {v.id for v in verdicts}
         if extra:
@@ -107,7 +116,29 @@ def read_run(
         *(PolicyError, pl.exceptions.PolarsError),
     ) as error:
         raise RunError(f"{path} is not a whole run directory ({error})") from None
-    return about, verdicts, candidates, translations
+    return about, verdicts, candidates, translations, tokens
+
+
+def run_directories(paths: Sequence[Path]) -> list[Path]:
+    """Return the run directories among paths, each of which is one or a folder of some.
+
+    Raises:
+        RunError: If a path is neither.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if (path / "run.json").is_file():
+            found[path] = None
+            continue
+        # What is still being written stands in a folder whose name begins with a dot.
+        inside = sorted(p.parent for p in path.glob("[!.]*/run.json"))
+        if not inside:
+            raise RunError(
+                f"{path} is not a run directory: it has no run.json, "
+                "nor does it hold folders that have one"
+            )
+        found |= dict.fromkeys(inside)
+    return list(found)
 
 
 def check_writable(parent: Path) -> None:
@@ -147,6 +178,23 @@ def _check_about(about: Mapping[str, Any]) -> None:
         raise TypeError("run.json has items left out that are no list")
     if not all(isinstance(finding["rule"], str) for finding in about["findings"]):
         raise TypeError("run.json has a finding without a rule")
+    if about["model"]["kind"] == "human":
+        _check_human(about["human"])
+
+
+def _check_human(human: Mapping[str, Any]) -> None:
+    """Raise if ``run.json`` lacks what reports say of judges."""
+    if not human["by_judge"]:
+        raise ValueError("run.json names no judges")
+    numbers = [
+        *(human[key] for key in ("judges", "answers", "fewest", "most")),
+        *(human[key] for key in ("single_judge_accuracy", "gold_in_one_place")),
+        *(judge["accuracy"] for judge in human["by_judge"]),
+        *(value for value in human["agreement"].values() if value is not None),
+    ]
+    for number in numbers:
+        if not isinstance(number, int | float):
+            raise TypeError(f"run.json has {number!r} where a number should be")
 
 
 def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -167,6 +215,8 @@ def _write_files(run: Run, folder: Path) -> None:
     (folder / "run.json").write_text(
         json.dumps(run.about, ensure_ascii=False, indent=1, default=str) + "\n", "utf-8"
     )
+    tokens = {str(i): text for i, text in run.tokens.items()}
+    (folder / "tokens.json").write_text(json.dumps(tokens, ensure_ascii=False) + "\n", "utf-8")
     _write_parquet(
         folder / "verdicts.parquet",
         [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts],
@@ -191,6 +241,16 @@ def _write_files(run: Run, folder: Path) -> None:
         [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations],
         _TRANSLATIONS,
     )
+
+
+def _tokens(path: Path) -> dict[int, str]:
+    """Read what tokens look like; runs of earlier versions do not say."""
+    if not path.is_file():
+        return {}
+    tokens = {int(i): text for i, text in json.loads(path.read_text("utf-8")).items()}
+    if not all(isinstance(text, str) for text in tokens.values()):
+        raise TypeError("tokens.json has tokens that are no texts")
+    return tokens
 
 
 def _record_row(

@@ -6,7 +6,7 @@ import hashlib
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,12 +38,14 @@ class Run:
         verdicts: One per judged item.
         candidates: The scored candidates of every item, by its id.
         translations: What a translation model made of the sources.
+        tokens: What the tokens of the candidates look like in a text, if the model can tell.
     """
 
     about: dict[str, Any]
     verdicts: tuple[Verdict, ...]
     candidates: Mapping[str, Sequence[Scored]]
     translations: tuple[Translation, ...] = ()
+    tokens: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def decided(
@@ -97,7 +99,10 @@ class Run:
         }
         about["signature"] = _signature(about)
         verdicts = tuple(decide(c, candidates[c.id], policy) for c in choices)
-        return cls(about, verdicts, candidates, tuple(translations))
+        used = {int(t) for c in candidates.values() for s in c for t in s.record.token_ids}
+        ids = sorted(used)
+        tokens = dict(zip(ids, model.token_texts(ids), strict=False))
+        return cls(about, verdicts, candidates, tuple(translations), tokens)
 
     @property
     def signature(self) -> str:
@@ -138,6 +143,8 @@ class Run:
         Raises:
             RunError: If a field is asked for that changes the log-probabilities themselves.
         """
+        if self.about["model"]["kind"] == "human":
+            raise RunError("a run of human answers has no scores to decide anew")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in ("norm", "ties"))
         if fixed:
             raise RunError(

@@ -14,7 +14,8 @@ import boxpen
 from boxpen.cli.app import app
 from boxpen.scoring.cache import ScoreCache
 
-KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature"]
+KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature",
+        "truncated"]  # fmt: skip
 CSV = (
     "chinese_source,english_target_correct,english_target_wrong\n"
     "盒子在围栏里。,The box is in the pen.,The box is in the ink pen.\n"
@@ -58,7 +59,10 @@ class TestRun:
         assert done.exit_code == 0, done.output
         data = json.loads(done.stdout)
         assert [list(row) for row in data["results"]] == [KEYS] * len(data["results"])
-        assert {r["metric"] for r in data["results"]} == {"accuracy", "consistency", "both_right"}
+        assert {r["metric"] for r in data["results"]} == {
+            "accuracy", "failure_rate", "margin", "chance",
+            "consistency", "both_right", "both_wrong", "flip_rate",
+        }  # fmt: skip
         assert {r["slice"] for r in data["results"]} == {"all"}
         assert Path(data["runs"][0]["path"]).parent == tmp_path / "runs"
 

@@ -12,19 +12,16 @@ Chinese are within four of those here; of English it counts fewer, 1,139 for LA 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
-from boxpen.analysis.characters import HAN
-from boxpen.errors import SuiteError, nearest
+from boxpen.analysis.parts import parts
+from boxpen.analysis.words import words
 from boxpen.items import Choice, Entail, Item, Suite
 
 __all__ = ["TOTAL", "SetStats", "SideStats", "stats"]
 
 TOTAL = "TOTAL"
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +67,12 @@ def stats(suite: Suite, tag: str | None = None) -> list[SetStats]:
     Raises:
         SuiteError: If no item has the tag that was asked for.
     """
-    values = suite.tag_values()
     if tag is None:
+        values = suite.tag_values()
         tag = next((name for name in ("set", "part") if name in values), None)
-    elif tag not in values:
-        known = nearest(tag, list(values)) if values else "it has no tags at all"
-        raise SuiteError(f"suite '{suite.name}' has no tag '{tag}', {known}")
     rows = []
     if tag is not None:
-        rows = [_row(suite, value, suite.where(**{tag: value}).items) for value in values[tag]]
+        rows = [_row(part, value, part.items) for value, part in parts(suite, tag).items()]
     return [*rows, _row(suite, TOTAL, suite.items)]
 
 
@@ -114,35 +108,12 @@ class _Side:
         self.unique: set[str] = set()
 
     def add(self, sentence: str, language: str | None) -> None:
-        words = _words(sentence, language)
+        found = words(sentence, language)
         self.sentences += 1
-        self.tokens += len(words)
-        self.unique.update(words)
+        self.tokens += len(found)
+        self.unique.update(found)
 
     def stats(self) -> SideStats | None:
         if not self.sentences:
             return None
         return SideStats(self.sentences, self.tokens, len(self.unique))
-
-
-def _words(text: str, language: str | None) -> list[str]:
-    text = text.lower()
-    chinese = language.startswith("zh") if language else HAN.search(text) is not None
-    if chinese:
-        return [word for word in _jieba()(text) if _WORD.search(word)]
-    return _WORD.findall(text)
-
-
-@cache
-def _jieba() -> Callable[[str], Iterable[str]]:
-    import logging
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about its own syntax and imports
-        import jieba
-
-    jieba.setLogLevel(logging.WARNING)
-    segmenter = jieba.Tokenizer()
-    segmenter.initialize()
-    return lambda text: segmenter.cut(text, HMM=False)

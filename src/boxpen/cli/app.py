@@ -67,4 +67,14 @@ def _boxpen(
     """Does a language model or a translation system have common sense?"""
 
 
-from boxpen.cli import model, report, run, suite  # noqa: E402, F401 (they add their commands)
+from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
+    check,
+    compare,
+    curve,
+    human,
+    model,
+    report,
+    run,
+    slices,
+    suite,
+)

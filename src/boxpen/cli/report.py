@@ -1,37 +1,74 @@
-"""boxpen report, rescore and check: what run directories say, without a model."""
+"""boxpen report and rescore: what run directories say, without a model."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import print_json, print_runs, runs_object
+from boxpen.cli.output import console, note, print_json, print_runs, runs_object
 from boxpen.errors import RunError
 from boxpen.scoring.policy import Norm, Ties
 
 if TYPE_CHECKING:
     from boxpen.runs import Run
 
-__all__ = ["check", "report", "rescore"]
+__all__ = ["report", "rescore"]
 
-Runs = Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...")]
+Runs = Annotated[
+    list[Path], typer.Argument(help="Run directories, or folders of them.", metavar="RUN...")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @app.command()
 def report(
     runs: Runs,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="One line a model, one column a suite.")
+    ] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Which number, for --matrix, --latex, --csv.", show_default="accuracy"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="A tag: its sets are the columns.", metavar="TAG")
+    ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line a number.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the matrix for LaTeX.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write one self-contained page.", metavar="FILE")
+    ] = None,
+    items: Annotated[
+        bool, typer.Option("--items/--no-items", help="Whether the page shows every item.")
+    ] = True,
     json: Json = False,
 ) -> None:
     """Show the numbers of runs."""
+    from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
-    _show([Run.load(path) for path in runs], runs, markdown=markdown, json=json)
+    formats = {"matrix": matrix, "markdown": markdown, "csv": csv, "latex": latex, "json": json,
+               "html": html is not None}  # fmt: skip
+    chosen = [name for name, wanted in formats.items() if wanted]
+    if len(chosen) > 1:
+        raise RunError(f"--{chosen[0]} and --{chosen[1]} are two formats, expected one")
+    for option, value in (("metric", metric), ("by", by)):
+        if value is not None and not (matrix or csv or latex):
+            raise RunError(f"--{option} goes with --matrix, --csv or --latex, expected one of them")
+    places = run_directories(runs)
+    loaded = [Run.load(path) for path in places]
+    if matrix or latex:
+        _show_matrix(loaded, metric or "accuracy", by, latex=latex)
+    elif html is not None:
+        _write_html(loaded, html, items=items)
+    elif csv:
+        _show_csv(loaded, metric, by)
+    else:
+        _show(loaded, places, markdown=markdown, json=json)
 
 
 @app.command()
@@ -43,47 +80,17 @@ def rescore(
     json: Json = False,
 ) -> None:
     """Decide runs again under another norm or tie rule; no model is needed."""
+    from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
-    changed = [Run.load(path).rescore(norm=norm, ties=ties) for path in runs]
-    places = runs if out is None else [run.save(out) for run in changed]
-    _show(changed, places, markdown=False, json=json)
-
-
-@app.command()
-def check(
-    runs: Runs,
-    minimum: Annotated[
-        list[str],
-        typer.Option("--min", help="A bound: 'accuracy>=0.6', 'set=LA:both_right>0.3'."),
-    ],
-) -> None:
-    """Exit with status 1 if a number of a run is not what it should be."""
-    from boxpen.runs import Run
-
-    bounds = [_bound(text) for text in minimum]
-    failed = False
-    for path in runs:
-        rows = {(r.slice, r.metric): r for r in Run.load(path).summary()}
-        for text, (place, metric, operator, limit) in zip(minimum, bounds, strict=True):
-            row = rows.get((place, metric))
-            if row is None:
-                raise RunError(f"{path} has no {metric} for {place}, as '{text}' asks")
-            fine = row.value >= limit if operator == ">=" else row.value > limit
-            failed |= not fine
-            verdict = "ok  " if fine else "FAIL"
-            print(f"{verdict} {path.name} {text}: {row.value:.4f} [{row.low:.4f}, {row.high:.4f}]")
-    if failed:
-        raise typer.Exit(1)
-
-
-def _bound(text: str) -> tuple[str, str, str, float]:
-    match = re.fullmatch(
-        r"(?:(.+):)?\s*(\w+)\s*(>=|>)\s*(\d+\.?\d*(?:[eE]-?\d+)?|\.\d+)", text.strip()
-    )
-    if match is None:
-        raise RunError(f"--min is {text!r}, expected something like 'accuracy>=0.6'")
-    return match[1] or "all", match[2], match[3], float(match[4])
+    places = run_directories(runs)
+    loaded = [Run.load(path) for path in places]
+    for run, path in zip(loaded, places, strict=True):
+        if run.about["model"]["kind"] == "human":
+            raise RunError(f"{path} is a run of human answers, which have no scores to decide anew")
+    changed = [run.rescore(norm=norm, ties=ties) for run in loaded]
+    kept = places if out is None else [run.save(out) for run in changed]
+    _show(changed, kept, markdown=False, json=json)
 
 
 def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) -> None:
@@ -95,3 +102,38 @@ def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) ->
         print("\n".join(run_markdown(r) for r in runs))
     else:
         print_runs(runs, places)
+
+
+def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -> None:
+    from boxpen.report.tables import matrix, matrix_tables
+
+    found = matrix(runs, metric, by)
+    if latex:
+        from boxpen.report.latex import matrix_latex
+
+        print(matrix_latex(found, [run.signature for run in runs]), end="")
+        return
+    screen = console()
+    for table in matrix_tables(found, screen.width):
+        screen.print(table)
+        screen.print()
+    for line in found.notes:
+        note(f"• {line}")
+
+
+def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:
+    from boxpen.report.csv import rows_csv
+    from boxpen.report.tables import chosen_rows
+
+    # Bytes: the lines of a CSV end the same way on every system.
+    typer.echo(rows_csv(chosen_rows(runs, metric, by)).encode(), nl=False)
+
+
+def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:
+    from boxpen.report.page import whole_page, write_page
+
+    page, missing = whole_page(runs, items=items)
+    write_page(page, path)
+    for line in missing:
+        note(f"• {line}")
+    note(f"{len(runs)} run(s), {len(page) / 1e6:.1f} MB: {path}")

@@ -1,4 +1,4 @@
-"""boxpen suite: list, show, get, lint, stats, import and export suites."""
+"""boxpen suite: list, show, get, lint, stats, words, audit, import and export suites."""
 
 from __future__ import annotations
 
@@ -143,6 +143,72 @@ def stats_suite(
     console().print(table)
     present = [n for n in ("source", "right", "wrong") if getattr(rows[-1], n) is not None]
     print(f"\n{'/'.join('abc'[: len(present)])}: {' / '.join(present)}")
+
+
+@suite.command("words")
+def words_suite(
+    name: Name,
+    top: Annotated[int, typer.Option(help="How many words to show of each side.", min=0)] = 20,
+    json: Json = False,
+) -> None:
+    """Show which words stand in right or wrong candidates only, as Figure 2 of Sen-Making does."""
+    from boxpen.analysis.differences import differences
+    from boxpen.catalog import load_suite
+
+    found = differences(load_suite(name))
+    if json:
+        sides = {
+            side: {
+                **asdict(words),
+                "different": dict(list(words.different.items())[:top]),
+                "different_words": sum(words.different.values()),
+                "different_negations": words.different_negations,
+                "negated": words.negated._asdict(),
+            }
+            for side, words in (("right", found.right), ("wrong", found.wrong))
+        }
+        counts = {"items": found.items, "pairs": found.pairs, "same_words": found.same_words}
+        print_json({**counts, "different_per_pair": found.per_pair, **sides})
+        return
+    from boxpen.report.corpus import words_tables
+
+    screen = console()
+    for part in words_tables(found, top):
+        screen.print(part)
+
+
+@suite.command("audit")
+def audit_suite(
+    name: Name,
+    by: Annotated[str | None, typer.Option(help="The tag that divides the suite.")] = None,
+    json: Json = False,
+) -> None:
+    """Say how well length, word frequency, negation, position and words alone answer a suite."""
+    from boxpen.analysis.audit import audit
+    from boxpen.analysis.balance import balance
+    from boxpen.catalog import load_suite
+
+    found = load_suite(name)
+    rows, answers = audit(found, by), balance(found)
+    if json:
+        plain = [
+            {**asdict(r), **r.estimate._asdict(), "flagged": r.flagged, "suite": found.name}
+            for r in rows
+        ]
+        for row in plain:
+            del row["estimate"]
+        flips = answers.flips._asdict() if answers.flips else None
+        print_json({"balance": {**asdict(answers), "flips": flips}, "results": plain})
+        return
+    from boxpen.report.corpus import audit_tables, balance_lines
+
+    screen = console()
+    for part in (*audit_tables(rows), *balance_lines(answers)):
+        screen.print(part)
+    values = found.tag_values()[by] if by is not None else []
+    audited = {row.slice for row in rows}
+    if empty := [value for value in values if f"{by}={value}" not in audited]:
+        note(f"nothing to pick from in {by} {', '.join(empty)}: left out")
 
 
 @suite.command("export")

@@ -1,21 +1,76 @@
-"""Accuracy and reasoning consistency over verdicts."""
+"""Accuracy, reasoning consistency and their kin over verdicts.
+
+What an item earns is decided first; everything here only adds up. Items of a block are a cluster.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Literal
 
-from boxpen.metrics.intervals import Estimate, share
+from boxpen.metrics.intervals import Z95, Estimate, bootstrap, mean, share
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["accuracy", "both_right", "consistency"]
+__all__ = [
+    "accuracy",
+    "both_right",
+    "both_wrong",
+    "chance",
+    "clusters",
+    "consistency",
+    "failure_rate",
+    "flip_rate",
+    "macro_accuracy",
+    "margin",
+]
+
+Interval = Literal["wilson", "bootstrap"]
 
 
-def accuracy(verdicts: Sequence[Verdict]) -> Estimate:
-    """Return the mean credit; items of a block are treated as a cluster."""
-    clusters = [("block", v.block) if v.block is not None else ("item", v.id) for v in verdicts]
-    clustered = len(set(clusters)) < len(clusters)
-    return share([v.credit for v in verdicts], clusters if clustered else None)
+def accuracy(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Estimate:
+    """Return the mean credit.
+
+    Args:
+        verdicts: What to add up.
+        interval: Wilson's score interval with a design effect for blocks, or the percentiles of a
+            bootstrap over blocks.
+    """
+    earned = [v.credit for v in verdicts]
+    if interval == "bootstrap":
+        return bootstrap(earned, clusters(verdicts))
+    return share(earned, clusters(verdicts))
+
+
+def failure_rate(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Estimate:
+    """Return the mean of what was not earned: the share of failed tests."""
+    right = accuracy(verdicts, interval)
+    return Estimate(1 - right.value, 1 - right.high, 1 - right.low, right.n)
+
+
+def macro_accuracy(groups: Sequence[Sequence[Verdict]]) -> Estimate:
+    """Return the mean of the accuracies of groups, however many items each has."""
+    found = [accuracy(group) for group in groups if group]
+    if not found:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    value = math.fsum(e.value for e in found) / len(found)
+    # The groups are independent of each other; the error of each is that of Wilson's interval.
+    errors = [(e.high - e.low) / (2 * Z95) for e in found]
+    half = Z95 * math.sqrt(math.fsum(e * e for e in errors)) / len(found)
+    return Estimate(value, max(0.0, value - half), min(1.0, value + half), sum(e.n for e in found))
+
+
+def margin(verdicts: Sequence[Verdict]) -> Estimate:
+    """Return the mean margin: the score of the right candidate less that of the best wrong one."""
+    return mean([v.margin for v in verdicts], clusters(verdicts))
+
+
+def chance(verdicts: Sequence[Verdict]) -> Estimate:
+    """Return the accuracy of guessing: 1/k for an item of k candidates."""
+    if not verdicts:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    value = math.fsum(1 / len(v.scores) for v in verdicts) / len(verdicts)
+    return Estimate(value, value, value, len(verdicts))
 
 
 def consistency(verdicts: Sequence[Verdict]) -> Estimate:
@@ -23,13 +78,36 @@ def consistency(verdicts: Sequence[Verdict]) -> Estimate:
 
     A model that is always wrong is perfectly consistent: read it beside ``both_right``.
     """
-    blocks = _blocks(verdicts)
-    return share([math.prod(b) + math.prod(1 - c for c in b) for b in blocks])
+    return share([_all_right(b) + _all_wrong(b) for b in _blocks(verdicts)])
 
 
 def both_right(verdicts: Sequence[Verdict]) -> Estimate:
     """Return the share of blocks in which every item is right."""
-    return share([math.prod(b) for b in _blocks(verdicts)])
+    return share([_all_right(b) for b in _blocks(verdicts)])
+
+
+def both_wrong(verdicts: Sequence[Verdict]) -> Estimate:
+    """Return the share of blocks in which every item is wrong."""
+    return share([_all_wrong(b) for b in _blocks(verdicts)])
+
+
+def flip_rate(verdicts: Sequence[Verdict]) -> Estimate:
+    """Return the share of blocks in which some items are right and some wrong."""
+    return share([max(0.0, 1 - _all_right(b) - _all_wrong(b)) for b in _blocks(verdicts)])
+
+
+def clusters(verdicts: Sequence[Verdict]) -> list[Hashable] | None:
+    """Return the cluster of every verdict: its block, or itself; None if each is by itself."""
+    of = [("block", v.block) if v.block is not None else ("item", v.id) for v in verdicts]
+    return list(of) if len(set(of)) < len(of) else None
+
+
+def _all_right(earned: Sequence[float]) -> float:
+    return math.prod(earned)
+
+
+def _all_wrong(earned: Sequence[float]) -> float:
+    return math.prod(1 - credit for credit in earned)
 
 
 def _blocks(verdicts: Sequence[Verdict]) -> list[list[float]]:

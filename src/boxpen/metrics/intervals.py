@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["Estimate", "share"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
+__all__ = ["Estimate", "between", "bootstrap", "mean", "share", "wilson"]
+
+RESAMPLES = 2000
+SEED = 1960
 Z95 = 1.959963984540054  # 97.5 % point of the normal distribution
 
 
@@ -50,13 +56,100 @@ def wilson(value: float, n: float) -> tuple[float, float]:
 
 
 def _effective(earned: Sequence[float], clusters: Sequence[Hashable], value: float) -> float:
-    sums: dict[Hashable, float] = {}
-    for credit, cluster in zip(earned, clusters, strict=True):
-        sums[cluster] = sums.get(cluster, 0.0) + credit - value
-    count, n = len(sums), len(earned)
-    independent = value * (1 - value) / n
+    between, count = _variance(earned, clusters, value)
+    independent = value * (1 - value) / len(earned)
     if count < 2 or independent == 0:
         return float(count)
-    between = math.fsum(s * s for s in sums.values()) * count / (count - 1) / (n * n)
-    deff = between / independent
-    return n / max(1.0, deff)
+    return len(earned) / max(1.0, between / independent)
+
+
+def mean(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> Estimate:
+    """Return a mean with a t interval whose standard error allows for clusters.
+
+    Items of a cluster are added up first; with each item its own cluster this is Student's
+    interval. For numbers without bounds, such as margins, and for differences of credits.
+
+    Args:
+        values: One number per item.
+        clusters: The cluster of every item; each is its own if None.
+    """
+    n = len(values)
+    if n == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    value = math.fsum(values) / n
+    variance, count = _variance(values, clusters, value)
+    if count < 2:
+        return Estimate(value, math.nan, math.nan, n)
+    from scipy.stats import t
+
+    half = float(t.ppf(0.975, count - 1)) * math.sqrt(variance)
+    return Estimate(value, value - half, value + half, n)
+
+
+def between(one: Estimate, other: Estimate) -> Estimate:
+    """Return the difference of two shares of independent items (Newcombe 1998, method 10).
+
+    The interval is put together from those of the two, so that clusters count in it as in them.
+    """
+    value = one.value - other.value
+    down = math.hypot(one.value - one.low, other.high - other.value)
+    up = math.hypot(one.high - one.value, other.value - other.low)
+    return Estimate(value, value - down, value + up, one.n + other.n)
+
+
+def bootstrap(
+    earned: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Estimate:
+    """Return a mean with the percentile interval of a bootstrap over whole clusters.
+
+    Args:
+        earned: One number per item.
+        clusters: The cluster of every item; each is its own if None.
+        resamples: How many times clusters are drawn, with replacement.
+        seed: Of the draws, so that the same numbers give the same interval.
+    """
+    import numpy as np
+
+    n = len(earned)
+    if n == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    totals, sizes = _added(earned, clusters)
+    count = len(totals)
+    rng = np.random.default_rng(seed)
+    means = []
+    step = max(1, (1 << 22) // count)  # a few million counts at a time
+    for start in range(0, resamples, step):
+        drawn = rng.multinomial(count, [1 / count] * count, size=min(step, resamples - start))
+        means.append((drawn @ totals) / (drawn @ sizes))
+    low, high = np.quantile(np.concatenate(means), [0.025, 0.975])
+    return Estimate(math.fsum(earned) / n, float(low), float(high), n)
+
+
+def _added(
+    values: Sequence[float], clusters: Sequence[Hashable] | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sum and the number of items of every cluster."""
+    import numpy as np
+
+    if clusters is None:
+        return np.array(values, dtype=np.float64), np.ones(len(values))
+    places: dict[Hashable, int] = {}
+    of = [places.setdefault(cluster, len(places)) for cluster in clusters]
+    totals = np.bincount(of, weights=np.array(values, dtype=np.float64))
+    return totals.astype(np.float64), np.bincount(of).astype(np.float64)
+
+
+def _variance(
+    values: Sequence[float], clusters: Sequence[Hashable] | None, value: float
+) -> tuple[float, int]:
+    """Return the variance of the mean, and the number of clusters it was estimated from."""
+    totals, sizes = _added(values, clusters)
+    count, n = len(totals), len(values)
+    if count < 2:
+        return math.nan, count
+    spread = float(((totals - sizes * value) ** 2).sum())
+    return spread * count / (count - 1) / (n * n), count

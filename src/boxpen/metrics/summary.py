@@ -6,11 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from boxpen.metrics.bleu import bleu
-from boxpen.metrics.choice import accuracy, both_right, consistency
+from boxpen.metrics.choice import (
+    Interval,
+    accuracy,
+    both_right,
+    both_wrong,
+    chance,
+    consistency,
+    failure_rate,
+    flip_rate,
+    macro_accuracy,
+    margin,
+)
 from boxpen.metrics.intervals import Estimate
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["MOST_VALUES", "Row", "Translation", "summarise"]
+__all__ = ["MOST_VALUES", "Row", "Translation", "estimates", "summarise"]
 
 MOST_VALUES = 32
 """A tag with more values than this (an ambiguous word, say) makes no slices."""
@@ -24,13 +35,16 @@ class Row:
         suite: Name of the suite.
         slice: ``all``, or ``tag=value``.
         model: Name of the model.
-        metric: ``accuracy``, ``consistency``, ``both_right`` or ``bleu``.
+        metric: ``accuracy``, ``failure_rate``, ``chance``, ``margin``, over blocks ``consistency``,
+            ``both_right``, ``both_wrong`` and ``flip_rate``, over sets ``macro_accuracy``, or
+            ``bleu``.
         value: The number.
         low: Lower end of its 95 % interval.
         high: Upper end.
         n: Items, blocks or sentences that it was taken over.
         ties: How many items of the slice ended in a tie.
         signature: How the number was made.
+        truncated: In how many items of the slice a candidate was longer than the model reads.
     """
 
     suite: str
@@ -43,6 +57,7 @@ class Row:
     n: int
     ties: int
     signature: str
+    truncated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +80,9 @@ def summarise(
     model: str,
     signature: str,
     beam: int,
+    interval: Interval = "wilson",
 ) -> list[Row]:
-    """Return accuracy, consistency, both-right and BLEU, over all and by every tag."""
+    """Return every metric, over all and by every tag."""
     names = ["all"]
     for tag, values in _tags([v.tags for v in verdicts] + [t.tags for t in translations]).items():
         names += [f"{tag}={value}" for value in values]
@@ -74,8 +90,9 @@ def summarise(
     for name in names:
         chosen = [v for v in verdicts if _within(v.tags, name)]
         ties = sum(1 for v in chosen if v.tied > 1)
-        for metric, estimate in _estimates(chosen):
-            rows.append(Row(suite, name, model, metric, *estimate[:3], estimate.n, ties, signature))
+        cut = sum(1 for v in chosen if v.truncated)
+        for metric, e in estimates(chosen, interval):
+            rows.append(Row(suite, name, model, metric, *e, ties, signature, cut))
         made = [t for t in translations if _within(t.tags, name)]
         if made and len({t.language for t in made}) == 1:
             result = bleu(
@@ -87,13 +104,31 @@ def summarise(
     return rows
 
 
-def _estimates(verdicts: Sequence[Verdict]) -> list[tuple[str, Estimate]]:
+def estimates(
+    verdicts: Sequence[Verdict], interval: Interval = "wilson"
+) -> list[tuple[str, Estimate]]:
+    """Return every metric that applies to some verdicts."""
     if not verdicts:
         return []
-    found = [("accuracy", accuracy(verdicts))]
+    found = [("accuracy", accuracy(verdicts, interval))]
     together = consistency(verdicts)
     if together.n:
-        found += [("consistency", together), ("both_right", both_right(verdicts))]
+        found += [
+            ("consistency", together),
+            ("both_right", both_right(verdicts)),
+            ("both_wrong", both_wrong(verdicts)),
+            ("flip_rate", flip_rate(verdicts)),
+        ]
+    found += [
+        ("failure_rate", failure_rate(verdicts, interval)),
+        ("margin", margin(verdicts)),
+        ("chance", chance(verdicts)),
+    ]
+    sets: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        sets.setdefault(verdict.tags.get("set", ""), []).append(verdict)
+    if len(sets) > 1:
+        found.append(("macro_accuracy", macro_accuracy(list(sets.values()))))
     return found
 
 

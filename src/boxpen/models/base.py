@@ -215,6 +215,10 @@ class Model(ABC):
         """The name without the folders of a path, for narrow places."""
         return self.name.rstrip("/").rsplit("/", 1)[-1]
 
+    def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
+        """Return what tokens look like in a text, with the space before a word; [] if unknown."""
+        return []
+
     def load(self) -> None:  # noqa: B027 (a model without weights to load has nothing to do)
         """Load the weights now, not when first needed."""
 

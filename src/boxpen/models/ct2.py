@@ -127,6 +127,10 @@ class CTranslate2Model(Model):
             )
         return out
 
+    def token_texts(self, ids: Sequence[int]) -> list[str]:
+        """Return what tokens look like in a text, with the space before a word."""
+        return [self._vocabulary[i].replace("▁", " ") for i in ids]
+
     def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests in batches; CTranslate2 sorts and pads by itself."""
         self.engine = "CTranslate2"

@@ -19,7 +19,7 @@ from boxpen.models.head import Head, float_logits, log_probabilities
 from boxpen.models.languages import special_tokens
 from boxpen.models.memory import Budget, budget_for, within
 from boxpen.models.probe import tolerance
-from boxpen.models.tokens import Pieces
+from boxpen.models.tokens import Pieces, token_texts
 from boxpen.scoring.batching import batches
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.tree import Ints
@@ -98,6 +98,10 @@ class TransformersModel(Model):
                     f"{rows.num_embeddings}: they do not belong together"
                 )
         return module
+
+    def token_texts(self, ids: Sequence[int]) -> list[str]:
+        """Return what tokens look like in a text, with the space before a word."""
+        return token_texts(self.tokenizer, ids)
 
     def load(self) -> None:
         """Load the weights now, not when first needed."""

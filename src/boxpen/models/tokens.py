@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from boxpen.scoring.requests import Request
 
-__all__ = ["Pieces", "pieces"]
+__all__ = ["Pieces", "pieces", "token_texts"]
 
 _CJK = (
     (0x2E80, 0x2FDF), (0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF),
@@ -88,6 +88,25 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
         if words and offsets is not None:
             numbers = _words(encoded.word_ids(i), offsets, wholes[i])
         out.append(Pieces(tuple(ids), start, crossing, numbers))
+    return out
+
+
+def token_texts(tokenizer: Any, ids: Sequence[int]) -> list[str]:
+    """Return what tokens look like in a text, with the space before a word.
+
+    A token alone loses its space when it is decoded, so each is decoded behind another. Those that
+    are part of a character only (bytes) show the sign for that.
+    """
+    anchor = next(iter(tokenizer("a", add_special_tokens=False)["input_ids"]), None)
+    if anchor is None:
+        return [tokenizer.decode([i]) for i in ids]
+    before = tokenizer.decode([anchor])
+    out = []
+    for one in ids:
+        both = tokenizer.decode([anchor, one], clean_up_tokenization_spaces=False)
+        out.append(
+            both.removeprefix(before) if both.startswith(before) else tokenizer.decode([one])
+        )
     return out
 
 

@@ -58,6 +58,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
 
 def notes(run: Run) -> Iterator[str]:
     """Yield what a reader must know beside the numbers."""
+    yield from _human_notes(run)
     total = sum(len(ids) for ids in run.about["left_out"].values())
     for reason, ids in run.about["left_out"].items():
         parts = ", ".join(run.about["parts_left_out"].get(reason, ()))
@@ -87,6 +88,40 @@ def notes(run: Run) -> Iterator[str]:
     if rules:
         listed = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
         yield f"lint: {listed} (boxpen suite lint {run.about['suite']['name']})"
+
+
+def _human_notes(run: Run) -> Iterator[str]:
+    """Yield who judged, how one judge fares beside the majority, and how far they agree."""
+    if run.about["model"]["kind"] != "human":
+        return
+    human = run.about["human"]
+    few, many = human["fewest"], human["most"]
+    each = f"{few}" if few == many else f"{few} to {many}"
+    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} an item"
+    singles = [judge["accuracy"] for judge in human["by_judge"]]
+    yield (
+        f"accuracy of a single judge: {human['single_judge_accuracy']:.3f} on average "
+        f"({min(singles):.3f} to {max(singles):.3f}); the table shows the majority"
+    )
+    found = [(shown, human["agreement"].get(name)) for name, shown in _AGREEMENT.items()]
+    if any(value is not None for _, value in found):
+        listed = ", ".join(f"{shown} {value:.3f}" for shown, value in found if value is not None)
+        yield f"agreement: {listed}"
+    if human["gold_in_one_place"] > _ONE_PLACE:
+        yield (
+            f"the right answer stands in one place in {human['gold_in_one_place']:.0%} of items: "
+            "of the measures of agreement, only pairs and free-marginal kappa are to be read"
+        )
+
+
+_AGREEMENT = {
+    "percent": "pairs",
+    "cohen_kappa": "Cohen's kappa",
+    "fleiss_kappa": "Fleiss' kappa",
+    "krippendorff_alpha": "Krippendorff's alpha",
+    "free_kappa": "free-marginal kappa",
+}
+_ONE_PLACE = 0.8  # share above which kappa and alpha take agreement for chance
 
 
 def by_slice(rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -13,7 +13,7 @@ from boxpen.errors import PolicyError, ScoringError
 from boxpen.scoring.policy import Norm
 from boxpen.scoring.requests import Record
 
-__all__ = ["TIE_TOLERANCE", "score", "units"]
+__all__ = ["TIE_TOLERANCE", "score", "units", "words"]
 
 TIE_TOLERANCE = 1e-4
 """Log-probabilities of a sentence are trusted to this many nats; closer scores are a tie."""
@@ -22,6 +22,11 @@ TIE_TOLERANCE = 1e-4
 _WORD = re.compile(
     r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text; every Han character is one."""
+    return _WORD.findall(text)
 
 
 def units(record: Record, text: str, norm: Norm) -> int:
@@ -35,7 +40,7 @@ def units(record: Record, text: str, norm: Norm) -> int:
         "sum": 1,
         "pmi": 1,
         "token": len(record.logprobs),
-        "word": len(_WORD.findall(text)),
+        "word": len(words(text)),
         "char": len(text),
         "byte": len(text.encode()),
     }

@@ -1,0 +1,137 @@
+"""Slices: the items of a run, divided by a tag, a length, or two things at once.
+
+A *cut* divides a run by one property. Every tag with a handful of values is one; so are the length
+of the right candidate and that of its source, in five groups of about equal size (the five groups
+of CommonMT's Figure 6). Two cuts can be crossed: ``set x length``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from boxpen.errors import RunError, nearest
+from boxpen.metrics.summary import MOST_VALUES
+from boxpen.runs import Run
+from boxpen.scoring.normalise import words
+from boxpen.scoring.verdicts import Verdict
+
+__all__ = ["CROSS", "GROUPS", "MEASURED", "cut", "cuts"]
+
+CROSS = " x "
+GROUPS = 5
+
+Slices = dict[str, list[Verdict]]
+
+
+def cuts(run: Run, least: int = 2) -> dict[str, Slices]:
+    """Return every cut of a run: its tags, then lengths.
+
+    Args:
+        run: The run.
+        least: Into how many slices a cut must divide it.
+    """
+    found = {name: _by_tag(run.verdicts, name) for name in _tags(run.verdicts)}
+    found |= {name: measured(run) for name, measured in MEASURED.items()}
+    return {name: slices for name, slices in found.items() if least <= len(slices) <= MOST_VALUES}
+
+
+def cut(run: Run, name: str) -> Slices:
+    """Divide a run by one property, or by two: ``set x length``.
+
+    Raises:
+        RunError: If the run has no such property, or no item in any of the slices.
+    """
+    parts = [part.strip() for part in name.split(CROSS)]
+    slices: Slices = {"": list(run.verdicts)}
+    for part in parts:
+        found = _one(run, part)
+        slices = {
+            f"{before}{CROSS}{value}" if before else value: both
+            for before, some in slices.items()
+            for value, others in found.items()
+            if (both := _common(some, others))
+        }
+    if not slices:
+        raise RunError(f"the run of {run.about['suite']['name']} has no item that '{name}' divides")
+    return slices
+
+
+def _one(run: Run, name: str) -> Slices:
+    tags = _tags(run.verdicts)
+    if name in tags:
+        return _by_tag(run.verdicts, name)
+    if name in MEASURED:
+        found = MEASURED[name](run)
+        if not found:
+            raise RunError(
+                f"the run of {run.about['suite']['name']} keeps no texts to take '{name}' from"
+            )
+        return found
+    known = [*tags, *MEASURED]
+    raise RunError(
+        f"the run of {run.about['suite']['name']} cannot be divided by '{name}'; "
+        + nearest(name, known)
+    )
+
+
+def _tags(verdicts: Sequence[Verdict]) -> list[str]:
+    return list(dict.fromkeys(tag for v in verdicts for tag in v.tags))
+
+
+def _by_tag(verdicts: Sequence[Verdict], tag: str) -> Slices:
+    out: Slices = {}
+    for verdict in verdicts:
+        if tag in verdict.tags:
+            out.setdefault(verdict.tags[tag], []).append(verdict)
+    if all(value.isdecimal() for value in out):  # numbers of steps, say
+        return {value: out[value] for value in sorted(out, key=int)}
+    return out
+
+
+def _by_length(run: Run, text: Callable[[Verdict], str | None]) -> Slices:
+    lengths = {v.id: len(words(t)) for v in run.verdicts if (t := text(v)) is not None}
+    if not lengths:
+        return {}
+    edges = _edges(sorted(lengths.values()))
+    out: Slices = {_label(low, high): [] for low, high in edges}
+    for verdict in run.verdicts:
+        if verdict.id in lengths:
+            place = next((a, b) for a, b in edges if lengths[verdict.id] <= b)
+            out[_label(*place)].append(verdict)
+    return out
+
+
+def _edges(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the least and greatest length of groups that have about as many items each."""
+    lasts: list[int] = []
+    for group in range(1, GROUPS + 1):
+        last = lengths[-(-group * len(lengths) // GROUPS) - 1]
+        if not lasts or last > lasts[-1]:
+            lasts.append(last)
+    firsts = [lengths[0], *(last + 1 for last in lasts[:-1])]
+    return list(zip(firsts, lasts, strict=True))
+
+
+def _label(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def _common(some: Sequence[Verdict], others: Sequence[Verdict]) -> list[Verdict]:
+    ids = {v.id for v in others}
+    return [v for v in some if v.id in ids]
+
+
+def _right(run: Run, verdict: Verdict) -> str | None:
+    members = run.candidates.get(verdict.id)
+    return members[verdict.gold].text if members else None
+
+
+def _source(run: Run, verdict: Verdict) -> str | None:
+    members = run.candidates.get(verdict.id)
+    return members[verdict.gold].source if members else None
+
+
+MEASURED: Mapping[str, Callable[[Run], Slices]] = {
+    "length": lambda run: _by_length(run, lambda v: _right(run, v)),
+    "source length": lambda run: _by_length(run, lambda v: _source(run, v)),
+}

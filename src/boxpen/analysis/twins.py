@@ -1,0 +1,61 @@
+"""Which items must be held out together when something is learnt from the others.
+
+Of two items that differ in one word and have opposite answers, one tells what the other is *not*: a
+classifier that learns from the first is wrong on the second, and a suite in which every word is
+right as often as wrong falls *below* chance. So items of a block are held out together, and so are
+twins that no block names: items whose candidates are told apart by the same words, and that share
+at least half of their other words, those of context and source among them. (ARCT with its negated
+claims is such a suite, and the Winograd schemas are.) Labels are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from functools import reduce
+from itertools import combinations
+
+from boxpen.analysis.words import Worded, words
+
+__all__ = ["groups"]
+
+_ALIKE = 0.5  # share of the other words, as |A and B| / |A or B|
+
+
+def groups(items: Sequence[Worded]) -> list[int]:
+    """Return a number for every item; items with the same number belong together."""
+    roots = list(range(len(items)))
+
+    def root(index: int) -> int:
+        while roots[index] != index:
+            roots[index] = roots[roots[index]]
+            index = roots[index]
+        return index
+
+    blocks: dict[str, int] = {}
+    alike: dict[Hashable, list[tuple[int, set[str]]]] = {}
+    for index, item in enumerate(items):
+        if item.item.block is not None:
+            roots[root(index)] = root(blocks.setdefault(item.item.block, index))
+        told_apart, shared = _parts(item)
+        alike.setdefault(told_apart, []).append((index, shared))
+    for members in alike.values():
+        if len(members) == 1:
+            continue
+        around = [(index, shared | _around(items[index])) for index, shared in members]
+        for (one, mine), (other, theirs) in combinations(around, 2):
+            if mine and len(mine & theirs) >= _ALIKE * len(mine | theirs):
+                roots[root(one)] = root(other)
+    return [root(index) for index in range(len(items))]
+
+
+def _parts(item: Worded) -> tuple[Hashable, set[str]]:
+    """Return the words that tell the candidates apart, and the words that all of them share."""
+    bags = [Counter(candidate) for candidate in item.words]
+    shared = reduce(lambda a, b: a & b, bags)
+    return frozenset(frozenset((bag - shared).items()) for bag in bags), set(shared)
+
+
+def _around(item: Worded) -> set[str]:
+    texts = (item.item.context, item.item.source)
+    return {word for text in texts if text is not None for word in words(text)}

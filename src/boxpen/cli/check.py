@@ -1,0 +1,86 @@
+"""boxpen check: a gate for CI."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import note, print_json
+from boxpen.errors import RunError
+
+__all__ = ["check"]
+
+
+@app.command()
+def check(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run directories, or folders of them.", metavar="RUN..."),
+    ],
+    minimum: Annotated[
+        list[str] | None,
+        typer.Option("--min", help="A bound: 'accuracy>=0.6', 'set=LA:both_right>0.3'."),
+    ] = None,
+    rules: Annotated[
+        Path | None, typer.Option(help="A TOML file of rules.", metavar="FILE.toml")
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            help="A run, or a folder of runs, to be no worse than.", metavar="RUN_OR_FOLDER"
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE.xml")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Exit with status 1 if a number of a run is not what it should be."""
+    from boxpen.rulefile import read_rules
+    from boxpen.rules import check_runs, parse_bound
+    from boxpen.rundir import run_directories
+    from boxpen.runs import Run
+
+    wanted = [parse_bound(text) for text in minimum or ()]
+    wanted += read_rules(rules) if rules is not None else []
+    if not wanted:
+        raise RunError("there is nothing to check; give --min or --rules")
+    places = run_directories(runs)
+    loaded = [Run.load(path) for path in places]
+    known = run_directories([baseline]) if baseline is not None else []
+    own = {path.resolve() for path in places} & {path.resolve() for path in known}
+    if own:
+        raise RunError(f"{min(own)} is given as a run and as its own baseline")
+    outcomes = check_runs(loaded, wanted, [Run.load(path) for path in known])
+    if junit is not None:
+        from boxpen.report.junit import write_junit
+
+        write_junit(outcomes, junit)
+    passed = all(o.passed for o in outcomes)
+    names = {id(run): path for run, path in zip(loaded, places, strict=True)}
+    if json:
+        shown = [
+            {
+                "run": str(names[id(o.run)]),
+                "rule": str(o.rule),
+                "passed": o.passed,
+                **asdict(o.row),
+                "baseline": None if o.baseline is None else asdict(o.baseline),
+                "p": o.p,
+            }
+            for o in outcomes
+        ]
+        print_json({"passed": passed, "checks": shown})
+    else:
+        for o in outcomes:
+            verdict = "ok  " if o.passed else "FAIL"
+            print(f"{verdict} {names[id(o.run)].resolve().name} {o.rule}: {o}")
+    for run in loaded:
+        if not any(o.run is run for o in outcomes):
+            note(f"no rule speaks of {names[id(run)]}")
+    if not passed:
+        raise typer.Exit(1)

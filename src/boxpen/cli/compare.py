@@ -1,0 +1,97 @@
+"""boxpen compare: which of several systems is better, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from boxpen.metrics.compare import Pair
+    from boxpen.runs import Run
+
+__all__ = ["compare"]
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...")],
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare runs that were made in different ways.")
+    ] = False,
+    common: Annotated[
+        bool, typer.Option("--common", help="Compare the items that all of them have.")
+    ] = False,
+    items: Annotated[
+        int, typer.Option(min=0, help="Show so many of the items on which two differ.")
+    ] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Compare systems on the same items: difference, interval, paired test.
+
+    Independent items take the exact McNemar test, blocks an exact randomisation test; p-values are
+    corrected for the number of pairs (Holm).
+    """
+    from boxpen.comparison import compare as compared
+    from boxpen.rundir import run_directories
+    from boxpen.runs import Run
+
+    loaded = [Run.load(path) for path in run_directories(runs)]
+    pairs = compared(*loaded, force=force, common=common)
+    if json:
+        print_json({"pairs": [asdict(p) | {"difference": p.difference._asdict()} for p in pairs]})
+        return
+    console().print(_table(pairs))
+    print("\ndifference: accuracy of A less that of B; A>B: items of which A earned more")
+    for pair in pairs if items else ():
+        _show_items(pair, loaded, items)
+
+
+def _table(pairs: list[Pair]) -> object:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("suite", "A", "B"):
+        table.add_column(column, overflow="fold")
+    for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for p in pairs:
+        d = p.difference
+        table.add_row(
+            Text(p.suite),
+            Text(p.a),
+            Text(p.b),
+            f"{p.n:,}",
+            str(p.only_a),
+            str(p.only_b),
+            f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]",
+            _p(p.p),
+            _p(p.adjusted),
+            style="bold" if p.adjusted < 0.05 else "",
+        )
+    return table
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _show_items(pair: Pair, runs: list[Run], count: int) -> None:
+    texts = {
+        name: [s.prefix + s.text for s in members]
+        for run in runs
+        if run.about["suite"]["name"] == pair.suite
+        for name, members in run.candidates.items()
+    }
+    screen = console()
+    screen.print(f"\n{pair.a} against {pair.b}: {len(pair.differing)} items differ", markup=False)
+    for name in pair.differing[:count]:
+        screen.print(f"  {name}", style="bold", markup=False)
+        for text in texts.get(name, ()):
+            screen.print(f"    {text}", markup=False)

@@ -1,0 +1,65 @@
+"""boxpen curve: what more training data does to a metric."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.output import console, note, print_json
+from boxpen.errors import RunError
+
+__all__ = ["curve"]
+
+
+@app.command()
+def curve(
+    runs: Annotated[
+        list[str], typer.Argument(help="SIZE=RUN: 100k=runs/a 1M=runs/b.", metavar="SIZE=RUN...")
+    ],
+    metric: Annotated[str, typer.Option(help="What is plotted.")] = "accuracy",
+    by: Annotated[str | None, typer.Option(help="What divides the items: set, length.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Draw the curves into this file.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Show a metric of checkpoints trained on more and more data."""
+    from boxpen.analysis.curve import curves, parse_size
+    from boxpen.report.curve import curve_svg
+    from boxpen.runs import Run
+
+    loaded = []
+    for text in runs:
+        size, sign, path = text.partition("=")
+        if not sign:
+            raise RunError(f"'{text}' names no size; expected SIZE=RUN, like 100k=runs/a")
+        loaded.append((parse_size(size), Run.load(Path(path))))
+    found = curves(loaded, metric, by)
+    if svg is not None:
+        try:
+            svg.write_text(curve_svg(found, metric=metric), "utf-8")
+        except OSError as error:
+            raise RunError(f"cannot write {svg}: {error.strerror}") from None
+        note(f"drawn into {svg}")
+    if json:
+        points = [
+            {"curve": name, "size": p.size, **p.estimate._asdict()}
+            for name, some in found.items()
+            for p in some
+        ]
+        print_json({"metric": metric, "points": points})
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("curve", overflow="fold")
+    for column in ("size", "n", f"{metric} [95 %]"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, some in found.items():
+        for p in some:
+            e = p.estimate
+            number = f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]"
+            table.add_row(Text(name), f"{p.size:,g}", f"{e.n:,}", number)
+    console().print(table)

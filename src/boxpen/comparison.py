@@ -1,0 +1,117 @@
+"""Runs compared: only what was made in the same way, unless told otherwise."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+from boxpen.errors import RunError
+from boxpen.metrics.compare import Pair, compare_verdicts, holm
+from boxpen.runs import Run
+
+__all__ = ["comparable", "compare"]
+
+_OWN = ("model", "kind", "dtype", "max")  # of a signature: what may differ between systems
+_OF_KIND = ("bos", "eos", "pll")  # and between kinds of models
+
+
+def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]:
+    """Compare the systems of runs, suite by suite, with paired tests.
+
+    Args:
+        *runs: Two or more; those of the same suite are compared with each other.
+        force: Whether runs that were made in different ways are compared all the same.
+        common: Whether items that only one of two runs has are left out, and not refused.
+
+    Raises:
+        RunError: If there is nothing to compare, or runs are not comparable.
+    """
+    several = _by_suite(runs)
+    if not several:
+        listed = ", ".join(dict.fromkeys(run.about["suite"]["name"] for run in runs)) or "none"
+        raise RunError(f"no two runs are of the same suite (suites: {listed})")
+    pairs: list[Pair] = []
+    for suite, some in several.items():
+        if not force:
+            for a, b in itertools.combinations(some, 2):
+                _refuse(a, b, common)
+        systems = dict(zip(_names(some), (run.verdicts for run in some), strict=True))
+        pairs += compare_verdicts(systems, suite, common=common or force)
+    return _corrected(pairs)
+
+
+def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:
+    """Compare what can be compared, on the items that two runs share; say why others cannot."""
+    pairs: list[Pair] = []
+    reasons: list[str] = []
+    for suite, some in _by_suite(runs).items():
+        try:
+            names = _names(some)
+        except RunError as error:
+            reasons.append(f"no comparison of {suite}: {error}")
+            continue
+        for (a, one), (b, other) in itertools.combinations(zip(names, some, strict=True), 2):
+            try:
+                _refuse(one, other, common=True)
+                systems = {a: one.verdicts, b: other.verdicts}
+                pairs += compare_verdicts(systems, suite, common=True)
+            except RunError as error:
+                reasons.append(str(error))
+    return _corrected(pairs), reasons
+
+
+def _by_suite(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Return the runs of every suite that has more than one."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.about["suite"]["name"], []).append(run)
+    return {suite: some for suite, some in found.items() if len(some) > 1}
+
+
+def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
+    """Correct p-values for the number of pairs, over all suites at once."""
+    adjusted = holm([pair.p for pair in pairs])
+    return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _refuse(a: Run, b: Run, common: bool) -> None:
+    """Raise if two runs are not comparable, and say what differs."""
+    mine, theirs = _fields(a), _fields(b)
+    kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
+    free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite"] if common else ())}
+    if "human" in kinds:  # people have neither recipe nor norm
+        free |= set(mine) - {"suite"}
+    differ = [
+        f"{name} {mine[name]} and {theirs[name]}"
+        for name in mine
+        if name not in free and name in theirs and mine[name] != theirs[name]
+    ]
+    if differ:
+        name, other = a.about["model"]["name"], b.about["model"]["name"]
+        raise RunError(
+            f"{name} and {other} were not made in the same way on {a.about['suite']['name']}: "
+            f"{'; '.join(differ)} (--force compares them all the same)"
+        )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Return names of systems; those that share one get the fields in which they differ."""
+    names = [str(run.about["model"]["name"]) for run in runs]
+    out = []
+    for i, (name, run) in enumerate(zip(names, runs, strict=True)):
+        rivals = [r for j, r in enumerate(runs) if names[j] == name and j != i]
+        mine = _fields(run)
+        extra = [
+            f"{key}:{value}"
+            for key, value in mine.items()
+            if any(_fields(r).get(key) != value for r in rivals)
+        ]
+        out.append(f"{name} ({', '.join(extra)})" if extra else name)
+    if len(set(out)) < len(out):
+        raise RunError(f"the same run is given twice: {next(n for n in out if out.count(n) > 1)}")
+    return out
+
+
+def _fields(run: Run) -> dict[str, str]:
+    return dict(part.partition(":")[::2] for part in run.signature.split("|"))

@@ -1,0 +1,94 @@
+"""How far judges agree: percent agreement, the kappas of Cohen and Fleiss, Krippendorff's alpha.
+
+Answers are names without order (nominal). ``items`` holds, for every item, the answers that were
+given to it; what a judge left out is simply not there, and items with fewer than two answers say
+nothing about agreement.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Sequence
+
+__all__ = [
+    "cohen_kappa",
+    "fleiss_kappa",
+    "free_kappa",
+    "krippendorff_alpha",
+    "percent_agreement",
+]
+
+Answers = Sequence[Hashable]
+
+
+def percent_agreement(items: Sequence[Answers]) -> float:
+    """Return the share of pairs of judges who agree, averaged over items; NaN without a pair."""
+    shares = [_agreeing(answers) for answers in items if len(answers) > 1]
+    return math.fsum(shares) / len(shares) if shares else math.nan
+
+
+def cohen_kappa(first: Answers, second: Answers) -> float:
+    """Return Cohen's kappa of two judges who answered the same items (Cohen 1960).
+
+    NaN if both gave one and the same answer throughout: then chance alone would agree as well.
+    """
+    n = len(first)
+    observed = sum(a == b for a, b in zip(first, second, strict=True)) / n if n else math.nan
+    one, other = Counter(first), Counter(second)
+    expected = sum(count * other[answer] for answer, count in one.items()) / (n * n) if n else 0.0
+    return _beyond_chance(observed, expected)
+
+
+def fleiss_kappa(items: Sequence[Answers]) -> float:
+    """Return Fleiss' kappa (Fleiss 1971); every item must have the same number of answers.
+
+    NaN if all answers are the same.
+
+    Raises:
+        ValueError: If the numbers of answers differ; Krippendorff's alpha allows that.
+    """
+    sizes = {len(answers) for answers in items}
+    if len(sizes) > 1:
+        raise ValueError(f"items have from {min(sizes)} to {max(sizes)} answers, expected as many")
+    given = Counter(answer for answers in items for answer in answers)
+    total = given.total()
+    expected = sum(count * count for count in given.values()) / (total * total) if total else 0.0
+    return _beyond_chance(percent_agreement(items), expected)
+
+
+def free_kappa(items: Sequence[Answers], choices: Sequence[int]) -> float:
+    """Return the free-marginal kappa (Randolph 2005): chance is 1/k for an item of k answers.
+
+    Unlike the others it does not ask which answers are common, so it stays meaningful where the
+    right answer always stands in the same place.
+    """
+    pairs = [(a, k) for a, k in zip(items, choices, strict=True) if len(a) > 1]
+    if not pairs:
+        return math.nan
+    expected = math.fsum(1 / k for _, k in pairs) / len(pairs)
+    return _beyond_chance(percent_agreement([answers for answers, _ in pairs]), expected)
+
+
+def krippendorff_alpha(items: Sequence[Answers]) -> float:
+    """Return Krippendorff's alpha for nominal data (Krippendorff 2011); answers may be missing.
+
+    NaN if all answers are the same.
+    """
+    paired = [answers for answers in items if len(answers) > 1]
+    given = Counter(answer for answers in paired for answer in answers)
+    n = given.total()
+    # Every item weighs as much as it has answers: its m (m - 1) pairs count 1 / (m - 1) each.
+    observed = math.fsum(len(answers) * (1 - _agreeing(answers)) for answers in paired)
+    expected = n * n - sum(count * count for count in given.values())
+    return 1 - (n - 1) * observed / expected if expected else math.nan
+
+
+def _agreeing(answers: Answers) -> float:
+    """Return the share of pairs of answers to one item that are equal."""
+    m = len(answers)
+    return sum(count * (count - 1) for count in Counter(answers).values()) / (m * (m - 1))
+
+
+def _beyond_chance(observed: float, expected: float) -> float:
+    return (observed - expected) / (1 - expected) if expected < 1 else math.nan

@@ -1,0 +1,114 @@
+"""Systems compared on the same items: paired tests, corrected for how many there are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from boxpen.errors import RunError
+from boxpen.metrics.choice import clusters
+from boxpen.metrics.intervals import Estimate, mean
+from boxpen.metrics.paired import exact_mcnemar
+from boxpen.metrics.randomise import randomisation
+from boxpen.scoring.verdicts import Verdict
+
+__all__ = ["Pair", "compare_verdicts", "holm"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two systems on the same items.
+
+    Attributes:
+        suite: Name of the suite.
+        a: Name of the first system.
+        b: Name of the second.
+        n: Items that both judged.
+        only_a: Items of which the first earned more.
+        only_b: Items of which the second earned more.
+        difference: Accuracy of the first less that of the second, with its 95 % interval.
+        test: ``McNemar`` or ``randomisation``.
+        p: Two-sided p-value.
+        adjusted: The same, corrected by Holm for the number of pairs that were compared.
+        differing: The ids of the items on which they differ, in the order of the suite.
+    """
+
+    suite: str
+    a: str
+    b: str
+    n: int
+    only_a: int
+    only_b: int
+    difference: Estimate
+    test: str
+    p: float
+    adjusted: float
+    differing: tuple[str, ...]
+
+
+def compare_verdicts(
+    systems: Mapping[str, Sequence[Verdict]], suite: str, *, common: bool = False
+) -> list[Pair]:
+    """Compare every two systems; p-values are corrected for the number of pairs.
+
+    Items that are independent and either right or wrong take the exact McNemar test. Where items
+    belong to blocks, or ties earned a part of a credit, whole blocks are randomised.
+
+    Args:
+        systems: The verdicts of every system, by its name.
+        suite: Name of the suite.
+        common: Whether items that only one of two systems judged are left out, and not refused.
+
+    Raises:
+        RunError: If the systems did not judge the same items.
+    """
+    pairs = [
+        _pair(suite, (a, systems[a]), (b, systems[b]), common)
+        for a, b in itertools.combinations(systems, 2)
+    ]
+    adjusted = holm([pair.p for pair in pairs])
+    return [replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number (Holm 1979)."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    out = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, i in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        out[i] = largest
+    return out
+
+
+def _pair(
+    suite: str,
+    one: tuple[str, Sequence[Verdict]],
+    other: tuple[str, Sequence[Verdict]],
+    common: bool,
+) -> Pair:
+    (a, mine), (b, theirs) = one, other
+    by_id = {v.id: v for v in theirs}
+    shared = [v for v in mine if v.id in by_id]
+    missing = len(mine) + len(theirs) - 2 * len(shared)
+    if missing and not common:
+        alone = ({v.id for v in mine} ^ set(by_id)).__iter__()
+        raise RunError(
+            f"{a} and {b} did not judge the same items of {suite}: {missing} stand in one run "
+            f"only ('{next(alone)}'); --common compares the other {len(shared)}"
+        )
+    if not shared:
+        raise RunError(f"{a} and {b} have no item of {suite} in common")
+    gaps = [v.credit - by_id[v.id].credit for v in shared]
+    of = clusters(shared)
+    only_a, only_b = sum(g > 0 for g in gaps), sum(g < 0 for g in gaps)
+    if of is None and all(abs(g) in (0, 1) for g in gaps):
+        test, p = "McNemar", exact_mcnemar(only_a, only_b)
+    else:
+        sums: dict[object, float] = {}
+        for gap, cluster in zip(gaps, of or range(len(gaps)), strict=True):
+            sums[cluster] = sums.get(cluster, 0.0) + gap
+        test, p = "randomisation", randomisation(list(sums.values()))
+    differing = tuple(v.id for v, gap in zip(shared, gaps, strict=True) if gap)
+    return Pair(suite, a, b, len(shared), only_a, only_b, mean(gaps, of), test, p, p, differing)

@@ -1,0 +1,119 @@
+"""What the analysis of a suite looks like in the terminal, at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice, zip_longest
+from typing import TYPE_CHECKING
+
+from boxpen.analysis.audit import MARGIN, AuditRow
+from boxpen.analysis.balance import Balance
+from boxpen.analysis.differences import Differences
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["audit_tables", "balance_lines", "words_tables"]
+
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+def words_tables(found: Differences, top: int) -> Iterator[Table | Text]:
+    """Yield the sides of a suite, then the words that tell them apart."""
+    from rich.text import Text
+
+    right, wrong = found.right, found.wrong
+    table = _table("", "right", "wrong")
+    table.add_row("sentences", f"{right.sentences:,}", f"{wrong.sentences:,}")
+    table.add_row("words per sentence", f"{right.length:.2f}", f"{wrong.length:.2f}")
+    different = [sum(side.different.values()) for side in (right, wrong)]
+    table.add_row("different words", *(f"{count:,}" for count in different))
+    counts = (right.different_negations, wrong.different_negations)
+    table.add_row("  of them negations", *(f"{count:,}" for count in counts))
+    table.add_row(
+        "sentences with a negation", *(f"{side.negated.value:.1%}" for side in (right, wrong))
+    )
+    yield table
+    yield Text(
+        f"\n{found.pairs:,} pairs of a right and a wrong candidate, {found.per_pair:.2f} different "
+        f"words per pair; {found.same_words:,} pairs have the same words.\n"
+    )
+    columns = ("in right only", "right", "wrong", "in wrong only", "right", "wrong")
+    table = _table(*columns, left=(0, 3))
+    ranked = [
+        list(islice((w for w in side.different if w not in _ARTICLES), top))
+        for side in (right, wrong)
+    ]
+    for pair in zip_longest(*ranked):
+        cells: list[Text] = []
+        for word in pair:
+            numbers = ("", "")
+            if word is not None:
+                numbers = (f"{right.different.get(word, 0):,}", f"{wrong.different.get(word, 0):,}")
+            cells += [Text(text) for text in (word or "", *numbers)]
+        table.add_row(*cells)
+    if table.row_count:
+        yield table
+        yield Text("\na, an and the are left out of this table.\n")
+    table = _table("negation", "right", "wrong")
+    both = {**right.negations, **wrong.negations}
+    for word in sorted(
+        both, key=lambda w: (-right.negations.get(w, 0) - wrong.negations.get(w, 0), w)
+    )[:top]:
+        counts = (right.negations.get(word, 0), wrong.negations.get(word, 0))
+        table.add_row(Text(word), *(f"{count:,}" for count in counts))
+    if table.row_count:
+        yield table
+
+
+def audit_tables(rows: Sequence[AuditRow]) -> Iterator[Table | Text]:
+    """Yield a table for every slice, with flagged shortcuts marked."""
+    from rich.text import Text
+
+    for name, members in groupby(rows, key=lambda row: row.slice):
+        table = _table("", "shortcut", "right", "95 %", "chance", "what it came to", left=(0, 1, 5))
+        mine = list(members)
+        for row in mine:
+            e = row.estimate
+            table.add_row(
+                "!" if row.flagged else "",
+                row.shortcut,
+                f"{e.value:.3f}",
+                f"{e.low:.3f}–{e.high:.3f}",
+                f"{row.chance:.3f}",
+                row.rule or "",
+                style="bold" if row.flagged else "",
+            )
+        yield Text(f"{name}: {mine[0].estimate.n:,} items")
+        yield table
+        yield Text("")
+    flagged = sum(row.flagged for row in rows)
+    yield Text(
+        f"{flagged} of {len(rows)} lines are marked '!': their interval lies more than "
+        f"{MARGIN:g} above chance."
+    )
+
+
+def balance_lines(found: Balance) -> Iterator[Text]:
+    """Yield where the right answers stand, a line each."""
+    from rich.text import Text
+
+    for size, golds in found.positions.items():
+        yield Text(f"right position of {size}: {' / '.join(f'{n:,}' for n in golds)}")
+    if found.labels:
+        yield Text(f"labels: {', '.join(f'{k} {n:,}' for k, n in found.labels.items())}")
+    if found.block_sizes:
+        sizes = ", ".join(f"{n:,} of {size}" for size, n in found.block_sizes.items())
+        yield Text(f"blocks: {sizes} items")
+    if found.flips is not None:
+        yield Text(f"blocks in which the right position or label changes: {found.flips.value:.1%}")
+
+
+def _table(*columns: str, left: Sequence[int] = (0,)) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="left" if index in left else "right", overflow="fold")
+    return table

@@ -1,0 +1,26 @@
+"""Rows as CSV: one line a number, for spreadsheets, R and pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+
+from boxpen.runs import Row
+
+__all__ = ["rows_csv"]
+
+
+def rows_csv(rows: Sequence[Row]) -> str:
+    """Return a header and one record a row, as RFC 4180 has it; what is no number is empty."""
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream)
+    writer.writerow([field.name for field in fields(Row)])
+    writer.writerows([_plain(value) for value in astuple(row)] for row in rows)
+    return stream.getvalue()
+
+
+def _plain(value: object) -> object:
+    return "" if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,62 @@
+"""Everything that can be said of runs, put together for the HTML report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from boxpen.comparison import comparable
+from boxpen.errors import BoxpenError, RunError
+from boxpen.report.html_data import SuiteNotes
+from boxpen.runs import Run
+
+__all__ = ["whole_page", "write_page"]
+
+
+def whole_page(
+    runs: Sequence[Run], *, title: str | None = None, items: bool = True
+) -> tuple[str, list[str]]:
+    """Return the report of runs, and what had to be left out of it.
+
+    Args:
+        runs: One or more, of one suite or several.
+        title: Of the page.
+        items: Whether the items themselves are in it.
+    """
+    from boxpen.report.html import html_report
+
+    pairs, missing = comparable(runs)
+    suites = _suites(runs, missing)
+    return html_report(runs, title=title, pairs=pairs, suites=suites, items=items), missing
+
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page whole or not at all.
+
+    Raises:
+        RunError: If it cannot be written.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_text(page, "utf-8")
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
+    """Audit the suites for shortcuts, as far as they can be had and are the ones that were run."""
+    from boxpen.analysis.audit import shortcut_rows
+    from boxpen.catalog import load_suite
+
+    out: dict[str, SuiteNotes] = {}
+    for name in dict.fromkeys(run.about["suite"]["name"] for run in runs):
+        judged = {v.id for run in runs if run.about["suite"]["name"] == name for v in run.verdicts}
+        try:
+            suite = load_suite(name)
+        except BoxpenError as error:
+            missing.append(f"no shortcuts of {name}: {error}")
+            continue
+        out[name] = SuiteNotes(shortcut_rows(suite.take([i for i in suite if i.id in judged])))
+    return out

@@ -1,0 +1,277 @@
+"""The matrix of results: one line a model, one column a suite or a set of one.
+
+Chance and people stand below the models: chance is what a system would get for which every item
+is a tie, people are runs of human answers (``boxpen human``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from boxpen.errors import RunError, nearest
+from boxpen.metrics.summary import MOST_VALUES, summarise
+from boxpen.runs import Row, Run
+from boxpen.scoring.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["Column", "Line", "Matrix", "chosen_rows", "digits", "matrix", "matrix_tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a column shows: a slice of a suite, under a title."""
+
+    suite: str
+    slice: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One system, with its number in every column; None where it has none."""
+
+    name: str
+    kind: Literal["model", "chance", "human"]
+    cells: tuple[Row | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Systems by suites, or by the sets of a tag.
+
+    Attributes:
+        metric: What the cells hold.
+        columns: What stands at the top.
+        lines: Models, then chance, then people.
+        notes: What a reader must know to compare the lines.
+    """
+
+    metric: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...] = ()
+
+
+def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None) -> Matrix:
+    """Return the numbers of runs as a matrix.
+
+    Args:
+        runs: The runs; one that is there twice counts once.
+        metric: Which number.
+        by: The tag whose sets are the columns; suites if None.
+
+    Raises:
+        RunError: If no run has the metric or the tag.
+    """
+    runs = list({run.signature: run for run in runs}.values())
+    _check_metric(runs, metric)
+    columns = _columns(runs, metric, by)
+    lines = [
+        Line(name, kind, tuple(_cell(members, column, metric) for column in columns))
+        for kind in ("model", "human")
+        for name, members in _systems([r for r in runs if _is_human(r) == (kind == "human")])
+    ]
+    chance = _chance(runs, columns, metric)
+    first_human = sum(line.kind == "model" for line in lines)
+    if any(chance.cells):
+        lines.insert(first_human, chance)
+    return Matrix(metric, columns, tuple(lines), tuple(_notes(runs)))
+
+
+def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None = None) -> list[Row]:
+    """Return the rows of runs: all, or those of a metric, or those of ``all`` and a tag's sets.
+
+    Raises:
+        RunError: If no run has the metric or the tag.
+    """
+    if metric is not None:
+        _check_metric(runs, metric)
+    rows = [r for run in runs for r in run.summary() if metric in (None, r.metric)]
+    if by is None:
+        return rows
+    if not any(row.slice.startswith(f"{by}=") for row in rows):
+        raise RunError(_no_slices(runs, metric or "a number", by))
+    return [row for row in rows if row.slice == "all" or row.slice.startswith(f"{by}=")]
+
+
+def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
+    """Return the matrix as tables that are no wider than ``width``, each with some columns.
+
+    A number has its interval below it.
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = [[_shown(c, interval=n.kind != "chance") for c in n.cells] for n in found.lines]
+    names = min(max(len(line.name) for line in found.lines), max(12, width // 3))
+    widest = max(len(part) for cells in shown for cell in cells for part in cell.split("\n"))
+    room = max(1, (width - names - 1) // (widest + 1))
+    tables: list[RenderableType] = []
+    for start in range(0, len(found.columns), room):
+        part = range(start, min(start + room, len(found.columns)))
+        table = Table(
+            title=Text.assemble((found.metric, "bold"), " [95 %]"),
+            title_justify="left",
+            title_style="",
+            box=None,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        table.add_column("model", width=names, overflow="fold")
+        for i in part:
+            title = Text(found.columns[i].title)
+            table.add_column(title, justify="right", width=widest, overflow="fold")
+        for line, cells in zip(found.lines, shown, strict=True):
+            style = "dim" if line.kind == "chance" else ""
+            table.add_row(Text(line.name), *(Text(cells[i]) for i in part), style=style)
+        tables.append(table)
+    return tables
+
+
+def digits(metric: str) -> int:
+    """Return how many decimals of a metric are shown."""
+    return 1 if metric == "bleu" else 3
+
+
+def _shown(row: Row | None, *, interval: bool) -> str:
+    if row is None:
+        return ""
+    places = digits(row.metric)
+    below = f"\n[{row.low:.{places}f}, {row.high:.{places}f}]" if interval else ""
+    return f"{row.value:.{places}f}{below}"
+
+
+def _columns(runs: Sequence[Run], metric: str, by: str | None) -> tuple[Column, ...]:
+    rows = [row for run in runs for row in run.summary() if row.metric == metric]
+    suites = list(dict.fromkeys(row.suite for row in rows))
+    if by is None:
+        return tuple(Column(suite, "all", suite) for suite in suites)
+    columns: list[Column] = []
+    for suite in suites:
+        before = "" if len(suites) == 1 else f"{suite} "
+        slices = dict.fromkeys(
+            row.slice for row in rows if row.suite == suite and row.slice.startswith(f"{by}=")
+        )
+        columns += [Column(suite, s, before + s.removeprefix(f"{by}=")) for s in slices]
+        if slices:
+            columns.append(Column(suite, "all", f"{before}all"))
+    if not columns:
+        raise RunError(_no_slices(runs, metric, by))
+    return tuple(columns)
+
+
+def _check_metric(runs: Sequence[Run], metric: str) -> None:
+    known = list(dict.fromkeys(row.metric for run in runs for row in run.summary()))
+    if metric not in known:
+        raise RunError(f"no run has the metric '{metric}', {nearest(metric, known)}")
+
+
+def _no_slices(runs: Sequence[Run], metric: str, by: str) -> str:
+    """Say why there is nothing to show by a tag."""
+    slices = dict.fromkeys(row.slice for run in runs for row in run.summary())
+    known = list(dict.fromkeys(s.partition("=")[0] for s in slices if s != "all"))
+    if by in known:
+        return f"no run has {metric} by the tag '{by}', only other numbers"
+    if any(by in v.tags for run in runs for v in run.verdicts):
+        return f"the tag '{by}' has more than {MOST_VALUES} values, which makes no slices"
+    hint = f", {nearest(by, known)}" if known else "; there are no tags"
+    return f"no run has {metric} by the tag '{by}'{hint}"
+
+
+def _systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+    """Return the runs of every line with its name.
+
+    A model has one line, unless it was run twice on a suite or its weights changed: then what
+    tells its runs apart stands after its name.
+    """
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.about["model"]["name"], []).append(run)
+    shorts = [members[0].about["model"]["short"] for members in by_name.values()]
+    out: list[tuple[str, list[Run]]] = []
+    for name, members in by_name.items():
+        short = members[0].about["model"]["short"]
+        shown = name if _is_human(members[0]) or shorts.count(short) > 1 else short
+        for apart in _DETAILS:
+            groups: dict[str, list[Run]] = {}
+            for run in members:
+                groups.setdefault(apart(run), []).append(run)
+            if not any(map(_clash, groups.values())):
+                break
+        out += [(f"{shown} ({d})" if d else shown, group) for d, group in groups.items()]
+    return out
+
+
+def _recipe(run: Run) -> str:
+    return str(run.about["recipe"]["name"])
+
+
+def _policy(run: Run) -> str:
+    policy = run.about["policy"]
+    return f"{_recipe(run)}, norm:{policy['norm']}, ties:{policy['ties']}"
+
+
+def _weights(run: Run) -> str:
+    return f"@{run.about['model']['fingerprint'][:8]}"
+
+
+def _whole(run: Run) -> str:
+    return f"#{hashlib.sha256(run.signature.encode()).hexdigest()[:8]}"
+
+
+_DETAILS: tuple[Callable[[Run], str], ...] = (lambda _: "", _recipe, _policy, _weights, _whole)
+
+
+def _clash(runs: Sequence[Run]) -> bool:
+    suites = [run.about["suite"]["name"] for run in runs]
+    weights = {run.about["model"]["fingerprint"] for run in runs if not _is_human(run)}
+    return len(set(suites)) < len(suites) or len(weights) > 1
+
+
+def _is_human(run: Run) -> bool:
+    return bool(run.about["model"]["kind"] == "human")
+
+
+def _cell(runs: Sequence[Run], column: Column, metric: str) -> Row | None:
+    for run in runs:
+        if run.about["suite"]["name"] == column.suite:
+            for row in run.summary():
+                if (row.slice, row.metric) == (column.slice, metric):
+                    return row
+    return None
+
+
+def _chance(runs: Sequence[Run], columns: Sequence[Column], metric: str) -> Line:
+    """Return what guessing gets: every item of a suite, in any of the runs, as a tie."""
+    rows: dict[tuple[str, str], Row] = {}
+    for suite in dict.fromkeys(column.suite for column in columns):
+        of = [run for run in runs if run.about["suite"]["name"] == suite]
+        items = {v.id: _guessed(v) for run in of for v in run.verdicts}
+        for row in summarise(
+            list(items.values()), (), suite=suite, model="chance", signature="", beam=0
+        ):
+            if row.metric == metric:
+                rows[suite, row.slice] = row
+    return Line("chance", "chance", tuple(rows.get((c.suite, c.slice)) for c in columns))
+
+
+def _guessed(verdict: Verdict) -> Verdict:
+    k = len(verdict.scores)
+    return replace(verdict, scores=(0.0,) * k, winner=0, tied=k, credit=1 / k, margin=0.0)
+
+
+def _notes(runs: Sequence[Run]) -> list[str]:
+    """Say where the numbers of a column are not taken over the same items."""
+    out = []
+    for suite in dict.fromkeys(run.about["suite"]["name"] for run in runs):
+        of = [run for run in runs if run.about["suite"]["name"] == suite]
+        hashes = {run.about["suite"]["hash"] for run in of}
+        if len(hashes) > 1:
+            sizes = ", ".join(f"{r.about['model']['short']} {len(r.verdicts):,}" for r in of)
+            out.append(f"{suite}: the runs are not of the same items ({sizes})")
+    return out

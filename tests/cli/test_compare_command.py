@@ -1,0 +1,101 @@
+"""boxpen compare, slices and curve: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from test_commands import invoke, refused
+
+import boxpen
+from boxpen.errors import RunError
+from small_runs import small_run
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two runs of ten blocks: the first is right on all, the second on one item a block."""
+    good = small_run("+" * 20, model="good", fingerprint="a" * 64)
+    half = small_run("+-" * 10, model="half", fingerprint="b" * 64)
+    return [run.save(tmp_path / "runs") for run in (good, half)]
+
+
+def test_compare_prints_difference_test_and_counts(two):
+    done = invoke("compare", *two, "--items", 1)
+    assert done.exit_code == 0, done.output
+    assert "+0.500 [+0.500, +0.500]" in done.stdout
+    assert "10 items differ" in done.stdout
+    assert "    right 1" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    data = json.loads(invoke("compare", *two, "--json").stdout)
+    (pair,) = data["pairs"]
+    assert (pair["only_a"], pair["only_b"], pair["n"]) == (10, 0, 20)
+    assert pair["test"] == "randomisation"
+    assert pair["p"] == pair["adjusted"] == pytest.approx(2 / 2**10)
+    assert pair["difference"]["value"] == 0.5
+    assert pair["differing"] == [f"i{i}" for i in range(1, 20, 2)]
+
+
+def test_a_folder_of_runs_is_as_good(two):
+    assert invoke("compare", two[0].parent).stdout == invoke("compare", *sorted(two)).stdout
+
+
+def test_runs_made_in_another_way_are_refused_and_said_why(tmp_path, two):
+    other = small_run("+-" * 10, model="half", norm="char").save(tmp_path / "other")
+    done = invoke("compare", two[0], other)
+    refused(done, "not made in the same way", "norm sum and char", "--force")
+    assert invoke("compare", two[0], other, "--force").exit_code == 0
+
+
+def test_other_items_are_refused_and_said_which(tmp_path, two):
+    fewer = small_run("+-" * 5, model="fewer").save(tmp_path / "other")
+    refused(invoke("compare", two[0], fewer), "suite small@")
+    done = invoke("compare", two[0], fewer, "--common", "--json")
+    assert json.loads(done.stdout)["pairs"][0]["n"] == 10
+
+
+def test_nothing_to_compare(tmp_path, two):
+    other = small_run("+-", suite="elsewhere").save(tmp_path / "other")
+    refused(invoke("compare", two[0]), "no two runs are of the same suite")
+    refused(invoke("compare", two[0], other), "no two runs are of the same suite")
+    refused(invoke("compare", two[0], tmp_path / "nowhere"), "not a run directory")
+    refused(invoke("compare", two[0], two[0].parent.parent / "runs" / ".." / "runs" / two[0].name),
+            "given twice")  # fmt: skip
+
+
+def test_the_same_model_under_two_settings_is_told_apart():
+    sums, chars = small_run("+-+-"), small_run("+-+-", norm="char")
+    (pair,) = boxpen.compare(sums, chars, force=True)
+    assert pair.a != pair.b
+    assert "norm:char" in pair.b
+    with pytest.raises(RunError, match="norm sum and char"):
+        boxpen.compare(sums, chars)
+
+
+def test_slices_by_tag_length_and_both(two):
+    done = invoke("slices", two[1], "--by", "set", "--by", "set x length")
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    data = json.loads(invoke("slices", two[1], "--by", "set", "--json").stdout)["slices"]
+    assert [(r["value"], r["n"], r["accuracy"]["value"]) for r in data] == [
+        ("A", 10, 1.0),
+        ("B", 10, 0.0),
+    ]
+    refused(invoke("slices", two[1], "--by", "sett"), "cannot be divided by 'sett'")
+
+
+def test_a_curve_is_printed_and_drawn(tmp_path, two):
+    picture = tmp_path / "curve.svg"
+    args = ("curve", f"100k={two[1]}", f"1M={two[0]}", "--by", "set", "--svg", picture)
+    done = invoke(*args)
+    assert done.exit_code == 0, done.output
+    assert "1.000" in done.stdout
+    assert picture.read_text("utf-8").startswith("<svg")
+    points = json.loads(invoke(*args, "--json").stdout)["points"]
+    assert [(p["curve"], p["size"], p["value"]) for p in points] == [
+        ("A", 1e5, 1.0), ("A", 1e6, 1.0), ("B", 1e5, 0.0), ("B", 1e6, 1.0),
+    ]  # fmt: skip
+    refused(invoke("curve", two[0]), "names no size")
+    refused(invoke("curve", f"lots={two[0]}"), "'lots' is no size")
+    refused(invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot write")
+    refused(invoke("curve", f"1k={two[0]}", "--metric", "bleu"), "no metric 'bleu'")
