@@ -100,12 +100,20 @@ def test_a_run_directory_comes_back_as_it_went(gpt2, tmp_path):
     assert sorted(p.name for p in place.iterdir()) == [
         "records.parquet",
         "run.json",
+        "tokens.json",
         "translations.parquet",
         "verdicts.parquet",
     ]
     back = boxpen.Run.load(place)
     assert back.summary() == run.summary()
     assert back.verdicts == run.verdicts
+    assert back.tokens == run.tokens
+    for members in run.candidates.values():
+        for one in members:
+            shown = "".join(run.tokens[t] for t in one.record.token_ids.tolist())
+            assert shown == one.text
+    (place / "tokens.json").unlink()  # as in runs of earlier versions
+    assert boxpen.Run.load(place).tokens == {}
     assert back.about == json.loads(json.dumps(run.about, default=str))
     assert run.save(tmp_path) == place  # the same run again takes its own place
     assert [p.name for p in tmp_path.iterdir()] == [place.name]
