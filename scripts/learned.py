@@ -143,10 +143,12 @@ def steps(runs: dict[tuple[str, str], boxpen.Run]) -> str:
 
 def systems(runs: Sequence[boxpen.Run], names: Sequence[str]) -> str:
     """Every two systems on the same items."""
-    shown = {}
-    for run in runs:
-        name = run.about["model"]["name"]
-        shown[name] = next(n for n in names if n.lower().split("-")[0] in name.lower())
+    shown = {
+        run.about["model"]["short"]: name
+        for run in runs
+        for name in names
+        if name.lower().split("-")[0] in run.about["model"]["short"].lower()
+    }
     rows = [
         [p.suite, shown[p.a], shown[p.b], f"{p.n:,}", f"{p.only_a} : {p.only_b}",
          signed(p.difference), p.test, f"{p.p:.2g}", f"{p.adjusted:.2g}"]

@@ -164,15 +164,15 @@ class TestBaseline:
         assert passes(after, Rule(metric=metric, kind="baseline", test="interval"), BEFORE)
 
     def test_paired(self):
-        # Four lost and none won: p = 2 / 2 ** 4 = 0.125.
+        # Two blocks lost, four items, and none won: p = 2 / 2 ** 2.
         (outcome,) = check_runs([DROPPED], [against(test="paired")], [BEFORE])
         assert outcome.passed
-        assert outcome.p == 0.125
-        (outcome,) = check_runs([DROPPED], [against(test="paired", alpha=0.2)], [BEFORE])
+        assert outcome.p == 0.5
+        (outcome,) = check_runs([DROPPED], [against(test="paired", alpha=0.6)], [BEFORE])
         assert not outcome.passed
-        assert passes(DROPPED, against(test="paired", alpha=0.2, by=0.2), BEFORE)
+        assert passes(DROPPED, against(test="paired", alpha=0.6, by=0.2), BEFORE)
         (outcome,) = check_runs([FALLEN], [against(test="paired")], [BEFORE])
-        assert outcome.p == exact_mcnemar(2, 16)
+        assert outcome.p == 2 * (1 + 9) / 2**9, "eight blocks lost, one won"
         assert not outcome.passed
 
     def test_a_significant_gain_is_no_failure(self):

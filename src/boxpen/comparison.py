@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ from boxpen.errors import RunError
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.runs import Run
 
-__all__ = ["comparable", "compare"]
+__all__ = ["comparable", "compare", "labels", "same_items"]
 
 _OWN = ("model", "kind", "dtype", "max")  # of a signature: what may differ between systems
 _OF_KIND = ("bos", "eos", "pll")  # and between kinds of models
@@ -22,13 +23,15 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
     Args:
         *runs: Two or more; those of the same suite are compared with each other.
         force: Whether runs that were made in different ways are compared all the same.
-        common: Whether items that only one of two runs has are left out, and not refused.
+        common: Whether items that not all runs of a suite have are left out, and not refused.
 
     Raises:
         RunError: If there is nothing to compare, or runs are not comparable.
     """
     several = _by_suite(runs)
     if not several:
+        if len(runs) < 2:
+            raise RunError("only one run is given, expected two or more of the same suite")
         listed = ", ".join(dict.fromkeys(run.about["suite"]["name"] for run in runs)) or "none"
         raise RunError(f"no two runs are of the same suite (suites: {listed})")
     pairs: list[Pair] = []
@@ -37,7 +40,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
             for a, b in itertools.combinations(some, 2):
                 _refuse(a, b, common)
         systems = dict(zip(_names(some), (run.verdicts for run in some), strict=True))
-        pairs += compare_verdicts(systems, suite, common=common or force)
+        pairs += compare_verdicts(systems, suite, common=common)
     return _corrected(pairs)
 
 
@@ -78,6 +81,10 @@ def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
 def _refuse(a: Run, b: Run, common: bool) -> None:
     """Raise if two runs are not comparable, and say what differs."""
     mine, theirs = _fields(a), _fields(b)
+    name, other = a.about["model"]["name"], b.about["model"]["name"]
+    suite = a.about["suite"]["name"]
+    if common and not same_items(a, b):
+        raise RunError(f"{name} and {other} were put different items of one name on {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
     free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite"] if common else ())}
     if "human" in kinds:  # people have neither recipe nor norm
@@ -88,29 +95,56 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
         if name not in free and name in theirs and mine[name] != theirs[name]
     ]
     if differ:
-        name, other = a.about["model"]["name"], b.about["model"]["name"]
+        only_items = len(differ) == 1 and differ[0].startswith("suite ")
+        way = (
+            "--common compares the items that they share"
+            if only_items
+            else "--force compares them all the same"
+        )
         raise RunError(
-            f"{name} and {other} were not made in the same way on {a.about['suite']['name']}: "
-            f"{'; '.join(differ)} (--force compares them all the same)"
+            f"{name} and {other} were not made in the same way on {suite}: "
+            f"{'; '.join(differ)} ({way})"
         )
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Return names of systems; those that share one get the fields in which they differ."""
-    names = [str(run.about["model"]["name"]) for run in runs]
+def labels(runs: Sequence[Run]) -> list[str]:
+    """Name each run of a suite by its model, and by what else differs between runs of one model."""
+    parts = [_fields(run) for run in runs]
+    shorts = [str(run.about["model"]["short"]) for run in runs]
     out = []
-    for i, (name, run) in enumerate(zip(names, runs, strict=True)):
-        rivals = [r for j, r in enumerate(runs) if names[j] == name and j != i]
-        mine = _fields(run)
-        extra = [
-            f"{key}:{value}"
-            for key, value in mine.items()
-            if any(_fields(r).get(key) != value for r in rivals)
-        ]
-        out.append(f"{name} ({', '.join(extra)})" if extra else name)
-    if len(set(out)) < len(out):
-        raise RunError(f"the same run is given twice: {next(n for n in out if out.count(n) > 1)}")
+    for short, mine in zip(shorts, parts, strict=True):
+        same = [p for s, p in zip(shorts, parts, strict=True) if s == short]
+        differing = [k for k in mine if len({p.get(k) for p in same}) > 1]
+        out.append(" · ".join([short, *(f"{k}:{mine[k]}" for k in differing)]))
+    counts: Counter[str] = Counter()
+    for n, label in enumerate(out):
+        counts[label] += 1
+        if counts[label] > 1:
+            out[n] = f"{label} ({counts[label]})"
     return out
+
+
+def same_items(a: Run, b: Run) -> bool:
+    """Whether the items that two runs share are the same: the same answers, the same texts."""
+    known = {v.id: (v.gold, len(v.scores)) for v in a.verdicts}
+    if any(known.get(v.id, (v.gold, len(v.scores))) != (v.gold, len(v.scores)) for v in b.verdicts):
+        return False
+    if a.about["recipe"]["digest"] != b.about["recipe"]["digest"]:
+        return True  # which may put the same candidate in another way
+    return all(
+        [c.text for c in a.candidates.get(item, mine)] == [c.text for c in mine]
+        for item, mine in b.candidates.items()
+    )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """Return names of systems, none of which may stand twice."""
+    signatures = [run.signature for run in runs]
+    names = labels(runs)
+    for name, signature in zip(names, signatures, strict=True):
+        if signatures.count(signature) > 1:
+            raise RunError(f"the same run is given twice: {name}")
+    return names
 
 
 def _fields(run: Run) -> dict[str, str]:

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from boxpen.errors import RunError, nearest
-from boxpen.metrics.paired import exact_mcnemar
+from boxpen.metrics.compare import compare_verdicts
 from boxpen.runs import Row, Run
+from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["LOWER_IS_BETTER", "Outcome", "Rule", "check_runs", "parse_bound"]
 
 Kind = Literal["min", "above", "max", "baseline"]
 Test = Literal["value", "interval", "paired"]
 
+_BOUNDLESS = frozenset({"bleu", "margin"})
 LOWER_IS_BETTER = frozenset({"both_wrong", "failure_rate", "flip_rate"})
 """Metrics of which less is better: against a baseline they must not rise."""
 
@@ -40,7 +42,7 @@ class Rule:
         model: Only for runs of this model.
         by: How much worse than the baseline is still allowed.
         test: What counts as worse: the ``value`` alone; the whole 95 % ``interval`` below that of
-            the baseline; or a ``paired`` exact McNemar test on the same items.
+            the baseline; or a ``paired`` test on the same items, see ``boxpen.metrics.compare``.
         alpha: Level of the paired test.
     """
 
@@ -133,6 +135,8 @@ def check_runs(
 
 def _outcome(run: Run, rule: Rule, baselines: Sequence[Run]) -> Outcome:
     row = _row(run, rule, "run")
+    if rule.kind != "baseline" and rule.metric not in _BOUNDLESS and not 0 <= rule.bound <= 1:
+        raise RunError(f"the rule '{rule}' bounds a share, expected a number from 0 to 1")
     # Written so that NaN, which no rule can bound, fails.
     if rule.kind == "min":
         return Outcome(run, rule, row, row.value >= rule.bound)
@@ -160,16 +164,15 @@ def _no_worse(rule: Rule, row: Row, base: Row) -> bool:
 
 
 def _paired(run: Run, other: Run, rule: Rule) -> float:
-    """Return the p-value of the exact McNemar test on what the two runs earn item by item.
-
-    Ties earn part of a credit; an item counts for the run that earns more.
-    """
+    """Return the p-value of what the two runs earn on the same items, block by block."""
     tag, _, value = rule.slice.partition("=")
-    before = {v.id: v.credit for v in other.verdicts}
-    chosen = [v for v in run.verdicts if rule.slice == "all" or v.tags.get(tag) == value]
-    return exact_mcnemar(
-        sum(v.credit > before[v.id] for v in chosen), sum(v.credit < before[v.id] for v in chosen)
-    )
+
+    def chosen(one: Run) -> list[Verdict]:
+        return [v for v in one.verdicts if rule.slice == "all" or v.tags.get(tag) == value]
+
+    systems = {"run": chosen(run), "baseline": chosen(other)}
+    (pair,) = compare_verdicts(systems, run.about["suite"]["name"])
+    return pair.p
 
 
 def _row(run: Run, rule: Rule, what: str) -> Row:

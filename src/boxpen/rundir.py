@@ -170,6 +170,8 @@ def _check_about(about: Mapping[str, Any]) -> None:
     for number in (about["suite"]["items"], about["beam"], about["unread_contexts"]):
         if not isinstance(number, int):
             raise TypeError(f"run.json has {number!r} where a number should be")
+    if not isinstance(about.get("engine", {}), dict):
+        raise TypeError("run.json has an engine that is no object")
     ScoringPolicy(**about["policy"])
     dict(about["settled"])
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
@@ -284,7 +286,9 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             truncated=row["truncated"],
             crossing=row["crossing"],
         )
-        if len(record.token_ids) != len(record.logprobs) or not isinstance(row["text"], str):
+        damaged = len(record.token_ids) != len(record.logprobs)
+        damaged |= not np.isfinite(record.logprobs).all()
+        if damaged or not isinstance(row["text"], str):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
         roles = found.setdefault((row["item"], row["candidate"]), {})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from test_commands import invoke, refused
@@ -23,7 +25,7 @@ def two(tmp_path):
 def test_compare_prints_difference_test_and_counts(two):
     done = invoke("compare", *two, "--items", 1)
     assert done.exit_code == 0, done.output
-    assert "+0.500 [+0.500, +0.500]" in done.stdout
+    assert "+0.500 [+0.158, +0.701]" in done.stdout
     assert "10 items differ" in done.stdout
     assert "    right 1" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -49,18 +51,18 @@ def test_runs_made_in_another_way_are_refused_and_said_why(tmp_path, two):
 
 def test_other_items_are_refused_and_said_which(tmp_path, two):
     fewer = small_run("+-" * 5, model="fewer").save(tmp_path / "other")
-    refused(invoke("compare", two[0], fewer), "suite small@")
+    refused(invoke("compare", two[0], fewer), "suite small@", "--common compares the items")
     done = invoke("compare", two[0], fewer, "--common", "--json")
     assert json.loads(done.stdout)["pairs"][0]["n"] == 10
 
 
 def test_nothing_to_compare(tmp_path, two):
     other = small_run("+-", suite="elsewhere").save(tmp_path / "other")
-    refused(invoke("compare", two[0]), "no two runs are of the same suite")
+    refused(invoke("compare", two[0]), "only one run is given")
     refused(invoke("compare", two[0], other), "no two runs are of the same suite")
     refused(invoke("compare", two[0], tmp_path / "nowhere"), "not a run directory")
-    refused(invoke("compare", two[0], two[0].parent.parent / "runs" / ".." / "runs" / two[0].name),
-            "given twice")  # fmt: skip
+    again = two[0].parent / ".." / "runs" / two[0].name
+    refused(invoke("compare", two[0], again), "given twice")
 
 
 def test_the_same_model_under_two_settings_is_told_apart():
@@ -97,5 +99,35 @@ def test_a_curve_is_printed_and_drawn(tmp_path, two):
     ]  # fmt: skip
     refused(invoke("curve", two[0]), "names no size")
     refused(invoke("curve", f"lots={two[0]}"), "'lots' is no size")
-    refused(invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot write")
+    refused(
+        invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot be written"
+    )
     refused(invoke("curve", f"1k={two[0]}", "--metric", "bleu"), "no metric 'bleu'")
+
+
+def test_curves_of_two_suites_keep_their_names(tmp_path, two):
+    other = small_run("+-" * 4, suite="elsewhere").save(tmp_path / "other")
+    done = invoke("curve", f"1M={two[0]}", f"1M={other}", "--by", "set", "--json")
+    names = {p["curve"] for p in json.loads(done.stdout)["points"]}
+    assert names == {"small: A", "small: B", "elsewhere: A", "elsewhere: B"}
+
+
+def test_other_items_under_the_same_ids_are_refused(tmp_path, two):
+    other = small_run("+-" * 10, model="four", k=4).save(tmp_path / "other")
+    refused(invoke("compare", two[0], other, "--common"), "different items of one name")
+    refused(invoke("compare", two[0], other, "--force"), "is not the same for")
+
+
+def test_a_narrow_terminal_loses_no_name(two, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    done = invoke("compare", *two)
+    assert "good half" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_failure(two):
+    command = f"{sys.executable} -m boxpen slices {two[0]} --by set"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | true; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "0", done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from fractions import Fraction
 
@@ -30,7 +31,8 @@ def verdicts(earned, blocks=None) -> list[Verdict]:
 
 def enumerated(differences: list[float]) -> float:
     """Every block both ways round, in exact fractions."""
-    exact = [Fraction(d).limit_denominator(1000) for d in differences]
+    exact = [d if isinstance(d, Fraction) else Fraction(d).limit_denominator(1000)
+             for d in differences]  # fmt: skip
     observed = abs(sum(exact))
     ways = list(itertools.product([1, -1], repeat=len(exact)))
     more = sum(abs(sum(s * d for s, d in zip(way, exact, strict=True))) >= observed for way in ways)
@@ -44,12 +46,12 @@ def enumerated(differences: list[float]) -> float:
     )
 )
 def test_randomisation_is_enumeration(differences):
-    assert randomisation(differences) == pytest.approx(enumerated(differences))
+    assert randomisation([[d] for d in differences]) == pytest.approx(enumerated(differences))
 
 
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_randomised_items_are_mcnemars(only_a, only_b):
-    gaps = [1.0] * only_a + [-1.0] * only_b
+    gaps = [[1.0]] * only_a + [[-1.0]] * only_b
     assert randomisation(gaps) == pytest.approx(exact_mcnemar(only_a, only_b))
     if only_a + only_b:
         theirs = stats.binomtest(only_a, only_a + only_b).pvalue
@@ -61,7 +63,13 @@ def test_randomisation_of_many_blocks_is_close_to_draws():
     gaps = rng.choice([-2, -1, -0.5, 0, 0, 1, 1, 2], size=600)
     signs = rng.choice([-1, 1], size=(20000, 600))
     drawn = float((np.abs(signs @ gaps) >= abs(gaps.sum())).mean())
-    assert randomisation(gaps.tolist()) == pytest.approx(drawn, abs=0.01)
+    assert randomisation([[g] for g in gaps.tolist()]) == pytest.approx(drawn, abs=0.01)
+
+
+def test_blocks_of_odd_fractions_are_exact():
+    blocks = [[1 / 7, 1 / 11, 1 / 13], [-1 / 7], [-1 / 11, -1 / 13], [1 / 3, -1 / 3]]
+    expected = enumerated([Fraction(311, 1001), Fraction(-1, 7), Fraction(-24, 143), Fraction(0)])
+    assert randomisation(blocks) == pytest.approx(expected)
 
 
 def test_holm_by_hand():
@@ -119,6 +127,29 @@ def test_the_test_is_level():
         covered += pair.difference.low <= 0 <= pair.difference.high
     assert 0.025 <= rejected / 1000 <= 0.065
     assert 0.93 <= covered / 1000 <= 0.97
+
+
+def test_extreme_differences_have_honest_intervals():
+    (all_or_none,) = compare_verdicts({"a": verdicts([1.0] * 5), "b": verdicts([0.0] * 5)}, "s")
+    assert all_or_none.difference.value == 1.0
+    # From two Wilson intervals, of 5 of 5 and of 0 of 5, by hand: 1 - sqrt(2) x 0.4345.
+    assert all_or_none.difference.low == pytest.approx(1 - 2**0.5 * 0.43448, abs=1e-4)
+    assert all_or_none.difference.high == 1.0
+    (equal,) = compare_verdicts({"a": verdicts([1, 0, 1.0]), "b": verdicts([1, 0, 1.0])}, "s")
+    assert equal.difference.low <= 0 <= equal.difference.high
+    assert equal.p == 1.0
+
+
+def test_items_of_one_name_that_are_not_the_same_are_refused():
+    a, b = verdicts([1.0, 0.0]), verdicts([1.0, 0.0])
+    b[1] = dataclasses.replace(b[1], scores=(0.0,) * 4)
+    with pytest.raises(RunError, match="item '1' of s is not the same for a and for b"):
+        compare_verdicts({"a": a, "b": b}, "s", common=True)
+
+
+def test_common_items_are_those_that_all_have():
+    systems = {"a": verdicts([1.0] * 6), "b": verdicts([1.0] * 5), "c": verdicts([1.0] * 4)}
+    assert [p.n for p in compare_verdicts(systems, "s", common=True)] == [4, 4, 4]
 
 
 def test_other_items_are_refused_or_left_out():

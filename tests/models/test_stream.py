@@ -101,6 +101,18 @@ def test_a_stream_that_is_left_ends_its_threads(fed):
     assert gone(set(threading.enumerate()) - before)
 
 
+def test_texts_by_themselves_and_in_padded_batches_take_no_turns(fed, tiny_models, score_all):
+    requests = [Request(t) for t in TEXTS[:12]]
+    expected = [r.total for r in score_all(tiny_models.model("llama"), requests)]
+    fed.deterministic = True
+    assert [r.total for r in score_all(fed, requests)] == pytest.approx(expected, abs=1e-4)
+    fed.deterministic = False
+    fed._decoder = None  # as if the self-check had failed
+    assert [r.total for r in score_all(fed, requests)] == pytest.approx(expected, abs=1e-4)
+    with fed.turns.first():
+        pass  # nobody holds a turn still
+
+
 def test_packs_of_several_trees_hold_every_reading_once():
     readings = []
     for number in range(120):

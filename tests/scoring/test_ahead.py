@@ -136,3 +136,18 @@ def test_at_the_end_no_thread_is_left():
     assert list(ahead(work)) == [0, 1, 2, 3, 4]
     assert eventually(lambda: not work.thread.is_alive())
     assert work.ended
+
+
+def test_one_that_waits_is_released_when_another_thread_closes_it():
+    never = threading.Event()
+
+    def slow():
+        never.wait(30)
+        yield 1
+
+    inner = ahead(slow())
+    outer = ahead(iter(lambda: next(inner, None), None))
+    time.sleep(0.05)  # it waits for what never comes
+    inner._stopped.set()
+    assert eventually(lambda: not outer._thread.is_alive())
+    never.set()

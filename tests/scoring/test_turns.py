@@ -72,3 +72,10 @@ def test_steps_made_ahead_are_turns():
         time.sleep(0.05)
         assert things._made.empty()
     assert list(things) == [0, 1, 2]
+
+
+def test_a_pause_of_one_whose_turn_it_is_not_changes_nothing():
+    turns = Turns()
+    turns.pause()
+    with turns.first():
+        pass

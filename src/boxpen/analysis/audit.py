@@ -9,7 +9,7 @@ how often it picks the right one, with a 95 % interval in which items of a block
   counted in the candidates of all items outside its group: the suite is its own corpus
 - ``most negations``, ``fewest negations``
 - ``length``, ``word frequency``, ``negation``, ``position``: the better direction, or the best
-  position, chosen on other items than it is measured on (see ``boxpen.analysis.rules``)
+  position, chosen on other items than it is measured on (see ``boxpen.analysis.picks``)
 - ``bag of words``: a classifier of the candidates' words (see ``boxpen.analysis.bag``)
 
 For entailment items the candidates are the labels, and what is seen is the hypothesis alone:
@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from boxpen.analysis.parts import parts
-from boxpen.analysis.rules import Rule, bag_rule, extreme, folds_of, learnt, positions
+from boxpen.analysis.picks import Rule, bag_rule, extreme, folds_of, learnt, positions
 from boxpen.analysis.twins import groups as groups_of
 from boxpen.analysis.words import Worded, negations, worded, words
 from boxpen.errors import SuiteError

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
-from boxpen.analysis.rules import bag_rule, folds_of
+from boxpen.analysis.picks import bag_rule, folds_of
 from boxpen.analysis.words import divided, negations
 from boxpen.items import Choice
 from boxpen.metrics.intervals import Estimate, share

@@ -67,7 +67,7 @@ def _one(run: Run, name: str) -> Slices:
                 f"the run of {run.about['suite']['name']} keeps no texts to take '{name}' from"
             )
         return found
-    known = [*tags, *MEASURED]
+    known = [*tags, *(name for name, measured in MEASURED.items() if measured(run))]
     raise RunError(
         f"the run of {run.about['suite']['name']} cannot be divided by '{name}'; "
         + nearest(name, known)

@@ -19,6 +19,8 @@ from boxpen.analysis.words import Worded, words
 
 __all__ = ["groups"]
 
+_MOST = 32  # items of a group; more are no twins
+_COMPARED = 2000  # items that the same words tell apart; more are not compared two by two
 _ALIKE = 0.5  # share of the other words, as |A and B| / |A or B|
 
 
@@ -39,13 +41,19 @@ def groups(items: Sequence[Worded]) -> list[int]:
             roots[root(index)] = root(blocks.setdefault(item.item.block, index))
         told_apart, shared = _parts(item)
         alike.setdefault(told_apart, []).append((index, shared))
+    sizes = Counter(root(index) for index in range(len(items)))
     for members in alike.values():
-        if len(members) == 1:
+        if not 1 < len(members) <= _COMPARED:
             continue
         around = [(index, shared | _around(items[index])) for index, shared in members]
         for (one, mine), (other, theirs) in combinations(around, 2):
-            if mine and len(mine & theirs) >= _ALIKE * len(mine | theirs):
-                roots[root(one)] = root(other)
+            if len(mine & theirs) < _ALIKE * len(mine | theirs):
+                continue
+            a, b = root(one), root(other)
+            # Contexts of one pattern, told apart by yes and no, would be one group in the end.
+            if a != b and sizes[a] + sizes[b] <= _MOST:
+                roots[a] = b
+                sizes[b] += sizes[a]
     return [root(index) for index in range(len(items))]
 
 

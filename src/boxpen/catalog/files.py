@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from boxpen.catalog.atomic import replaced
+from boxpen.atomic import replaced
 from boxpen.catalog.jsonl import read_jsonl, write_jsonl
 from boxpen.catalog.parquet import read_parquet, write_parquet
 from boxpen.catalog.tabular import DELIMITERS, read_table, write_table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import console, note, print_json
 
 if TYPE_CHECKING:
     from boxpen.metrics.compare import Pair
@@ -25,7 +25,7 @@ def compare(
         bool, typer.Option("--force", help="Compare runs that were made in different ways.")
     ] = False,
     common: Annotated[
-        bool, typer.Option("--common", help="Compare the items that all of them have.")
+        bool, typer.Option("--common", help="Compare the items that all runs of a suite have.")
     ] = False,
     items: Annotated[
         int, typer.Option(min=0, help="Show so many of the items on which two differ.")
@@ -47,6 +47,10 @@ def compare(
         print_json({"pairs": [asdict(p) | {"difference": p.difference._asdict()} for p in pairs]})
         return
     console().print(_table(pairs))
+    for suite, pair in {p.suite: p for p in pairs}.items():
+        most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
+        if pair.n < most:
+            note(f"• {suite}: {pair.n:,} items that all runs have, of up to {most:,}")
     print("\ndifference: accuracy of A less that of B; A>B: items of which A earned more")
     for pair in pairs if items else ():
         _show_items(pair, loaded, items)

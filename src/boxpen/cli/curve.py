@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from boxpen.atomic import replaced
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json
 from boxpen.errors import RunError
@@ -37,10 +38,8 @@ def curve(
         loaded.append((parse_size(size), Run.load(Path(path))))
     found = curves(loaded, metric, by)
     if svg is not None:
-        try:
-            svg.write_text(curve_svg(found, metric=metric), "utf-8")
-        except OSError as error:
-            raise RunError(f"cannot write {svg}: {error.strerror}") from None
+        with replaced(svg, RunError) as stream:
+            stream.write(curve_svg(found, metric=metric).encode())
         note(f"drawn into {svg}")
     if json:
         points = [
@@ -61,5 +60,5 @@ def curve(
         for p in some:
             e = p.estimate
             number = f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]"
-            table.add_row(Text(name), f"{p.size:,g}", f"{e.n:,}", number)
+            table.add_row(Text(name), f"{p.size:,.12g}", f"{e.n:,}", number)
     console().print(table)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from boxpen.evaluate import Progress
     from boxpen.runs import Run
 
+_NARROWEST = 76
+
 __all__ = ["console", "note", "print_json", "print_runs", "progress_bar", "runs_object"]
 
 
@@ -24,7 +26,14 @@ def console() -> Console:
     """Return the console of results: plain, and no wider than asked, when it is not a terminal."""
     from rich.console import Console
 
-    return Console(soft_wrap=False, highlight=False)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # which ends quietly, see app.py
+
+    # In a narrower terminal lines are broken, which is better than columns without their names.
+    screen = Screen(soft_wrap=False, highlight=False)
+    screen.width = max(screen.width, _NARROWEST)
+    return screen
 
 
 def note(text: str) -> None:

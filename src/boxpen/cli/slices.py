@@ -9,6 +9,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.output import console, print_json
+from boxpen.metrics.choice import Interval
 
 __all__ = ["slices"]
 
@@ -20,6 +21,9 @@ def slices(
         list[str] | None,
         typer.Option(help="A tag, 'length', 'source length', or two: 'set x length'."),
     ] = None,
+    interval: Annotated[
+        Interval, typer.Option(help="Wilson's, or a bootstrap over blocks.")
+    ] = "wilson",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Divide the items of runs, and show the numbers of each part; by everything, if not told."""
@@ -42,7 +46,7 @@ def slices(
                         "value": value,
                         "n": len(verdicts),
                         "share": len(verdicts) / len(run.verdicts),
-                        **{m: e._asdict() for m, e in estimates(verdicts)},
+                        **{m: e._asdict() for m, e in estimates(verdicts, interval)},
                         "signature": run.signature,
                     }
                 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from boxpen.errors import RunError
 from boxpen.metrics.choice import clusters
-from boxpen.metrics.intervals import Estimate, mean
+from boxpen.metrics.intervals import Estimate, paired
 from boxpen.metrics.paired import exact_mcnemar
 from boxpen.metrics.randomise import randomisation
 from boxpen.scoring.verdicts import Verdict
@@ -58,13 +58,16 @@ def compare_verdicts(
     Args:
         systems: The verdicts of every system, by its name.
         suite: Name of the suite.
-        common: Whether items that only one of two systems judged are left out, and not refused.
+        common: Whether items that not all systems judged are left out, and not refused.
 
     Raises:
-        RunError: If the systems did not judge the same items.
+        RunError: If the systems did not judge the same items, or an item is not the same.
     """
+    if common:
+        everywhere = set.intersection(*({v.id for v in some} for some in systems.values()))
+        systems = {name: [v for v in some if v.id in everywhere] for name, some in systems.items()}
     pairs = [
-        _pair(suite, (a, systems[a]), (b, systems[b]), common)
+        _pair(suite, (a, systems[a]), (b, systems[b]))
         for a, b in itertools.combinations(systems, 2)
     ]
     adjusted = holm([pair.p for pair in pairs])
@@ -86,29 +89,30 @@ def _pair(
     suite: str,
     one: tuple[str, Sequence[Verdict]],
     other: tuple[str, Sequence[Verdict]],
-    common: bool,
 ) -> Pair:
     (a, mine), (b, theirs) = one, other
     by_id = {v.id: v for v in theirs}
     shared = [v for v in mine if v.id in by_id]
-    missing = len(mine) + len(theirs) - 2 * len(shared)
-    if missing and not common:
-        alone = ({v.id for v in mine} ^ set(by_id)).__iter__()
+    if alone := {v.id for v in mine} ^ set(by_id):
         raise RunError(
-            f"{a} and {b} did not judge the same items of {suite}: {missing} stand in one run "
-            f"only ('{next(alone)}'); --common compares the other {len(shared)}"
+            f"{a} and {b} did not judge the same items of {suite}: {len(alone)} stand in one run "
+            f"only ('{min(alone)}'); --common compares the other {len(shared)}"
         )
     if not shared:
         raise RunError(f"{a} and {b} have no item of {suite} in common")
+    for v in shared:
+        if (v.gold, len(v.scores)) != (by_id[v.id].gold, len(by_id[v.id].scores)):
+            raise RunError(f"item '{v.id}' of {suite} is not the same for {a} and for {b}")
     gaps = [v.credit - by_id[v.id].credit for v in shared]
     of = clusters(shared)
     only_a, only_b = sum(g > 0 for g in gaps), sum(g < 0 for g in gaps)
     if of is None and all(abs(g) in (0, 1) for g in gaps):
         test, p = "McNemar", exact_mcnemar(only_a, only_b)
     else:
-        sums: dict[object, float] = {}
+        blocks: dict[object, list[float]] = {}
         for gap, cluster in zip(gaps, of or range(len(gaps)), strict=True):
-            sums[cluster] = sums.get(cluster, 0.0) + gap
-        test, p = "randomisation", randomisation(list(sums.values()))
+            blocks.setdefault(cluster, []).append(gap)
+        test, p = "randomisation", randomisation(list(blocks.values()))
     differing = tuple(v.id for v, gap in zip(shared, gaps, strict=True) if gap)
-    return Pair(suite, a, b, len(shared), only_a, only_b, mean(gaps, of), test, p, p, differing)
+    difference = paired([v.credit for v in shared], [by_id[v.id].credit for v in shared], of)
+    return Pair(suite, a, b, len(shared), only_a, only_b, difference, test, p, p, differing)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Estimate", "between", "bootstrap", "mean", "share", "wilson"]
+__all__ = ["Estimate", "between", "bootstrap", "mean", "paired", "share", "wilson"]
 
 RESAMPLES = 2000
 SEED = 1960
@@ -95,6 +95,46 @@ def between(one: Estimate, other: Estimate) -> Estimate:
     down = math.hypot(one.value - one.low, other.high - other.value)
     up = math.hypot(one.high - one.value, other.value - other.low)
     return Estimate(value, value - down, value + up, one.n + other.n)
+
+
+def paired(
+    one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None = None
+) -> Estimate:
+    """Return the difference of two mean credits of the same items (Newcombe 1998, paired).
+
+    The interval is put together from Wilson's intervals of the two, less what the systems have in
+    common: the correlation of what they earn, cluster by cluster. It stays within -1 and 1, and is
+    not empty where one system is always right and the other never.
+
+    Args:
+        one: What the first system earned, item by item.
+        other: What the second did.
+        clusters: The cluster of every item; each is its own if None.
+    """
+    a, b = share(one, clusters), share(other, clusters)
+    if not a.n:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    alike = _correlation(one, other, clusters)
+
+    def half(mine: float, theirs: float) -> float:
+        return math.sqrt(max(0.0, mine * mine + theirs * theirs - 2 * alike * mine * theirs))
+
+    value = a.value - b.value
+    down = half(a.value - a.low, b.high - b.value)
+    up = half(a.high - a.value, b.value - b.low)
+    return Estimate(value, max(-1.0, value - down), min(1.0, value + up), a.n)
+
+
+def _correlation(
+    one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None
+) -> float:
+    """Return how alike the sums of clusters are, from -1 to 1; 0 if either does not vary."""
+    mine, sizes = _added(one, clusters)
+    theirs, _ = _added(other, clusters)
+    mine = mine - sizes * (math.fsum(one) / len(one))
+    theirs = theirs - sizes * (math.fsum(other) / len(other))
+    scale = float((mine * mine).sum() * (theirs * theirs).sum())
+    return float((mine * theirs).sum()) / math.sqrt(scale) if scale > 1e-18 else 0.0
 
 
 def bootstrap(

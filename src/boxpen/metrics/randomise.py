@@ -17,15 +17,20 @@ __all__ = ["randomisation"]
 _DENOMINATOR = 1000  # of credits: 1/k for ties of k candidates
 
 
-def randomisation(differences: Sequence[float]) -> float:
+def randomisation(differences: Sequence[Sequence[float]]) -> float:
     """Return the two-sided p-value that the differences of blocks add up to so much by chance.
 
     Args:
-        differences: One for every block: what the first system earned in it, less the second.
+        differences: For every block, and every item of it, what the first system earned less the
+            second.
     """
     import numpy as np
 
-    exact = [Fraction(d).limit_denominator(_DENOMINATOR) for d in differences]
+    # Of single items, for these are small fractions; sums of them need not be.
+    exact = [
+        sum((Fraction(d).limit_denominator(_DENOMINATOR) for d in block), Fraction(0))
+        for block in differences
+    ]
     unit = math.lcm(*(d.denominator for d in exact)) if exact else 1
     steps = [abs(int(d * unit)) for d in exact if d]
     observed = abs(sum(int(d * unit) for d in exact))

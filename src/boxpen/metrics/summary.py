@@ -80,7 +80,6 @@ def summarise(
     model: str,
     signature: str,
     beam: int,
-    interval: Interval = "wilson",
 ) -> list[Row]:
     """Return every metric, over all and by every tag."""
     names = ["all"]
@@ -91,7 +90,7 @@ def summarise(
         chosen = [v for v in verdicts if _within(v.tags, name)]
         ties = sum(1 for v in chosen if v.tied > 1)
         cut = sum(1 for v in chosen if v.truncated)
-        for metric, e in estimates(chosen, interval):
+        for metric, e in estimates(chosen):
             rows.append(Row(suite, name, model, metric, *e, ties, signature, cut))
         made = [t for t in translations if _within(t.tags, name)]
         if made and len({t.language for t in made}) == 1:
@@ -126,8 +125,9 @@ def estimates(
     ]
     sets: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
-        sets.setdefault(verdict.tags.get("set", ""), []).append(verdict)
-    if len(sets) > 1:
+        if "set" in verdict.tags:
+            sets.setdefault(verdict.tags["set"], []).append(verdict)
+    if len(sets) > 1:  # items that belong to no set are left out
         found.append(("macro_accuracy", macro_accuracy(list(sets.values()))))
     return found
 

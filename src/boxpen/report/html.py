@@ -186,7 +186,12 @@ def _best(
     models: Sequence[Entry],
     by_label: Sequence[Mapping[str, Entry]],
 ) -> float:
-    """Return the best number of a column, NaN where there is nothing to be better than."""
+    """Return the best number of a column, NaN where there is nothing to be better than.
+
+    More consistency is not better: what is always wrong has most of it.
+    """
+    if column.metric == "consistency":
+        return math.nan
     mine = [by_label[column.suite].get(e.label) for e in models]
     values = [column.of(view, e)[0] for e in mine if e is not None]
     known = [v.value for v in values if v.n]
@@ -221,7 +226,9 @@ def _cell(
         estimate=estimate,
         bleu=bleu,
         best=bool(entry and not entry.human and estimate.value == best),
-        beats_chance=bleu or entry is None or not estimate.low <= chance,
+        beats_chance=(
+            bleu or entry is None or column.metric == "consistency" or not estimate.low <= chance
+        ),
         glyph=glyph,
         link=link,
         first=first,

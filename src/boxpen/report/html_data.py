@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from boxpen.comparison import labels, same_items
 from boxpen.metrics.choice import (
     accuracy,
     both_right,
@@ -178,14 +179,14 @@ def suite_views(
         else:
             fitting.append(run)
     names = Counter(group[0].about["suite"]["name"] for group in groups)
-    labels = [_labels(group) for group in groups]
+    every = [labels(group) for group in groups]
     marks: dict[str, int] = {}
-    for group, named in zip(groups, labels, strict=True):
+    for group, named in zip(groups, every, strict=True):
         for run, label in zip(group, named, strict=True):
             if not _human(run):
                 marks.setdefault(label, len(marks))
     views = []
-    for group, named in zip(groups, labels, strict=True):
+    for group, named in zip(groups, every, strict=True):
         suite = group[0].about["suite"]
         name = str(suite["name"])
         shown = name if names[name] == 1 else f"{name}@{suite['hash'][:8]}"
@@ -198,23 +199,7 @@ def _same_suite(group: Sequence[Run], run: Run) -> bool:
     """Whether a run can stand beside others: the same suite, the same answers."""
     if run.about["suite"]["name"] != group[0].about["suite"]["name"]:
         return False
-    known = {v.id: (v.gold, len(v.scores)) for other in group for v in other.verdicts}
-    mine = {v.id: (v.gold, len(v.scores)) for v in run.verdicts}
-    agreed = all(known.get(item, answer) == answer for item, answer in mine.items())
-    return agreed and _same_texts(group, run)
-
-
-def _same_texts(group: Sequence[Run], run: Run) -> bool:
-    """Whether no candidate was put differently by the same recipe."""
-    recipe = run.about["recipe"]["digest"]
-    for other in group:
-        if other.about["recipe"]["digest"] != recipe:
-            continue
-        for item, mine in run.candidates.items():
-            theirs = other.candidates.get(item, mine)
-            if [c.text for c in theirs] != [c.text for c in mine]:
-                return False
-    return True
+    return all(same_items(other, run) for other in group)
 
 
 def _entry(run: Run, label: str, marks: Mapping[str, int]) -> Entry:
@@ -287,23 +272,6 @@ def _findings(runs: Sequence[Run]) -> list[Finding]:
             seen.setdefault(found["rule"], {})[text] = None
     ordered = sorted(seen.items(), key=lambda pair: -len(pair[1]))
     return [Finding(rule, len(found), tuple(found)[:5]) for rule, found in ordered]
-
-
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """Name each run of a suite by its model, and by what else differs between runs of one model."""
-    parts = [dict(p.partition(":")[::2] for p in run.signature.split("|")) for run in runs]
-    shorts = [str(run.about["model"]["short"]) for run in runs]
-    labels = []
-    for short, mine in zip(shorts, parts, strict=True):
-        same = [p for s, p in zip(shorts, parts, strict=True) if s == short]
-        differing = [k for k in mine if len({p.get(k) for p in same}) > 1]
-        labels.append(" · ".join([short, *(f"{k}:{mine[k]}" for k in differing)]))
-    counts: Counter[str] = Counter()
-    for n, label in enumerate(labels):
-        counts[label] += 1
-        if counts[label] > 1:
-            labels[n] = f"{label} ({counts[label]})"
-    return labels
 
 
 def _human(run: Run) -> bool:

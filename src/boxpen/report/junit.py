@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from boxpen.catalog.atomic import replaced
+from boxpen.atomic import replaced
+from boxpen.errors import RunError
 from boxpen.rules import Outcome
 from boxpen.runs import Run
 
@@ -20,9 +21,9 @@ def write_junit(outcomes: Sequence[Outcome], path: Path) -> None:
     """Write outcomes to a file, whole or not at all.
 
     Raises:
-        SuiteError: If it cannot be written.
+        RunError: If it cannot be written.
     """
-    with replaced(path) as stream:
+    with replaced(path, RunError) as stream:
         stream.write(junit_xml(outcomes))
 
 

@@ -30,7 +30,16 @@ def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
     for name, members in by_slice(rows).items():
         found = {r.metric: r for r in members}
         cells = [cell(found[m]) if m in found else "" for m in metrics]
-        yield "| " + " | ".join([name, str(members[0].n), *cells, str(members[0].ties)]) + " |"
+        yield (
+            "| "
+            + " | ".join([_escaped(name), str(members[0].n), *cells, str(members[0].ties)])
+            + " |"
+        )
+
+
+def _escaped(text: str) -> str:
+    """Return a text that is no markup in a cell of a table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 
 def cell(row: Row) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from boxpen.atomic import replaced
 from boxpen.comparison import comparable
 from boxpen.errors import BoxpenError, RunError
 from boxpen.report.html_data import SuiteNotes
@@ -36,13 +37,8 @@ def write_page(page: str, path: Path) -> None:
     Raises:
         RunError: If it cannot be written.
     """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(page, "utf-8")
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise RunError(f"cannot write {path}: {error.strerror}") from None
+    with replaced(path, RunError) as stream:
+        stream.write(page.encode())
 
 
 def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
@@ -58,5 +54,10 @@ def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
         except BoxpenError as error:
             missing.append(f"no shortcuts of {name}: {error}")
             continue
-        out[name] = SuiteNotes(shortcut_rows(suite.take([i for i in suite if i.id in judged])))
+        part = suite.take([i for i in suite if i.id in judged])
+        hashes = {run.about["suite"]["hash"] for run in runs if run.about["suite"]["name"] == name}
+        if part.hash not in hashes:
+            missing.append(f"no shortcuts of {name}: it is not what it was when it was run")
+            continue
+        out[name] = SuiteNotes(shortcut_rows(part))
     return out

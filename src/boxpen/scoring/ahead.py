@@ -40,9 +40,12 @@ class Ahead(Iterator[T]):
         self._thread.start()
 
     def __next__(self) -> T:
-        if self._stopped.is_set():
-            raise StopIteration
-        thing, error = self._made.get()
+        while True:
+            if self._stopped.is_set():  # by another thread, perhaps, while this one waits
+                raise StopIteration
+            with contextlib.suppress(queue.Empty):
+                thing, error = self._made.get(timeout=0.1)
+                break
         if error is None and thing is not _DONE:
             return thing  # type: ignore[return-value]
         self.close()

@@ -21,6 +21,7 @@ class Turns:
         self._changed = threading.Condition()
         self._busy = False
         self._urgent = 0
+        self._owner: int | None = None  # the thread whose turn it is
 
     @contextlib.contextmanager
     def first(self) -> Iterator[None]:
@@ -29,7 +30,7 @@ class Turns:
             self._urgent += 1
             try:
                 self._changed.wait_for(lambda: not self._busy)
-                self._busy = True
+                self._take()
             finally:
                 self._urgent -= 1
         try:
@@ -47,16 +48,23 @@ class Turns:
             self._leave()
 
     def pause(self) -> None:
-        """Let others in; for the one that is working ``behind``."""
+        """Let others in, if it is the turn of this thread."""
+        if self._owner != threading.get_ident():
+            return
         self._leave()
         self._enter()
 
     def _enter(self) -> None:
         with self._changed:
             self._changed.wait_for(lambda: not self._busy and not self._urgent)
-            self._busy = True
+            self._take()
+
+    def _take(self) -> None:
+        self._busy = True
+        self._owner = threading.get_ident()
 
     def _leave(self) -> None:
         with self._changed:
             self._busy = False
+            self._owner = None
             self._changed.notify_all()

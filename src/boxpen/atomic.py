@@ -8,21 +8,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from boxpen.errors import SuiteError
+from boxpen.errors import BoxpenError, SuiteError
 
 __all__ = ["replaced"]
 
 
 @contextlib.contextmanager
-def replaced(path: Path) -> Iterator[BinaryIO]:
+def replaced(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[BinaryIO]:
     """Open a temporary neighbour of ``path`` that takes its place when the body has succeeded.
 
     Whatever goes wrong, an interrupt included, the temporary file is removed and what stood at
     ``path`` before is untouched.
 
-    Raises:
-        SuiteError: If the system refuses: no such folder, no permission, no space.
+    Args:
+        path: Where the file goes.
+        error: What is raised if the system refuses: no such folder, no permission, no space.
     """
+    path = path.resolve()  # a link stays one
+    if path.is_dir() or not path.name:
+        raise error(f"{path} cannot be written: it is a folder")
+    if path.exists() and not path.is_file():  # a pipe or a device takes no file's place
+        try:
+            with path.open("wb") as stream:
+                yield stream
+        except OSError as refused:
+            raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+        return
     # Not tempfile: its files are readable by their owner only, and would stay so.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -34,5 +45,5 @@ def replaced(path: Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-    except OSError as error:
-        raise SuiteError(f"{path} cannot be written: {error.strerror or error}") from None
+    except OSError as refused:
+        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
