@@ -14,7 +14,8 @@ from boxpen.models.base import Encoded, Scores, Settled
 from boxpen.models.head import float_logits
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.memory import within
-from boxpen.models.packed import Pack, PackedDecoder, Reading, packs
+from boxpen.models.packed import PackedDecoder
+from boxpen.models.packs import Pack, Reading, packs
 from boxpen.models.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.tokens import pieces
 from boxpen.scoring.ahead import ahead

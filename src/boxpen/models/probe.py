@@ -14,7 +14,8 @@ import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models.memory import out_of_memory
-from boxpen.models.packed import PackedDecoder, Reading, packs
+from boxpen.models.packed import PackedDecoder
+from boxpen.models.packs import Reading, packs
 from boxpen.scoring.tree import Tree
 
 if TYPE_CHECKING:

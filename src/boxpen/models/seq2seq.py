@@ -17,8 +17,8 @@ from boxpen.models.hf import (
 )
 from boxpen.models.languages import language_code, special_tokens, two_letter
 from boxpen.models.memory import within
-from boxpen.models.packed import Pack, Reading, pack_of
 from boxpen.models.packed_translator import PackedTranslator
+from boxpen.models.packs import Pack, Reading, pack_of
 from boxpen.models.probe import fault
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
