@@ -27,9 +27,10 @@ import loop
 import torch
 import transformers
 from rate import rate
-from report import gpu_table
 from tools import boxpen_records
 from work import causal_work, linears
+
+from report import gpu_table
 
 CHECKED = 64  # texts that are also scored in float32
 SEED = 1960

@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints import checkpoint
-from report import table
 from texts import SUITES, flat, items_of, sample, suites_at_hand
 from tools import Text
 from work import Work, work_of
+
+from report import table
 
 HERE = Path(__file__).parent
 TOLERANCE = 1e-3  # nats for a text of up to fifty tokens, all in float32

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import torch
 from checkpoints import checkpoint
-from report import profile_table
 from texts import SUITES, flat, items_of, sample, suites_at_hand
 from tools import boxpen_records
 from torch.profiler import ProfilerActivity
 from torch.profiler import profile as profiled
+
+from report import profile_table
 
 GROUPS = {
     "matrix products": r"::(mm|addmm|bmm|linear|matmul)$",
