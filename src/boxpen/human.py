@@ -7,7 +7,6 @@ An answer is the number of a candidate, or its text; an empty cell is no answer.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import math
@@ -20,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.analysis.lint import lint
-from boxpen.catalog.plaintext import excerpt, opened
+from boxpen.catalog.plaintext import excerpt
+from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Item, Suite, Translate
 from boxpen.metrics.agreement import (
@@ -134,7 +134,7 @@ class _Cell:
 
 
 def _cells(path: Path) -> Iterator[_Cell]:
-    records = _records(path)
+    records = table_rows(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     first = next(records, None)
     if first is None:
         raise SuiteError(f"{path} is empty, expected a header line with the column 'item'")
@@ -162,21 +162,6 @@ def _cells(path: Path) -> Iterator[_Cell]:
                 raise SuiteError(f"{path}, line {line} has no judge, expected a name or a number")
             cells = {cells["judge"]: cells["answer"]}
         yield from (_Cell(line, item, j, answer) for j, answer in cells.items() if answer)
-
-
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row that is not blank with the number of the line it begins on."""
-    with opened(path, newline="") as stream:
-        delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        reader = csv.reader(stream, delimiter=delimiter, strict=True)
-        begin = 1
-        try:
-            for row in reader:
-                if row:
-                    yield begin, row
-                begin = reader.line_num + 1
-        except csv.Error as error:
-            raise SuiteError(f"{path}, line {begin} is no row of a table ({error})") from None
 
 
 def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:

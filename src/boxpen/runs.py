@@ -110,6 +110,11 @@ class Run:
         return str(self.about["signature"])
 
     @property
+    def human(self) -> bool:
+        """Whether people answered, not a model."""
+        return bool(self.about["model"]["kind"] == "human")
+
+    @property
     def name(self) -> str:
         """A directory name that is the same for the same signature."""
         parts = (
@@ -143,7 +148,7 @@ class Run:
         Raises:
             RunError: If a field is asked for that changes the log-probabilities themselves.
         """
-        if self.about["model"]["kind"] == "human":
+        if self.human:
             raise RunError("a run of human answers has no scores to decide anew")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in ("norm", "ties"))
         if fixed:

@@ -19,7 +19,7 @@ from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
 
-__all__ = ["DELIMITERS", "read_table", "spelt_out", "write_table"]
+__all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_table"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 LISTS = {"candidates": "candidate_", "contrast": "contrast_"}
@@ -35,7 +35,7 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
     Raises:
         SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
     """
-    records = _records(path, DELIMITERS[path.suffix.lower()])
+    records = table_rows(path, DELIMITERS[path.suffix.lower()])
     first = next(records, None)
     if first is None:
         raise SuiteError(f"{path} is empty, expected a header line")
@@ -80,7 +80,7 @@ def spelt_out(suite: Suite, item: Item) -> dict[str, Any]:
     return out
 
 
-def _records(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield every row that is not blank with the number of the line it begins on."""
     with opened(path, newline="") as stream:
         reader = csv.reader(stream, delimiter=delimiter, strict=True)

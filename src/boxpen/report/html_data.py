@@ -183,7 +183,7 @@ def suite_views(
     marks: dict[str, int] = {}
     for group, named in zip(groups, every, strict=True):
         for run, label in zip(group, named, strict=True):
-            if not _human(run):
+            if not run.human:
                 marks.setdefault(label, len(marks))
     views = []
     for group, named in zip(groups, every, strict=True):
@@ -212,7 +212,7 @@ def _entry(run: Run, label: str, marks: Mapping[str, int]) -> Entry:
     rows = run.summary() if run.translations else []
     bleu = next((r for r in rows if r.metric == "bleu" and r.slice == "all"), None)
     score = None if bleu is None else Estimate(bleu.value, bleu.low, bleu.high, bleu.n)
-    return Entry(run, label, -1 if _human(run) else marks[label], score, shares)
+    return Entry(run, label, -1 if run.human else marks[label], score, shares)
 
 
 def _view(name: str, entries: Sequence[Entry], notes: SuiteNotes | None) -> SuiteView:
@@ -272,10 +272,6 @@ def _findings(runs: Sequence[Run]) -> list[Finding]:
             seen.setdefault(found["rule"], {})[text] = None
     ordered = sorted(seen.items(), key=lambda pair: -len(pair[1]))
     return [Finding(rule, len(found), tuple(found)[:5]) for rule, found in ordered]
-
-
-def _human(run: Run) -> bool:
-    return bool(run.about["model"]["kind"] == "human")
 
 
 def _bare(estimate: Estimate) -> Estimate:

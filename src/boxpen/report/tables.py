@@ -74,7 +74,7 @@ def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None)
     lines = [
         Line(name, kind, tuple(_cell(members, column, metric) for column in columns))
         for kind in ("model", "human")
-        for name, members in _systems([r for r in runs if _is_human(r) == (kind == "human")])
+        for name, members in _systems([r for r in runs if r.human == (kind == "human")])
     ]
     chance = _chance(runs, columns, metric)
     first_human = sum(line.kind == "model" for line in lines)
@@ -196,7 +196,7 @@ def _systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     out: list[tuple[str, list[Run]]] = []
     for name, members in by_name.items():
         short = members[0].about["model"]["short"]
-        shown = name if _is_human(members[0]) or shorts.count(short) > 1 else short
+        shown = name if members[0].human or shorts.count(short) > 1 else short
         for apart in _DETAILS:
             groups: dict[str, list[Run]] = {}
             for run in members:
@@ -229,12 +229,8 @@ _DETAILS: tuple[Callable[[Run], str], ...] = (lambda _: "", _recipe, _policy, _w
 
 def _clash(runs: Sequence[Run]) -> bool:
     suites = [run.about["suite"]["name"] for run in runs]
-    weights = {run.about["model"]["fingerprint"] for run in runs if not _is_human(run)}
+    weights = {run.about["model"]["fingerprint"] for run in runs if not run.human}
     return len(set(suites)) < len(suites) or len(weights) > 1
-
-
-def _is_human(run: Run) -> bool:
-    return bool(run.about["model"]["kind"] == "human")
 
 
 def _cell(runs: Sequence[Run], column: Column, metric: str) -> Row | None:
