@@ -6,6 +6,7 @@ prints it and exits with status 2.
 
 __all__ = [
     "BoxpenError",
+    "BuildError",
     "CacheError",
     "ModelError",
     "PolicyError",
@@ -22,6 +23,10 @@ class BoxpenError(Exception):
 
 class SuiteError(BoxpenError):
     """A suite, an item or a data file is not what it should be."""
+
+
+class BuildError(BoxpenError):
+    """A suite cannot be built: the raw data, the configuration or a stage is not as it must be."""
 
 
 class ModelError(BoxpenError):

@@ -1,0 +1,1 @@
+"""Builders: raw data in, a suite out."""

@@ -1,0 +1,1 @@
+"""From a knowledge graph to tests: read, filter, rank, sample, review, negatives, render."""
