@@ -45,6 +45,7 @@ def evaluate(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     compiled: bool | None = None,
+    labels: str | Sequence[str] | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -65,6 +66,8 @@ def evaluate(
         token_budget: Most tokens of a batch; chosen from the memory if None.
         deterministic: Whether every text is run by itself, to the same last bit every time.
         compiled: Whether the module is compiled first.
+        labels: Names of an inference classifier's labels in the order of its outputs, if those of
+            the checkpoint will not do.
         progress: Called as the work goes on.
         **policy: Fields of ``ScoringPolicy`` that override the recipe's.
 
@@ -86,6 +89,7 @@ def evaluate(
         token_budget=token_budget,
         deterministic=deterministic,
         compiled=compiled,
+        labels=labels,
         **policy,
     )
     if isinstance(cache, ScoreCache):
@@ -115,9 +119,12 @@ def run_plans(
         requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
+        remark = _verified(model, settled, cache)
         scored = _scored(model, settled, requests, cache, label, report)
         for n in numbers:
-            runs[n] = _decided(plans[n], scored, cache, translate=translate, report=report)
+            runs[n] = _decided(
+                plans[n], scored, cache, translate=translate, remark=remark, report=report
+            )
     return [runs[n] for n in range(len(plans))]
 
 
@@ -128,6 +135,15 @@ class _Scored:
     records: Mapping[Request, Record]
     engine: Mapping[str, object]
     seconds: float
+
+
+def _verified(model: Model, settled: Settled, cache: ScoreCache) -> str | None:
+    """Let a model answer its probes, before anything else is asked of it, and look at them."""
+    probes = model.probes()
+    if not probes:
+        return None
+    found = _scored(model, settled, probes, cache, "self-check", lambda *_: None)
+    return model.verify([found.records[probe] for probe in probes])
 
 
 def _scored(
@@ -162,13 +178,19 @@ def _scored(
 
 
 def _decided(
-    planned: Plan, scored: _Scored, cache: ScoreCache, *, translate: bool, report: Progress
+    planned: Plan,
+    scored: _Scored,
+    cache: ScoreCache,
+    *,
+    translate: bool,
+    remark: str | None,
+    report: Progress,
 ) -> Run:
     """Make the run of what was scored."""
     started = time.time()
     records = scored.records
-    wanted = {c.id: planned.requests(c) for c in planned.choices}
-    free = {c.id: planned.unconditional(c) for c in planned.choices}
+    wanted = {c.id: planned.requests(c) for c in planned.judged}
+    free = {c.id: planned.unconditional(c) for c in planned.judged}
     candidates = {
         item.id: [
             Scored(
@@ -180,7 +202,7 @@ def _decided(
             )
             for i, request in enumerate(wanted[item.id])
         ]
-        for item in planned.choices
+        for item in planned.judged
     }
     translations = _translations(planned, cache, report) if translate else []
     gone = {i for ids in planned.left_out.values() for i in ids}
@@ -191,7 +213,7 @@ def _decided(
         recipe=planned.recipe,
         policy=planned.policy,
         settled=planned.settled,
-        choices=planned.choices,
+        items=planned.judged,
         candidates=candidates,
         translations=translations,
         beam=BEAM,
@@ -200,12 +222,14 @@ def _decided(
             reason: planned.whole_parts(ids) for reason, ids in planned.left_out.items()
         },
         unread_contexts=sum(
-            c.context is not None
+            isinstance(c, Choice)
+            and c.context is not None
             and not planned.recipe.sees_context(c, encoder=planned.model.encoder)
-            for c in planned.choices
+            for c in planned.judged
         ),
         findings=lint(judged),
         engine=scored.engine,
+        remark=remark,
         seconds=scored.seconds + time.time() - started,
     )
 

@@ -12,6 +12,7 @@ from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.models.base import Model, Settled
 from boxpen.models.resolve import resolve_model
+from boxpen.scoring.labels import names_of, offered, right_place
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Request
@@ -35,6 +36,7 @@ def plan(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     compiled: bool | None = None,
+    labels: str | Sequence[str] | None = None,
     **policy: Any,
 ) -> Plan:
     """Check that a suite can be put to a model, and say how; nothing is scored yet.
@@ -56,7 +58,17 @@ def plan(
         token_budget=token_budget,
         deterministic=deterministic,
         compiled=compiled,
+        labels=labels,
     )
+    if resolved.pairs:
+        if template is not None:
+            raise PolicyError(f"'{resolved.name}' reads two texts by itself and takes no prompt")
+        if policy.get("norm") not in (None, "sum"):
+            raise PolicyError(
+                f"norm '{policy['norm']}' is for likelihoods, and '{resolved.name}' gives none but "
+                f"{'labels' if resolved.kind == 'nli' else 'one number a candidate'}; leave it out"
+            )
+        settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
     settled = resolved.settle(settings)
@@ -74,7 +86,7 @@ class Plan:
     recipe: Recipe
     policy: ScoringPolicy
     settled: Settled
-    choices: list[Choice] = field(default_factory=list)
+    judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
@@ -91,13 +103,13 @@ class Plan:
                 self.left_out.setdefault(reason, []).append(item.id)
                 continue
             choice = item.as_choice() if isinstance(item, Translate) else item
-            if isinstance(choice, Choice):
-                self.choices.append(choice)
+            if choice is not None:
+                self.judged.append(choice)
             if self.model.can_translate() and not isinstance(item, Entail) and item.source:
                 self.sources.append(item)
         if check_languages:
             self._drop_unreadable()
-        if not self.choices and not self.sources:
+        if not self.judged and not self.sources:
             reasons = "; ".join(self.left_out)
             raise ModelError(
                 f"model '{self.model.name}' cannot judge suite '{self.suite.name}': {reasons}"
@@ -107,11 +119,11 @@ class Plan:
 
     def all_requests(self) -> Iterator[Request]:
         """Yield everything that must be scored."""
-        for item in self.choices:
+        for item in self.judged:
             yield from self.requests(item)
             yield from self.unconditional(item)
 
-    def requests(self, item: Choice) -> list[Request]:
+    def requests(self, item: Choice | Entail) -> list[Request]:
         """Return what is scored for one item."""
         language, source_language = self.suite.languages_of(item)
         return self.recipe.requests(
@@ -119,6 +131,7 @@ class Plan:
             language=language,
             source_language=source_language,
             encoder=self.model.encoder,
+            pairs=self.model.pairs,
         )
 
     def whole_parts(self, ids: Sequence[str]) -> list[str]:
@@ -134,56 +147,74 @@ class Plan:
 
     def _unfit(self, item: Item, *, check_languages: bool) -> str | None:
         """Return why the model cannot judge an item, or None if it can."""
+        reason = self._unfit_kind(item)
+        if reason is not None or not check_languages:
+            return reason
         encoder = self.model.encoder
-        if isinstance(item, Entail):
-            return "an entailment item needs an inference classifier"
-        if isinstance(item, Translate) and not item.contrast and not self.model.can_translate():
-            return "an item to translate, without a wrong translation to tell apart"
-        if encoder and item.source is None:
-            return "a translation model needs a source sentence, and there is none"
-        if not check_languages:
-            return None
         language, source_language = self.suite.languages_of(item)
         if encoder and self.model.direction not in (None, (source_language, language)):
             pair = "-".join(self.model.direction or ())
             return f"it translates {pair}, and the items are {source_language}-{language}"
         choice = item.as_choice() if isinstance(item, Translate) else item
-        sees_source = choice is not None and self.recipe.sees_source(choice, encoder=encoder)
+        sees_source = isinstance(choice, Choice) and self.recipe.sees_source(
+            choice, encoder=encoder
+        )
         for needed in (language, source_language if sees_source else None):
             if not self.model.reads(needed):
                 reads = ", ".join(sorted(self.model.languages or ()))
                 return f"it does not read {needed} (it reads {reads})"
         return None
 
+    def _unfit_kind(self, item: Item) -> str | None:
+        """Return why the kind of model cannot judge a kind of item, or None if it can."""
+        model = self.model
+        if isinstance(item, Entail):
+            if model.kind != "nli":
+                return "an entailment item needs an inference classifier"
+            labels = offered(model.labels, self.policy.nli)
+            if right_place(item.label, labels) is None:
+                named = " and ".join(names_of(labels))
+                return f"the right label is {item.label}, and the choice is between {named}"
+            return None
+        if model.kind == "nli":
+            return "an inference classifier judges premises and hypotheses only"
+        if model.kind == "choice" and item.source is not None:
+            return "a multiple-choice model reads no source sentence"
+        if isinstance(item, Translate) and not item.contrast and not model.can_translate():
+            return "an item to translate, without a wrong translation to tell apart"
+        if model.encoder and item.source is None:
+            return "a translation model needs a source sentence, and there is none"
+        return None
+
     def _drop_unreadable(self) -> None:
         """Leave out the items of a language that the vocabulary does not cover."""
-        for language in dict.fromkeys(self.suite.languages_of(c) for c in self.choices):
-            members = [c for c in self.choices if self.suite.languages_of(c) == language]
+        for language in dict.fromkeys(self.suite.languages_of(c) for c in self.judged):
+            members = [c for c in self.judged if self.suite.languages_of(c) == language]
             requests = [r for c in members[:_SAMPLE] for r in self.requests(c)]
             encoded = self.model.encode(requests, self.settled)
-            tokens = sum(len(e.scored) + e.unscored for e in encoded)
+            tokens = sum(e.read for e in encoded)
             unknown = sum(e.unknown for e in encoded)
             if unknown > _UNREADABLE * max(1, tokens):
                 name = language[0] or "the language"
                 reason = f"it does not read {name} ({unknown / tokens:.0%} of tokens are unknown)"
                 self.left_out.setdefault(reason, []).extend(c.id for c in members)
                 gone = {c.id for c in members}
-                self.choices = [c for c in self.choices if c.id not in gone]
+                self.judged = [c for c in self.judged if c.id not in gone]
                 self.sources = [s for s in self.sources if s.id not in gone]
 
     def _check_pmi(self) -> None:
         if self.model.encoder:
             raise PolicyError("norm 'pmi' is for language models, not for translation models")
-        for item in self.choices:
+        for item in self.judged:
             if not any(r.prefix for r in self.requests(item)):
                 raise PolicyError(
                     f"norm 'pmi' needs a context that is not scored, and item '{item.id}' of "
                     f"suite '{self.suite.name}' has none under recipe '{self.recipe.name}'"
                 )
 
-    def unconditional(self, item: Choice) -> list[Request]:
+    def unconditional(self, item: Choice | Entail) -> list[Request]:
         """Return the requests for the same candidates without their context, if PMI needs them."""
-        if self.policy.norm != "pmi":
+        if self.policy.norm != "pmi" or isinstance(item, Entail):
             return []
         language, source_language = self.suite.languages_of(item)
         return self.recipe.unconditional_requests(

@@ -3,7 +3,8 @@
 ``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
 ``verdicts.parquet`` every decision, ``translations.parquet`` what a translation model made of the
 sources, ``tokens.json`` what tokens look like. The directory is written under a temporary name and
-renamed last. A run of human answers has verdicts but no records.
+renamed last. A run of human answers has verdicts but no records; one of an inference classifier
+has one record an item, with a log-probability for every label.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 
 from boxpen.errors import PolicyError, RunError
 from boxpen.metrics.summary import Translation
+from boxpen.scoring.labels import NAMES, offered
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -98,14 +100,16 @@ def read_run(
         tokens = _tokens(path / "tokens.json")
         _check_about(about)
         _check_verdicts(verdicts)
-        human = about["model"]["kind"] == "human"
+        fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
         for verdict in verdicts:
             found = len(candidates.get(verdict.id, ()))
-            expected = 0 if human else len(verdict.scores)
+            expected = len(verdict.scores) if fixed is None else fixed
             if found != expected:
                 raise RunError(
                     f"{path}: item '{verdict.id}' has {found} records, expected {expected}"
                 )
+        if about["model"]["kind"] == "nli":
+            _check_labels(about, verdicts, candidates)
         extra = set(candidates) - {v.id for v in verdicts}
         if extra:
             raise RunError(f"{path}: item '{min(extra)}' has records but no verdict")
@@ -160,6 +164,7 @@ def _check_about(about: Mapping[str, Any]) -> None:
     texts = (
         *(about["suite"][key] for key in ("name", "hash")),
         *(about["model"][key] for key in ("name", "short", "kind", "fingerprint", "dtype")),
+        about["model"].get("remark", ""),
         *(about["recipe"][key] for key in ("name", "digest")),
         about["signature"],
     )
@@ -182,6 +187,22 @@ def _check_about(about: Mapping[str, Any]) -> None:
         raise TypeError("run.json has a finding without a rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
+
+
+def _check_labels(
+    about: Mapping[str, Any],
+    verdicts: Sequence[Verdict],
+    candidates: Mapping[str, Sequence[Scored]],
+) -> None:
+    """Raise if the labels of an inference classifier are not those of its records."""
+    numbers = [NAMES.index(name) for name in about["model"]["labels"]]
+    competing = offered(numbers, ScoringPolicy(**about["policy"]).nli)
+    if not set(competing) <= set(numbers):
+        raise ValueError(f"run.json has the labels {', '.join(about['model']['labels'])}")
+    for v in verdicts:
+        record = candidates[v.id][0].record
+        if record.token_ids.tolist() != numbers or len(v.scores) != len(competing):
+            raise ValueError(f"item '{v.id}' has other labels than the model")
 
 
 def _check_human(human: Mapping[str, Any]) -> None:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import RunError
-from boxpen.items import Choice, Suite
+from boxpen.items import Choice, Entail, Suite
 from boxpen.metrics.summary import Row, Translation, summarise
 from boxpen.rundir import FORMAT, read_run, write_run
+from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.signature import signature
@@ -36,7 +37,8 @@ class Run:
         about: What ``run.json`` holds: suite, model, recipe, policy, signature, what was left out
             and why, lint findings, versions, time.
         verdicts: One per judged item.
-        candidates: The scored candidates of every item, by its id.
+        candidates: The scored candidates of every item, by its id; of an entailment item its one
+            pair of premise and hypothesis.
         translations: What a translation model made of the sources.
         tokens: What the tokens of the candidates look like in a text, if the model can tell.
     """
@@ -56,7 +58,7 @@ class Run:
         recipe: Recipe,
         policy: ScoringPolicy,
         settled: Settled,
-        choices: Sequence[Choice],
+        items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
         beam: int,
@@ -66,6 +68,7 @@ class Run:
         findings: Sequence[Finding],
         engine: Mapping[str, object],
         seconds: float,
+        remark: str | None = None,
     ) -> Run:
         """Make a run of scored candidates."""
         about: dict[str, Any] = {
@@ -84,6 +87,8 @@ class Run:
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
                 "languages": sorted(model.languages) if model.languages else None,
+                **({"labels": list(names_of(model.labels))} if model.labels else {}),
+                **({"remark": remark} if remark else {}),
             },
             "recipe": {**asdict(recipe), "digest": recipe.digest},
             "policy": asdict(policy),
@@ -98,7 +103,7 @@ class Run:
             "python": platform.python_version(),
         }
         about["signature"] = _signature(about)
-        verdicts = tuple(decide(c, candidates[c.id], policy) for c in choices)
+        verdicts = tuple(decide(i, candidates[i.id], policy) for i in items)
         used = {int(t) for c in candidates.values() for s in c for t in s.record.token_ids}
         ids = sorted(used)
         tokens = dict(zip(ids, model.token_texts(ids), strict=False))
@@ -113,6 +118,17 @@ class Run:
     def human(self) -> bool:
         """Whether people answered, not a model."""
         return bool(self.about["model"]["kind"] == "human")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that competed, in the order of scores; none but of an inference classifier."""
+        numbers = _label_numbers(self.about)
+        return names_of(offered(numbers, _nli(self.about))) if numbers else ()
+
+    @property
+    def setting(self) -> str:
+        """``3-way``, ``2-way`` or ``binary``; empty but for an inference classifier."""
+        return _setting(self.about) or ""
 
     @property
     def name(self) -> str:
@@ -143,24 +159,68 @@ class Run:
         )
 
     def rescore(self, **policy: Any) -> Run:
-        """Return this run decided under another norm or tie rule; no model is needed.
+        """Return this run decided under another norm, tie rule or setting; no model is needed.
 
         Raises:
-            RunError: If a field is asked for that changes the log-probabilities themselves.
+            RunError: If a field is asked for that changes the log-probabilities themselves, or
+                that does not fit them.
         """
         if self.human:
             raise RunError("a run of human answers has no scores to decide anew")
-        fixed = sorted(k for k, v in policy.items() if v is not None and k not in ("norm", "ties"))
+        free = ("norm", "ties", "nli")
+        fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:
             raise RunError(
                 f"'{fixed[0]}' changes the log-probabilities, so it needs the model; "
-                "only norm and ties can be changed without it"
+                "only norm, ties and nli can be changed without it"
             )
+        self._refuse(policy)
         changed = ScoringPolicy(**self.about["policy"]).but(**policy)
         about = {**self.about, "policy": asdict(changed)}
         about["signature"] = _signature(about)
-        verdicts = tuple(decide(_as_item(v), self.candidates[v.id], changed) for v in self.verdicts)
+        verdicts = tuple(
+            decide(self._as_item(v), self.candidates[v.id], changed) for v in self.verdicts
+        )
         return replace(self, about=about, verdicts=verdicts)
+
+    def _refuse(self, policy: Mapping[str, Any]) -> None:
+        """Raise if a policy does not fit what was scored."""
+        kind, norm = self.about["model"]["kind"], policy.get("norm")
+        if norm not in (None, "sum") and kind in ("nli", "choice"):
+            raise RunError(
+                f"norm '{norm}' is for likelihoods, and a run of the kind '{kind}' has none"
+            )
+        wanted = policy.get("nli")
+        if wanted is None:
+            return
+        if not self.labels:
+            raise RunError(f"'nli' is for inference classifiers, and this run is of a {kind} model")
+        competing = names_of(offered(_label_numbers(self.about), wanted))
+        lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
+        if lost:
+            raise RunError(
+                f"{len(lost)} item(s), such as '{lost[0]}', expect a label that is not among "
+                f"{' and '.join(competing)}; run again with --nli {wanted}, which leaves them out"
+            )
+
+    def _as_item(self, verdict: Verdict) -> Choice | Entail:
+        """Return as much of an item as a decision needs."""
+        if self.labels:
+            return Entail(
+                id=verdict.id,
+                premise="",
+                hypothesis="",
+                label=self.labels[verdict.gold],
+                block=verdict.block,
+                tags=verdict.tags,
+            )
+        return Choice(
+            id=verdict.id,
+            candidates=("",) * len(verdict.scores),
+            gold=verdict.gold,
+            block=verdict.block,
+            tags=verdict.tags,
+        )
 
     def save(self, parent: Path | str = "runs") -> Path:
         """Write the run directory under ``parent`` and return it.
@@ -192,7 +252,8 @@ def _signature(about: Mapping[str, Any]) -> str:
         recipe=f"{recipe['name']}@{recipe['digest']}",
         bos=settled.get("bos"),
         eos=settled.get("eos"),
-        norm=about["policy"]["norm"],
+        norm=None if model["kind"] in ("nli", "choice") else about["policy"]["norm"],
+        nli=_setting(about),
         pll=settled.get("pll"),
         ties=about["policy"]["ties"],
         dtype=model["dtype"],
@@ -200,12 +261,14 @@ def _signature(about: Mapping[str, Any]) -> str:
     )
 
 
-def _as_item(verdict: Verdict) -> Choice:
-    """Return as much of an item as a decision needs."""
-    return Choice(
-        id=verdict.id,
-        candidates=("",) * len(verdict.scores),
-        gold=verdict.gold,
-        block=verdict.block,
-        tags=verdict.tags,
-    )
+def _label_numbers(about: Mapping[str, Any]) -> list[int]:
+    return [NAMES.index(name) for name in about["model"].get("labels", ())]
+
+
+def _nli(about: Mapping[str, Any]) -> str:
+    return str(about["policy"].get("nli", ScoringPolicy().nli))  # earlier versions do not say
+
+
+def _setting(about: Mapping[str, Any]) -> str | None:
+    numbers = _label_numbers(about)
+    return setting_of(numbers, _nli(about)) if numbers else None

@@ -50,6 +50,40 @@ class Words(Model):
         return [words[i] for i in ids] if self.tells else []
 
 
+LOGPROBS = {
+    "e": (-0.1, -3.0, -5.0),  # right in both settings
+    "n": (-2.0, -0.3, -4.0),  # neutral: wrong in three ways, right when forced
+    "c": (-4.0, -2.0, -0.2),  # wrong in both
+}
+
+
+class Labelling(Model):
+    """A classifier whose answer is the first letter of the hypothesis, or its turn."""
+
+    kind, dtype, pairs = "nli", "float32", True
+
+    def __init__(self, name: str, turn: str = "", labels: Sequence[int] = (0, 1, 2)) -> None:
+        self.name, self.turn, self.labels = name, turn, tuple(labels)
+        self.fingerprint = f"{sum(name.encode()):08x}" * 8
+
+    def settle(self, policy) -> Settled:
+        return Settled(max_length=100)
+
+    def encode(self, requests, settled) -> list[Encoded]:
+        return [
+            Encoded(ids=tuple((r.prefix + r.text).encode()), scored=range(len(self.labels)),
+                    labels=self.labels, source=(ord(r.text[0]),))
+            for r in requests
+        ]  # fmt: skip
+
+    def run(self, encoded, settled) -> Iterator:
+        for number, one in enumerate(encoded):
+            values = LOGPROBS[self.turn or chr(one.source[0])]
+            if len(self.labels) == 2:
+                values = (values[0], float(np.logaddexp(*values[1:])))
+            yield [(number, np.array(values, dtype=np.float32))]
+
+
 def suite_of(
     items: Sequence[tuple[str, ...]],
     *,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from report_runs import HOSTILE, SENTENCES, made_run, suite_of, translated
+from report_runs import HOSTILE, SENTENCES, Labelling, made_run, suite_of, translated
 
-from boxpen import Run
+from boxpen import Card, Entail, Run, Suite, evaluate
 from boxpen.human import human_run
 from boxpen.report.html import html_report
 from boxpen.scoring.requests import Record
@@ -344,3 +344,33 @@ def contrast(one: str, other: str) -> float:
     """Contrast ratio of two colours (WCAG 2.2)."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def test_premise_hypothesis_and_labels(browser, tmp_path):
+    items = tuple(
+        Entail(id=f"e{n}", premise=f"Premise {n}.", hypothesis=answer, label="entailment")
+        for n, answer in enumerate(("e it is", "n it is", "c it is"))
+    )
+    suite = Suite("pairs", items, Card(language="en"))
+    runs = [
+        evaluate(Labelling("one"), suite, cache=":memory:", nli=nli) for nli in ("3-way", "2-way")
+    ]
+    path = tmp_path / "pairs.html"
+    path.write_text(html_report(runs), "utf-8")
+    opened = Opened(browser, path)
+    assert opened.complaints == []
+    card = opened.page.inner_text("[data-id=e1]")
+    assert "Premise 1." in card
+    assert "n it is" in card
+    labels = "[data-id=e1] .candidates li"
+    shown = opened.page.eval_on_selector_all(labels, "all => all.map(e => e.innerText)")
+    assert ["entailment" in shown[0], "neutral" in shown[1], "contradiction" in shown[2]] == [
+        True
+    ] * 3
+    assert "chosen" in shown[1]
+    assert opened.only("wrong") == ["e1", "e2"]
+    opened.page.select_option("#suite", "1")
+    opened.page.click("#reset")
+    assert opened.page.locator("[data-id=e1] .candidates li").count() == 2
+    opened.page.fill("#search", "premise 2")
+    assert opened.shows(["e2"])

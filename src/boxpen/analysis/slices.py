@@ -1,8 +1,8 @@
 """Slices: the items of a run, divided by a tag, a length, or two things at once.
 
 A *cut* divides a run by one property. Every tag with a handful of values is one; so are the length
-of the right candidate and that of its source, in five groups of about equal size (the five groups
-of CommonMT's Figure 6). Two cuts can be crossed: ``set x length``.
+of the right candidate (or of the hypothesis) and that of its source, in five groups of about equal
+size (the five groups of CommonMT's Figure 6). Two cuts can be crossed: ``set x length``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES
 from boxpen.runs import Run
 from boxpen.scoring.normalise import words
-from boxpen.scoring.verdicts import Verdict
+from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["CROSS", "GROUPS", "MEASURED", "cut", "cuts"]
 
@@ -122,13 +122,19 @@ def _common(some: Sequence[Verdict], others: Sequence[Verdict]) -> list[Verdict]
 
 
 def _right(run: Run, verdict: Verdict) -> str | None:
-    members = run.candidates.get(verdict.id)
-    return members[verdict.gold].text if members else None
+    scored = _scored(run, verdict)
+    return scored.text if scored else None
 
 
 def _source(run: Run, verdict: Verdict) -> str | None:
+    scored = _scored(run, verdict)
+    return scored.source if scored else None
+
+
+def _scored(run: Run, verdict: Verdict) -> Scored | None:
+    """Return the right candidate; all labels of an entailment item belong to one hypothesis."""
     members = run.candidates.get(verdict.id)
-    return members[verdict.gold].source if members else None
+    return members[0 if run.labels else verdict.gold] if members else None
 
 
 MEASURED: Mapping[str, Callable[[Run], Slices]] = {

@@ -38,12 +38,19 @@ def list_models(json: Json = False) -> None:
 
 
 @model.command("show")
-def show_model(name: str, json: Json = False) -> None:
+def show_model(
+    name: str,
+    labels: Annotated[
+        str | None, typer.Option(help="Labels of a classifier in the order of its outputs.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
     from boxpen.models.resolve import resolve_model
+    from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
 
-    found = resolve_model(name)
+    found = resolve_model(name, labels=labels)
     facts = {
         "name": found.name,
         "kind": found.kind,
@@ -51,6 +58,7 @@ def show_model(name: str, json: Json = False) -> None:
         "dtype": found.dtype,
         "languages": sorted(found.languages) if found.languages else None,
         "translates": found.can_translate(),
+        **({"labels": list(names_of(found.labels))} if found.labels else {}),
         **found.settle(ScoringPolicy()).as_dict(),
     }
     if json:

@@ -10,7 +10,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, print_runs, runs_object
 from boxpen.errors import RunError
-from boxpen.scoring.policy import Norm, Ties
+from boxpen.scoring.policy import Nli, Norm, Ties
 
 if TYPE_CHECKING:
     from boxpen.runs import Run
@@ -28,6 +28,9 @@ def report(
     runs: Runs,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="One line a model, one column a suite.")
+    ] = False,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Failure rates, one line a relation of a graph.")
     ] = False,
     metric: Annotated[
         str | None,
@@ -56,12 +59,16 @@ def report(
     chosen = [name for name, wanted in formats.items() if wanted]
     if len(chosen) > 1:
         raise RunError(f"--{chosen[0]} and --{chosen[1]} are two formats, expected one")
+    if failures and (matrix or html is not None):
+        raise RunError(f"--failures and --{chosen[0]} are two tables, expected one")
     for option, value in (("metric", metric), ("by", by)):
-        if value is not None and not (matrix or csv or latex):
+        if value is not None and (failures or not (matrix or csv or latex)):
             raise RunError(f"--{option} goes with --matrix, --csv or --latex, expected one of them")
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
-    if matrix or latex:
+    if failures:
+        _show_failures(loaded, chosen[0] if chosen else "terminal")
+    elif matrix or latex:
         _show_matrix(loaded, metric or "accuracy", by, latex=latex)
     elif html is not None:
         _write_html(loaded, html, items=items)
@@ -76,10 +83,13 @@ def rescore(
     runs: Runs,
     norm: Annotated[Norm | None, typer.Option(help="What a score is divided by.")] = None,
     ties: Annotated[Ties | None, typer.Option(help="What a tie earns.")] = None,
+    nli: Annotated[
+        Nli | None, typer.Option(help="Labels that compete for an inference classifier.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Also keep the result here.")] = None,
     json: Json = False,
 ) -> None:
-    """Decide runs again under another norm or tie rule; no model is needed."""
+    """Decide runs again under another norm, tie rule or setting; no model is needed."""
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
@@ -88,7 +98,7 @@ def rescore(
     for run, path in zip(loaded, places, strict=True):
         if run.about["model"]["kind"] == "human":
             raise RunError(f"{path} is a run of human answers, which have no scores to decide anew")
-    changed = [run.rescore(norm=norm, ties=ties) for run in loaded]
+    changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
     kept = places if out is None else [run.save(out) for run in changed]
     _show(changed, kept, markdown=False, json=json)
 
@@ -119,6 +129,30 @@ def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -
         screen.print()
     for line in found.notes:
         note(f"• {line}")
+
+
+def _show_failures(runs: list[Run], form: str) -> None:
+    from boxpen.report import failure_formats as formats
+    from boxpen.report.failures import failure_tables
+
+    tables = failure_tables(runs)
+    if form == "json":
+        print_json({"failures": formats.failure_records(tables)})
+    elif form == "csv":
+        typer.echo(formats.failures_csv(tables).encode(), nl=False)
+    elif form == "latex":
+        signatures = list(dict.fromkeys(run.signature for run in runs))
+        print(formats.failures_latex(tables, signatures), end="")
+    elif form == "markdown":
+        print(formats.failures_markdown(tables), end="")
+    else:
+        screen = console()
+        for table in tables:
+            for part in formats.failures_terminal(table, screen.width):
+                screen.print(part)
+                screen.print()
+            for line in table.notes:
+                note(f"• {line}")
 
 
 def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:

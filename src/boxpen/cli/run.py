@@ -10,7 +10,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.cli.several import Several
-from boxpen.scoring.policy import Bos, Dtype, Eos, Norm, Pll, Ties
+from boxpen.scoring.policy import Bos, Dtype, Eos, Nli, Norm, Pll, Ties
 
 __all__ = ["run"]
 
@@ -39,6 +39,16 @@ def run(
     eos: Annotated[Eos | None, typer.Option(help="Whether the EOS token is scored.")] = None,
     pll: Annotated[Pll | None, typer.Option(help="Pseudo-log-likelihood of masked models.")] = None,
     ties: Annotated[Ties | None, typer.Option(help="What a tie earns.")] = None,
+    nli: Annotated[
+        Nli | None, typer.Option(help="Labels that compete for an inference classifier.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Labels of an inference classifier in the order of its outputs, if the "
+            "checkpoint does not name them: entailment,neutral,contradiction."
+        ),
+    ] = None,
     dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Longest sequence in tokens.")] = None,
     template: Annotated[
@@ -88,8 +98,8 @@ def run(
     from boxpen.scoring.cache import ScoreCache
 
     policy: dict[str, Any] = {
-        "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "dtype": dtype,
-        "max_length": max_length,
+        "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
+        "dtype": dtype, "max_length": max_length,
     }  # fmt: skip
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
@@ -101,6 +111,7 @@ def run(
             token_budget=token_budget,
             deterministic=deterministic or None,
             compiled=compiled or None,
+            labels=labels,
         )
         plans += [
             plan(

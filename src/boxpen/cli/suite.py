@@ -1,4 +1,4 @@
-"""boxpen suite: list, show, get, lint, stats, words, audit, import and export suites."""
+"""boxpen suite: list, show, get, lint, stats, tests, words, audit, import and export suites."""
 
 from __future__ import annotations
 
@@ -143,6 +143,37 @@ def stats_suite(
     console().print(table)
     present = [n for n in ("source", "right", "wrong") if getattr(rows[-1], n) is not None]
     print(f"\n{'/'.join('abc'[: len(present)])}: {' / '.join(present)}")
+
+
+@suite.command("tests")
+def behaviour_suite(
+    name: Name,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    json: Json = False,
+) -> None:
+    """Count the tests made from a knowledge graph by relation and task, with an example of each."""
+    from boxpen.analysis.behaviour import count_tests, example_tests
+    from boxpen.catalog import load_suite
+
+    found = load_suite(name)
+    counts, examples = count_tests(found), example_tests(found)
+    if json:
+        rows = [
+            {"graph": c.graph, "relation": c.relation, "triples": c.triples, "task": task,
+             "templates": templates, "tests": tests}
+            for c in counts
+            for task, (templates, tests) in c.tasks.items()
+        ]  # fmt: skip
+        print_json({"counts": rows, "examples": [asdict(e) for e in examples]})
+        return
+    from boxpen.report.behaviour import tests_markdown, tests_tables
+
+    if markdown:
+        print(tests_markdown(counts, examples), end="")
+        return
+    screen = console()
+    for part in tests_tables(counts, examples):
+        screen.print(part)
 
 
 @suite.command("words")

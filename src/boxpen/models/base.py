@@ -27,7 +27,7 @@ from boxpen.scoring.turns import Turns
 
 __all__ = ["Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
 
-Kind = Literal["causal", "masked", "permuted", "seq2seq"]
+Kind = Literal["causal", "masked", "permuted", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 
@@ -63,6 +63,9 @@ class Encoded(NamedTuple):
             between the first and the last are.
         source: What the encoder reads, if there is one.
         words: For every position, the number of the word it belongs to; -1 for special tokens.
+        types: For every position, whether it is of the first or the second text of a pair, if the
+            model is told.
+        labels: What is scored instead of tokens: the numbers of a classifier's labels.
     """
 
     ids: tuple[int, ...]
@@ -73,13 +76,22 @@ class Encoded(NamedTuple):
     unknown: int = 0
     truncated: bool = False
     crossing: bool = False
+    types: tuple[int, ...] = ()
+    labels: tuple[int, ...] = ()
 
     @property
     def targets(self) -> Sequence[int]:
-        """The scored tokens."""
+        """The scored tokens, or labels."""
+        if self.labels:
+            return self.labels
         if isinstance(self.scored, range):
             return self.ids[self.scored.start : self.scored.stop]
         return [self.ids[i] for i in self.scored]
+
+    @property
+    def read(self) -> int:
+        """How many tokens ``unknown`` was counted among."""
+        return len(self.ids) if self.labels else len(self.scored) + self.unscored
 
 
 @dataclass(slots=True)
@@ -129,6 +141,8 @@ class Model(ABC):
         dtype: Floating-point type of the weights.
         languages: What it reads, as two-letter codes; None if that is not known.
         encoder: Whether it reads a source sentence on a side of its own.
+        pairs: Whether it reads two texts: premise and hypothesis, or context and candidate.
+        labels: What an inference classifier chooses between: numbers of ``scoring.labels.NAMES``.
         direction: The one language pair it translates, if there is only one.
         token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
         batch_size: Most sequences of a batch.
@@ -144,6 +158,8 @@ class Model(ABC):
     dtype: str
     languages: frozenset[str] | None = None
     encoder: bool = False
+    pairs: bool = False
+    labels: tuple[int, ...] = ()
     direction: tuple[str, str] | None = None
     token_budget: int | None = None
     batch_size: int | None = None
@@ -173,7 +189,10 @@ class Model(ABC):
             if value is not None and value < 1:
                 raise ModelError(f"{name} is {value}, expected 1 or more")
         if compiled and self.kind not in ("causal", "masked"):
-            raise ModelError(f"model '{self.name}' is a {self.kind} model; leave out --compile")
+            raise ModelError(
+                f"model '{self.name}' is of the kind '{self.kind}', which is not compiled; leave "
+                "out --compile"
+            )
         for name, setting in (
             ("batch_size", batch_size),
             ("token_budget", token_budget),
@@ -221,6 +240,18 @@ class Model(ABC):
 
     def load(self) -> None:  # noqa: B027 (a model without weights to load has nothing to do)
         """Load the weights now, not when first needed."""
+
+    def probes(self) -> Sequence[Request]:
+        """Return plain requests that tell whether the model means what it says; most need none."""
+        return ()
+
+    def verify(self, records: Sequence[Record]) -> str | None:  # noqa: ARG002
+        """Look at the records of ``probes``, and return what a reader of results must know.
+
+        Raises:
+            ModelError: If its answers show that it is not what it is taken for.
+        """
+        return None
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""

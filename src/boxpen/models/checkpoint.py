@@ -7,13 +7,15 @@ import io
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import ModelError
 from boxpen.models import fingerprint
 from boxpen.models.base import Kind
+from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
 from boxpen.scoring.policy import Dtype
 
@@ -35,8 +37,18 @@ def from_checkpoint(
     dtype: Dtype = "auto",
     device: str | None = None,
     languages: frozenset[str] | None = None,
+    labels: str | Sequence[str] | None = None,
 ) -> TransformersModel:
     """Return the model of a checkpoint folder, or of a name on the Hugging Face hub.
+
+    Args:
+        name: As the user named it.
+        path: The folder, or the name.
+        dtype: Floating-point type of the weights.
+        device: Where to compute.
+        languages: What it reads, if known.
+        labels: Names of a classifier's labels in the order of its outputs, if those of the
+            checkpoint will not do.
 
     Raises:
         ModelError: If it cannot be found, has no tokenizer, or is of a kind that cannot score.
@@ -54,6 +66,7 @@ def from_checkpoint(
             name, "configuration", lambda: transformers.AutoConfig.from_pretrained(where)
         )
         kind = kind_of(config, name)
+        order = _order(kind, config, name, labels)
         if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
             raise ModelError(f"model '{name}': {path} has no tokenizer files")
         tokenizer = _loaded(
@@ -67,15 +80,16 @@ def from_checkpoint(
         digest = fingerprint.of_parts(path, str(getattr(config, "_commit_hash", None)))
 
     def load() -> Any:
-        auto = getattr(transformers, _AUTO[kind])
+        auto = getattr(transformers, _auto(kind, config))
         return _module(name, auto, where, settled, device)
 
     return _class_of(kind)(
+        **order,
         name=name,
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(digest, kind, _precision(settled)),
+        fingerprint=_fingerprint(digest, kind, settled, order),
         dtype=settled,
         device_type=device.partition(":")[0],
         languages=languages or (_languages(folder) if local else None),
@@ -118,26 +132,32 @@ def from_gguf(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(digest, "causal", _precision(settled)),
+        fingerprint=_fingerprint(digest, "causal", settled),
         dtype=settled,
         device_type=device.partition(":")[0],
         languages=languages,
     )
 
 
-def from_pair(module: Any, tokenizer: Any, *, name: str | None = None) -> TransformersModel:
+def from_pair(
+    module: Any,
+    tokenizer: Any,
+    *,
+    name: str | None = None,
+    labels: str | Sequence[str] | None = None,
+) -> TransformersModel:
     """Return a model and a tokenizer that are already in memory, ready to score."""
     kind = kind_of(module.config, type(module).__name__, architecture=type(module).__name__)
+    order = _order(kind, module.config, name or type(module).__name__, labels)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
     return _class_of(kind)(
+        **order,
         name=name or type(module).__name__,
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=fingerprint.of_parts(
-            fingerprint.of_pair(module, tokenizer), kind, _precision(dtype)
-        ),
+        fingerprint=_fingerprint(fingerprint.of_pair(module, tokenizer), kind, dtype, order),
         dtype=dtype,
         device_type=module.device.type,
     )
@@ -148,6 +168,8 @@ _AUTO: dict[Kind, str] = {
     "masked": "AutoModelForMaskedLM",
     "permuted": "AutoModelForCausalLM",
     "seq2seq": "AutoModelForSeq2SeqLM",
+    "nli": "AutoModelForSequenceClassification",
+    "choice": "AutoModelForMultipleChoice",
 }
 
 
@@ -167,7 +189,11 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     if config.model_type == "xlnet":
         tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
     in_memory = architecture is not None
-    architecture = architecture or next(iter(getattr(config, "architectures", None) or ()), None)
+    architecture = architecture or _architecture(config)
+    if architecture is not None and architecture.endswith("ForMultipleChoice"):
+        return "choice"
+    if architecture is not None and architecture.endswith("ForSequenceClassification"):
+        return "choice" if config.num_labels == 1 else "nli"
     for kind, table in tables.items():
         names = {n for v in table.values() for n in ((v,) if isinstance(v, str) else v)}
         if architecture in names:
@@ -180,8 +206,46 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
                 return kind
     raise ModelError(
         f"model '{name}' is a {architecture or config.model_type}, which gives no probabilities to "
-        "texts; expected a causal, masked, permuted or sequence-to-sequence language model"
+        "texts; expected a causal, masked, permuted or sequence-to-sequence language model, an "
+        "inference classifier or a multiple-choice model"
     )
+
+
+def _architecture(config: Any) -> str | None:
+    return next(iter(getattr(config, "architectures", None) or ()), None)
+
+
+def _auto(kind: Kind, config: Any) -> str:
+    """Return the class that loads a checkpoint; there are two forms of multiple choice."""
+    if kind == "choice" and str(_architecture(config)).endswith("ForSequenceClassification"):
+        return _AUTO["nli"]
+    return _AUTO[kind]
+
+
+def _order(
+    kind: Kind, config: Any, name: str, labels: str | Sequence[str] | None
+) -> dict[str, Any]:
+    """Return what an inference classifier must be told of its labels; nothing for other kinds.
+
+    Raises:
+        ModelError: If the labels are not those of inference, or given for another kind of model.
+    """
+    if kind == "nli":
+        order = label_order(config, name, labels)
+        return {"order": order, "explicit": labels is not None}
+    if labels is not None:
+        raise ModelError(
+            f"labels are given for model '{name}', which is no inference classifier but of the "
+            f"kind '{kind}'; leave out --labels"
+        )
+    return {}
+
+
+def _fingerprint(
+    digest: str, kind: Kind, dtype: str, order: Mapping[str, Any] = MappingProxyType({})
+) -> str:
+    named = [str(label) for label in order.get("order", ())]  # a record is in their order
+    return fingerprint.of_parts(digest, kind, _precision(dtype), *named)
 
 
 def _class_of(kind: Kind) -> type[TransformersModel]:
@@ -197,6 +261,14 @@ def _class_of(kind: Kind) -> type[TransformersModel]:
         from boxpen.models.permuted import PermutedModel
 
         return PermutedModel
+    if kind == "nli":
+        from boxpen.models.classifier import NliModel
+
+        return NliModel
+    if kind == "choice":
+        from boxpen.models.choosing import ChoiceModel
+
+        return ChoiceModel
     from boxpen.models.seq2seq import Seq2SeqModel
 
     return Seq2SeqModel
@@ -234,7 +306,7 @@ def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options
     if missing:  # Transformers would make them up at random, and only warn
         raise ModelError(
             f"model '{name}': the checkpoint lacks {len(missing)} weights, such as '{missing[0]}'; "
-            "a language model needs its output layer"
+            "a model needs its output layer"
         )
     return _loaded(name, f"weights on {device}", lambda: module.to(device).eval())
 

@@ -121,9 +121,13 @@ class TransformersModel(Model):
             tokens = _DETERMINISTIC  # whatever memory happens to be free
         elif tokens is None:
             tokens = budget_for(self.config, self.device, self.module.dtype.itemsize)
+        return Budget(self.bounded(tokens), fixed=self.deterministic)
+
+    def bounded(self, tokens: int) -> int:
+        """Return how many of so many tokens may be run at a time."""
         if self.head is None:  # whole rows of logits must fit then
-            tokens = min(tokens, max(1, _ENTRIES // self.vocabulary))
-        return Budget(tokens, fixed=self.deterministic)
+            return min(tokens, max(1, _ENTRIES // self.vocabulary))
+        return tokens
 
     @property
     def vocabulary(self) -> int:

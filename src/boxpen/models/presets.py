@@ -38,6 +38,8 @@ _ALL = (
     Preset("roberta-large", "hf:FacebookAI/roberta-large", "masked", _EN, "CATs; 355 M"),
     Preset("xlnet-base", "hf:xlnet/xlnet-base-cased", "permuted", _EN, "CATs; 117 M"),
     Preset("xlnet-large", "hf:xlnet/xlnet-large-cased", "permuted", _EN, "CATs; 360 M"),
+    Preset("roberta-large-mnli", "hf:FacebookAI/roberta-large-mnli", "nli", _EN, "355 M"),
+    Preset("bart-large-mnli", "hf:facebook/bart-large-mnli", "nli", _EN, "407 M"),
     Preset("opus-mt-zh-en", "hf:Helsinki-NLP/opus-mt-zh-en", "seq2seq", ("zh", "en"), "77 M"),
 )
 

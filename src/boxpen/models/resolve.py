@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ def resolve_model(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     compiled: bool | None = None,
+    labels: str | Sequence[str] | None = None,
 ) -> Model:
     """Return the model that a name, a path or a pair in memory stands for.
 
@@ -37,11 +39,18 @@ def resolve_model(
             What is None is left as it is in a model of boxpen itself, here and below.
         deterministic: Whether every text is run by itself, to the same last bit every time.
         compiled: Whether the module is compiled before it is run.
+        labels: Names of an inference classifier's labels in the order of its outputs, if those of
+            the checkpoint will not do.
 
     Raises:
         ModelError: If there is no such model, or it cannot be loaded.
     """
-    model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device)
+    if isinstance(spec, Model) and labels is not None:
+        raise ModelError(
+            f"labels are given for model '{spec.name}', which is there already; expected them "
+            "where it is resolved"
+        )
+    model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device, labels)
     if dtype not in ("auto", model.dtype):
         raise ModelError(f"model '{model.name}' computes in {model.dtype}, not in {dtype}")
     model.adjust(
@@ -53,19 +62,29 @@ def resolve_model(
     return model
 
 
-def _resolved(spec: str | tuple[Any, Any], dtype: Dtype, device: str | None) -> Model:
+def _resolved(
+    spec: str | tuple[Any, Any],
+    dtype: Dtype,
+    device: str | None,
+    labels: str | Sequence[str] | None,
+) -> Model:
     if isinstance(spec, tuple):
         from boxpen.models.checkpoint import from_pair
 
         if len(spec) != 2:
             raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} things")
-        return from_pair(*spec)
+        return from_pair(*spec, labels=labels)
     preset = PRESETS.get(spec)
     scheme, _, rest = (preset.spec if preset else spec).partition(":")
     if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
         known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{rest}/", f"/{rest}/")))
         preset = next(known, None) if rest else None
     languages = frozenset(preset.languages) if preset else None
+    if labels is not None and scheme != "hf":
+        raise ModelError(
+            f"labels are given for model '{spec}', which is no inference classifier; leave out "
+            "--labels"
+        )
     if scheme == "embedded":
         from boxpen.models.checkpoint import from_gguf
         from boxpen.models.embedded import smollm2_path
@@ -89,4 +108,6 @@ def _resolved(spec: str | tuple[Any, Any], dtype: Dtype, device: str | None) -> 
         return CTranslate2Model(spec, folder, device=device)
     from boxpen.models.checkpoint import from_checkpoint
 
-    return from_checkpoint(spec, rest, dtype=dtype, device=device, languages=languages)
+    return from_checkpoint(
+        spec, rest, dtype=dtype, device=device, languages=languages, labels=labels
+    )

@@ -73,6 +73,8 @@ class Entry:
     @property
     def unit(self) -> str:
         """What scores and margins are measured in."""
+        if self.run.about["model"]["kind"] == "choice":
+            return "logits"
         norm = str(self.run.about["policy"]["norm"])
         return _UNITS.get(norm, norm)
 
@@ -125,7 +127,8 @@ class SuiteView:
     """A suite and all runs of it.
 
     Attributes:
-        name: Its name; with the start of its hash where two suites of one name are shown.
+        name: Its name; with the start of its hash, and the setting of inference classifiers, where
+            two suites of one name are shown.
         card: What its card says.
         entries: Its runs, models first, then people.
         guess: What guessing earns, metric by metric.
@@ -169,7 +172,8 @@ def suite_views(
     """Group runs by suite, in order of first appearance.
 
     Runs of one suite may have judged different parts of it (``SuiteView.sizes`` tells); runs that
-    contradict each other about an item are not of one suite, whatever its name.
+    contradict each other about an item are not of one suite, whatever its name. Nor do runs that
+    choose between labels stand beside others, or beside those with other labels.
     """
     groups: list[list[Run]] = []
     for run in runs:
@@ -189,7 +193,9 @@ def suite_views(
     for group, named in zip(groups, every, strict=True):
         suite = group[0].about["suite"]
         name = str(suite["name"])
-        shown = name if names[name] == 1 else f"{name}@{suite['hash'][:8]}"
+        shown = name
+        if names[name] > 1:
+            shown = f"{name}@{suite['hash'][:8]} {group[0].setting}".rstrip()
         entries = [_entry(run, label, marks) for run, label in zip(group, named, strict=True)]
         views.append(_view(shown, sorted(entries, key=lambda e: e.human), (notes or {}).get(name)))
     return views
@@ -198,6 +204,8 @@ def suite_views(
 def _same_suite(group: Sequence[Run], run: Run) -> bool:
     """Whether a run can stand beside others: the same suite, the same answers."""
     if run.about["suite"]["name"] != group[0].about["suite"]["name"]:
+        return False
+    if run.labels != group[0].labels:
         return False
     return all(same_items(other, run) for other in group)
 

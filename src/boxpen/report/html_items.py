@@ -58,11 +58,18 @@ class _Packer:
         other: dict[int, str] = {}
         sources: dict[int, str] = {}
         prefixes: dict[int, list[str]] = {}
+        pairs: dict[int, list[str]] = {}
+        labels = next((e.run.labels for e in self.entries if e.run.labels), ())
         for number, key in enumerate(self.ids):
             found = [e.run.candidates.get(key, ()) for e in self.entries]
             size = max((len(v.scores) for v in self.of(key)), default=0)
             shown = next((f for f in found if f), ())
             numbers.append(size)
+            if labels and shown:  # one text for all labels
+                pairs[number] = [shown[0].prefix, shown[0].text]
+                texts += labels
+                counts += [0] * size * len(self.entries)
+                continue
             texts += [c.text.strip() for c in shown] if shown else [""] * size
             source = next((c.source for f in found for c in f if c.source), None)
             source = source or next((m[key].source for m in self.made if key in m), None)
@@ -87,6 +94,7 @@ class _Packer:
             "texts": texts,
             "sources": sources,
             "prefixes": prefixes,
+            "pairs": pairs,
             "references": self._references(),
             "counts": counts,
             "other": other,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs import Row, Run
 
-__all__ = ["markdown_table", "run_markdown"]
+__all__ = ["escaped", "markdown_table", "run_markdown"]
 
 _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 
@@ -32,12 +32,12 @@ def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
         cells = [cell(found[m]) if m in found else "" for m in metrics]
         yield (
             "| "
-            + " | ".join([_escaped(name), str(members[0].n), *cells, str(members[0].ties)])
+            + " | ".join([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
             + " |"
         )
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Return a text that is no markup in a cell of a table."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 

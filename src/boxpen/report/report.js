@@ -100,7 +100,7 @@
     suite.hay ??= new Array(suite.ids.length);
     return suite.hay[i] ??= [
       suite.ids[i], suite.blocks[i] ?? "", suite.sources[i] ?? "", suite.references[i] ?? "",
-      [suite.prefixes[i] ?? ""].flat().join("\n"),
+      [suite.prefixes[i] ?? suite.pairs[i] ?? ""].flat().join("\n"),
       ...suite.texts.slice(suite.first[i], suite.first[i + 1]),
       ...suite.tags.filter((t) => t.of[i] >= 0).map((t) => t.name + "=" + t.values[t.of[i]]),
     ].join("\n").toLowerCase();
@@ -176,6 +176,7 @@
     const shared = before.length > 1 && before.every((p) => p === before[0]);
     if (suite.sources[i]) article.append(given("source", suite.sources[i]));
     if (shared) article.append(given("before it", before[0]));
+    if (suite.pairs[i]) article.append(given("premise", suite.pairs[i][0]), given("hypothesis", suite.pairs[i][1]));
     if (suite.numbers[i]) {
       const list = make("ol", { class: "candidates" });
       for (let c = 0; c < suite.numbers[i]; c++) list.append(candidate(i, c, m, shared ? "" : before[c] ?? ""));
@@ -290,6 +291,7 @@
 
   /* Where a candidate differs from the sensible one (that one: from the next), in whole words. */
   function differing(i, c) {
+    if (suite.pairs[i]) return [0, 0];
     const gold = suite.gold[i];
     const rival = c !== gold ? gold : (gold + 1) % suite.numbers[i];
     const [a, b] = [c, rival].map((n) => [...suite.texts[suite.first[i] + n]]);

@@ -19,16 +19,26 @@ from boxpen.scoring.verdicts import Verdict
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["Column", "Line", "Matrix", "chosen_rows", "digits", "matrix", "matrix_tables"]
+__all__ = [
+    "Column",
+    "Line",
+    "Matrix",
+    "chosen_rows",
+    "digits",
+    "matrix",
+    "matrix_tables",
+    "systems",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a column shows: a slice of a suite, under a title."""
+    """What a column shows: a slice of a suite, under a title, in a setting if it has several."""
 
     suite: str
     slice: str
     title: str
+    setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None)
     lines = [
         Line(name, kind, tuple(_cell(members, column, metric) for column in columns))
         for kind in ("model", "human")
-        for name, members in _systems([r for r in runs if r.human == (kind == "human")])
+        for name, members in systems([r for r in runs if r.human == (kind == "human")])
     ]
     chance = _chance(runs, columns, metric)
     first_human = sum(line.kind == "model" for line in lines)
@@ -147,22 +157,33 @@ def _shown(row: Row | None, *, interval: bool) -> str:
 
 
 def _columns(runs: Sequence[Run], metric: str, by: str | None) -> tuple[Column, ...]:
-    rows = [row for run in runs for row in run.summary() if row.metric == metric]
-    suites = list(dict.fromkeys(row.suite for row in rows))
+    found = [(_asked(run), row) for run in runs for row in run.summary() if row.metric == metric]
+    several = list(dict.fromkeys(asked for asked, _ in found))
+    names = [suite for suite, _ in several]
+    titles = {  # of one suite, choices and entailment, or two settings of it, stand apart
+        (suite, setting): suite if names.count(suite) == 1 else f"{suite} {setting}".rstrip()
+        for suite, setting in several
+    }
     if by is None:
-        return tuple(Column(suite, "all", suite) for suite in suites)
+        return tuple(Column(s, "all", titles[s, setting], setting) for s, setting in several)
     columns: list[Column] = []
-    for suite in suites:
-        before = "" if len(suites) == 1 else f"{suite} "
+    for asked in several:
+        suite, setting = asked
+        before = "" if len(several) == 1 else f"{titles[asked]} "
         slices = dict.fromkeys(
-            row.slice for row in rows if row.suite == suite and row.slice.startswith(f"{by}=")
+            row.slice for of, row in found if of == asked and row.slice.startswith(f"{by}=")
         )
-        columns += [Column(suite, s, before + s.removeprefix(f"{by}=")) for s in slices]
+        columns += [Column(suite, s, before + s.removeprefix(f"{by}="), setting) for s in slices]
         if slices:
-            columns.append(Column(suite, "all", f"{before}all"))
+            columns.append(Column(suite, "all", f"{before}all", setting))
     if not columns:
         raise RunError(_no_slices(runs, metric, by))
     return tuple(columns)
+
+
+def _asked(run: Run) -> tuple[str, str]:
+    """Return what was asked: the suite, and the setting of an inference classifier."""
+    return str(run.about["suite"]["name"]), run.setting
 
 
 def _check_metric(runs: Sequence[Run], metric: str) -> None:
@@ -183,7 +204,7 @@ def _no_slices(runs: Sequence[Run], metric: str, by: str) -> str:
     return f"no run has {metric} by the tag '{by}'{hint}"
 
 
-def _systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+def systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """Return the runs of every line with its name.
 
     A model has one line, unless it was run twice on a suite or its weights changed: then what
@@ -228,14 +249,14 @@ _DETAILS: tuple[Callable[[Run], str], ...] = (lambda _: "", _recipe, _policy, _w
 
 
 def _clash(runs: Sequence[Run]) -> bool:
-    suites = [run.about["suite"]["name"] for run in runs]
+    suites = [_asked(run) for run in runs]
     weights = {run.about["model"]["fingerprint"] for run in runs if not run.human}
     return len(set(suites)) < len(suites) or len(weights) > 1
 
 
 def _cell(runs: Sequence[Run], column: Column, metric: str) -> Row | None:
     for run in runs:
-        if run.about["suite"]["name"] == column.suite:
+        if _asked(run) == (column.suite, column.setting):
             for row in run.summary():
                 if (row.slice, row.metric) == (column.slice, metric):
                     return row
@@ -244,16 +265,17 @@ def _cell(runs: Sequence[Run], column: Column, metric: str) -> Row | None:
 
 def _chance(runs: Sequence[Run], columns: Sequence[Column], metric: str) -> Line:
     """Return what guessing gets: every item of a suite, in any of the runs, as a tie."""
-    rows: dict[tuple[str, str], Row] = {}
-    for suite in dict.fromkeys(column.suite for column in columns):
-        of = [run for run in runs if run.about["suite"]["name"] == suite]
+    rows: dict[tuple[str, str, str], Row] = {}
+    for suite, setting in dict.fromkeys((column.suite, column.setting) for column in columns):
+        of = [run for run in runs if _asked(run) == (suite, setting)]
         items = {v.id: _guessed(v) for run in of for v in run.verdicts}
         for row in summarise(
             list(items.values()), (), suite=suite, model="chance", signature="", beam=0
         ):
             if row.metric == metric:
-                rows[suite, row.slice] = row
-    return Line("chance", "chance", tuple(rows.get((c.suite, c.slice)) for c in columns))
+                rows[suite, setting, row.slice] = row
+    cells = tuple(rows.get((c.suite, c.setting, c.slice)) for c in columns)
+    return Line("chance", "chance", cells)
 
 
 def _guessed(verdict: Verdict) -> Verdict:
@@ -264,8 +286,9 @@ def _guessed(verdict: Verdict) -> Verdict:
 def _notes(runs: Sequence[Run]) -> list[str]:
     """Say where the numbers of a column are not taken over the same items."""
     out = []
-    for suite in dict.fromkeys(run.about["suite"]["name"] for run in runs):
-        of = [run for run in runs if run.about["suite"]["name"] == suite]
+    for asked in dict.fromkeys(map(_asked, runs)):
+        of = [run for run in runs if _asked(run) == asked]
+        suite = " ".join(asked).rstrip()
         hashes = {run.about["suite"]["hash"] for run in of}
         if len(hashes) > 1:
             sizes = ", ".join(f"{r.about['model']['short']} {len(r.verdicts):,}" for r in of)

@@ -59,6 +59,10 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
 def notes(run: Run) -> Iterator[str]:
     """Yield what a reader must know beside the numbers."""
     yield from _human_notes(run)
+    if remark := run.about["model"].get("remark"):
+        yield remark
+    if run.setting == "2-way":
+        yield "2-way: the model is forced to choose between entailment and contradiction"
     total = sum(len(ids) for ids in run.about["left_out"].values())
     for reason, ids in run.about["left_out"].items():
         parts = ", ".join(run.about["parts_left_out"].get(reason, ()))

@@ -14,6 +14,7 @@ Eos = Literal["auto", "always", "never"]
 Norm = Literal["sum", "token", "word", "char", "byte", "pmi"]
 Pll = Literal["within_word_l2r", "original", "unmasked"]
 Ties = Literal["half", "strict", "first"]
+Nli = Literal["3-way", "2-way"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -22,6 +23,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "norm": get_args(Norm),
     "pll": get_args(Pll),
     "ties": get_args(Ties),
+    "nli": get_args(Nli),
     "dtype": get_args(Dtype),
 }
 
@@ -42,6 +44,8 @@ class ScoringPolicy:
             nothing at all (a flaw of a published script, kept to reproduce it).
         ties: ``half``: a tie of k candidates earns 1/k; ``strict``: nothing; ``first``: the first
             candidate wins (a flaw of published scripts, kept to reproduce them).
+        nli: For inference classifiers. ``3-way``: all labels compete; ``2-way``: entailment and
+            contradiction only (the forced choice of Razeghi et al. 2021).
         dtype: Floating-point type of the weights; logits are always float32. ``auto``: float32
             on a CPU, the checkpoint's own on a GPU.
         max_length: Longest sequence in tokens; the model's own limit if None. What is longer is
@@ -53,6 +57,7 @@ class ScoringPolicy:
     norm: Norm = "sum"
     pll: Pll = "within_word_l2r"
     ties: Ties = "half"
+    nli: Nli = "3-way"
     dtype: Dtype = "auto"
     max_length: int | None = None
 

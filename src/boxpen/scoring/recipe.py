@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from boxpen.errors import PolicyError
-from boxpen.items import Choice
+from boxpen.items import Choice, Entail
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
@@ -84,20 +84,27 @@ class Recipe:
 
     def requests(
         self,
-        item: Choice,
+        item: Choice | Entail,
         *,
         language: str | None,
         source_language: str | None,
         encoder: bool,
+        pairs: bool = False,
     ) -> list[Request]:
-        """Return one request per candidate.
+        """Return one request per candidate, or one for a premise and its hypothesis.
 
         Args:
             item: The item to put.
             language: Language of the candidates.
             source_language: Language of the source.
             encoder: Whether the model reads the source on a side of its own.
+            pairs: Whether the model reads two texts; templates are not for such models.
         """
+        if isinstance(item, Entail):
+            return [Request(text=self.tidied(item.hypothesis), prefix=self.tidied(item.premise))]
+        if pairs:
+            context = self.tidied(item.context or "")
+            return [Request(text=self.tidied(c), prefix=context) for c in item.candidates]
         languages = (source_language, language)
         if encoder:
             source = self.tidied(item.source or "")

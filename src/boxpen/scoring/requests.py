@@ -17,8 +17,9 @@ class Request:
     """One text to score.
 
     Attributes:
-        text: The text whose tokens are scored.
-        prefix: What stands before it in the same sequence: seen, not scored.
+        text: The text whose tokens are scored; the second text of a pair.
+        prefix: What stands before it in the same sequence: seen, not scored. The first text of a
+            pair (premise, context), for models that read two.
         source: What the text translates, for models with an encoder.
         languages: Source and target language, for models that must be told.
     """
@@ -33,8 +34,11 @@ class Request:
 class Record:
     """The scored tokens of one request and their natural log-probabilities.
 
+    An inference classifier scores labels (see ``boxpen.scoring.labels``), not tokens; what a
+    multiple-choice model gives to a candidate is one number, its logit.
+
     Attributes:
-        token_ids: The scored tokens, int32.
+        token_ids: The scored tokens, or the numbers of labels, int32.
         logprobs: One for each, float32.
         unscored: How many tokens of the text could not be scored (the first one of a causal model
             without a BOS token).

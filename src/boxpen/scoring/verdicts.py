@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from boxpen.items import Choice
+from boxpen.errors import ScoringError
+from boxpen.items import Choice, Entail
+from boxpen.scoring.labels import names_of, offered, right_place
 from boxpen.scoring.normalise import TIE_TOLERANCE, score, units
 from boxpen.scoring.policy import ScoringPolicy, Ties
 from boxpen.scoring.requests import Record
@@ -15,7 +17,11 @@ __all__ = ["Scored", "Verdict", "decide"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """One candidate as it was scored: its request, its record, and the record without context."""
+    """One candidate as it was scored: its request, its record, and the record without context.
+
+    An entailment item has only one: its hypothesis after its premise, with all labels in the
+    record.
+    """
 
     text: str
     record: Record
@@ -32,8 +38,8 @@ class Verdict:
         id: Of the item.
         block: Of the item.
         tags: Of the item.
-        gold: Index of the sensible candidate.
-        scores: One per candidate, larger is better.
+        gold: Index of the sensible candidate, or of the right label.
+        scores: One per candidate, or per label that competes; larger is better.
         winner: Index of the best candidate, the first of several.
         tied: How many candidates share the best score; 1 if there is no tie.
         credit: What the item earns, 0 to 1.
@@ -55,32 +61,56 @@ class Verdict:
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
-def decide(item: Choice, candidates: Sequence[Scored], policy: ScoringPolicy) -> Verdict:
-    """Compare the candidates of an item under a policy.
+def decide(item: Choice | Entail, candidates: Sequence[Scored], policy: ScoringPolicy) -> Verdict:
+    """Compare the candidates of an item, or the labels of a premise and a hypothesis.
 
     Scores nearer than the accuracy of a sum of log-probabilities (``TIE_TOLERANCE``) are a tie:
     such a difference says nothing and can change with the batch.
+
+    Raises:
+        ScoringError: If a candidate has no score, or no competing label is right for the item.
     """
-    scores = tuple(
-        score(c.record, c.text, policy.norm, unconditional=c.unconditional) for c in candidates
-    )
+    if isinstance(item, Entail):
+        gold, scores = _label_scores(item, candidates[0], policy)
+        fewest = 1
+    else:
+        gold = item.gold
+        scores = tuple(
+            score(c.record, c.text, policy.norm, unconditional=c.unconditional) for c in candidates
+        )
+        fewest = min(units(c.record, c.text, policy.norm) for c in candidates)
     best = max(scores)
-    fewest = min(units(c.record, c.text, policy.norm) for c in candidates)
     winners = [i for i, s in enumerate(scores) if best - s <= TIE_TOLERANCE / fewest]
-    others = [s for i, s in enumerate(scores) if i != item.gold]
+    others = [s for i, s in enumerate(scores) if i != gold]
     return Verdict(
         id=item.id,
         block=item.block,
         tags=item.tags,
-        gold=item.gold,
+        gold=gold,
         scores=scores,
         winner=winners[0],
         tied=len(winners),
-        credit=_credit(winners, item.gold, policy.ties),
-        margin=scores[item.gold] - max(others),
+        credit=_credit(winners, gold, policy.ties),
+        margin=scores[gold] - max(others),
         truncated=any(c.record.truncated for c in candidates),
         crossing=any(c.record.crossing for c in candidates),
     )
+
+
+def _label_scores(
+    item: Entail, scored: Scored, policy: ScoringPolicy
+) -> tuple[int, tuple[float, ...]]:
+    """Return the place of the right label, and the log-probabilities of those that compete."""
+    numbers = scored.record.token_ids.tolist()
+    labels = offered(numbers, policy.nli)
+    gold = right_place(item.label, labels)
+    if gold is None:
+        raise ScoringError(
+            f"item '{item.id}' expects '{item.label}', and the model chooses between "
+            + " and ".join(names_of(labels))
+        )
+    found = dict(zip(numbers, scored.record.logprobs.tolist(), strict=True))
+    return gold, tuple(found[label] for label in labels)
 
 
 def _credit(winners: Sequence[int], gold: int, ties: Ties) -> float:

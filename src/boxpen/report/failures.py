@@ -1,0 +1,159 @@
+"""Failure rates by relation, as Tables 1 and 2 of Razeghi et al. (2021) print them.
+
+One table a task. Lines are relations under the name of their graph; columns are models, for
+inference in each setting: a run of a 3-way classifier shows its 2-way failures too, from the same
+records. Which task, graph, relation and triple a test comes from stands in its tags and its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from boxpen.analysis.graphs import graph_of, in_order
+from boxpen.errors import RunError
+from boxpen.metrics.choice import chance, failure_rate
+from boxpen.metrics.intervals import Estimate
+from boxpen.report.tables import systems
+from boxpen.runs import Run
+from boxpen.scoring.verdicts import Verdict
+
+__all__ = ["ALL", "FailureTable", "Failures", "failure_tables"]
+
+ALL = "all"
+_SETTINGS = ("3-way", "2-way", "binary", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """What one model made of the tests of one relation.
+
+    Attributes:
+        rate: The share of tests that it failed, with its 95 % interval.
+        tests: How many tests there were.
+        triples: From how many triples they were made.
+    """
+
+    rate: Estimate
+    tests: int
+    triples: int
+
+
+@dataclass(frozen=True)
+class FailureTable:
+    """The failure rates of one task.
+
+    Attributes:
+        task: ``nli``, ``qa``, or what else the tests are tagged with.
+        columns: Setting (empty but for inference) and model.
+        cells: By graph, relation and number of the column; the relation ``all`` stands for all of
+            a graph.
+        guessing: The share of tests that guessing fails, column by column.
+        notes: What a reader must know to compare the columns.
+    """
+
+    task: str
+    columns: tuple[tuple[str, str], ...]
+    cells: Mapping[tuple[str, str, int], Failures]
+    guessing: tuple[float, ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def rows(self) -> dict[str, list[str]]:
+        """The relations of every graph, in the order of the paper, and then ``all``."""
+        found = in_order((graph, name) for graph, name, _ in self.cells if name != ALL)
+        return {g: [*names, *([ALL] if len(names) > 1 else [])] for g, names in found.items()}
+
+    def row(self, graph: str, relation: str) -> list[Failures | None]:
+        """Return the cells of a line."""
+        return [self.cells.get((graph, relation, n)) for n in range(len(self.columns))]
+
+    def counts(self, graph: str, relation: str) -> tuple[int, int]:
+        """Return the most tests and triples that a model has in a line."""
+        cells = [cell for cell in self.row(graph, relation) if cell is not None]
+        return max(c.tests for c in cells), max(c.triples for c in cells)
+
+
+def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
+    """Return a table for every task of runs.
+
+    Args:
+        runs: Of suites whose items carry the tag ``relation``; the tags ``graph`` and ``task`` say
+            more. Runs of one model on several suites make one column.
+
+    Raises:
+        RunError: If no item has a relation.
+    """
+    tasks: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
+    notes: list[str] = []
+    for setting, name, run in _columns(list({run.signature: run for run in runs}.values())):
+        verdicts, lost = _in_setting(run, setting)
+        if lost:
+            notes.append(f"{name}, {setting}: {lost} test(s) expect neutral, and are left out")
+        for verdict in verdicts:
+            if "relation" in verdict.tags:
+                task = verdict.tags.get("task", "nli" if setting else "choice")
+                tasks.setdefault(task, {}).setdefault((setting, name), []).append(verdict)
+    if not tasks:
+        suites = ", ".join(dict.fromkeys(str(run.about["suite"]["name"]) for run in runs))
+        raise RunError(
+            f"no item of {suites} has the tag 'relation'; failure tables are of suites made from a "
+            "knowledge graph (boxpen build kg)"
+        )
+    return [_table(task, columns, notes) for task, columns in tasks.items()]
+
+
+def _columns(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
+    """Yield every run in each setting that its records allow, each setting of a model once."""
+    found: dict[tuple[str, str, str], Run] = {}
+    for name, members in _named(runs):
+        for run in members:
+            settings = ["3-way", "2-way"] if run.setting in ("3-way", "2-way") else [run.setting]
+            for setting in settings:
+                key = (setting, name, str(run.about["suite"]["name"]))
+                # The run of the other setting has fewer items, if any are neutral.
+                if key not in found or run.setting == setting:
+                    found[key] = run
+    ordered = sorted(found.items(), key=lambda pair: _SETTINGS.index(pair[0][0]))
+    for (setting, name, _), run in ordered:
+        yield setting, name, run
+
+
+def _named(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
+    models = [run for run in runs if not run.human]
+    return [*systems(models), *systems([run for run in runs if run.human])]
+
+
+def _in_setting(run: Run, setting: str) -> tuple[list[Verdict], int]:
+    """Return the verdicts of a run in a setting, and how many items have no right label in it."""
+    if setting in ("", run.setting):
+        return list(run.verdicts), 0
+    kept = [v for v in run.verdicts if not (setting == "2-way" and run.labels[v.gold] == "neutral")]
+    part = Run(run.about, tuple(kept), run.candidates)
+    return list(part.rescore(nli=setting).verdicts), len(run.verdicts) - len(kept)
+
+
+def _table(
+    task: str, found: Mapping[tuple[str, str], Sequence[Verdict]], notes: Sequence[str]
+) -> FailureTable:
+    columns = tuple(sorted(found, key=lambda column: _SETTINGS.index(column[0])))
+    cells: dict[tuple[str, str, int], Failures] = {}
+    for number, column in enumerate(columns):
+        groups: dict[tuple[str, str], list[Verdict]] = {}
+        for verdict in found[column]:
+            graph = graph_of(verdict.tags)
+            groups.setdefault((graph, verdict.tags["relation"]), []).append(verdict)
+            groups.setdefault((graph, ALL), []).append(verdict)
+        for (graph, relation), some in groups.items():
+            cells[graph, relation, number] = _failures(some)
+    guessing = tuple(1 - chance(found[column]).value for column in columns)
+    ids = {frozenset(v.id for v in found[column]) for column in columns}
+    more = ["not all columns are of the same tests"] if len(ids) > 1 else []
+    mine = [n for n in notes if any(setting and n.startswith(name) for setting, name in columns)]
+    return FailureTable(task, columns, cells, guessing, (*mine, *more))
+
+
+def _failures(verdicts: Sequence[Verdict]) -> Failures:
+    triples = {v.block if v.block is not None else v.id for v in verdicts}
+    return Failures(failure_rate(verdicts), len(verdicts), len(triples))
