@@ -1,0 +1,56 @@
+"""Judgements of people: what is asked, who said what, what follows, and how far they agree.
+
+Nothing here knows what is judged. A ``Question`` is an item and the texts that a judge sees of it,
+a ``VerdictSet`` the answers that are allowed, a ``Journal`` the file that keeps every answer that
+was ever given; ``settle`` makes one decision per item of them, ``agreement_table`` says how far the
+judges agree. ``write_sheet`` and ``import_sheets`` carry questions and answers through a CSV file.
+"""
+
+from boxpen.judgements.agreement import (
+    Agreement,
+    Disagreement,
+    Pair,
+    agreement_table,
+    disagreements,
+)
+from boxpen.judgements.assignment import (
+    Order,
+    assigned,
+    of_these_texts,
+    open_questions,
+    ordered,
+    sampled,
+)
+from boxpen.judgements.decisions import RULES, Decision, Rule, settle
+from boxpen.judgements.journal import History, Journal
+from boxpen.judgements.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.judgements.sheet import Imported, Line, import_sheets, read_sheet, write_sheet
+
+__all__ = [
+    "RULES",
+    "Agreement",
+    "Decision",
+    "Disagreement",
+    "History",
+    "Imported",
+    "Journal",
+    "Judgement",
+    "Line",
+    "Order",
+    "Pair",
+    "Question",
+    "Rule",
+    "VerdictSet",
+    "agreement_table",
+    "assigned",
+    "disagreements",
+    "import_sheets",
+    "latest",
+    "of_these_texts",
+    "open_questions",
+    "ordered",
+    "read_sheet",
+    "sampled",
+    "settle",
+    "write_sheet",
+]

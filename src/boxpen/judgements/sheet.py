@@ -1,0 +1,299 @@
+"""Sheets: questions and answers in a CSV file that any spreadsheet program opens.
+
+Columns: ``item``; what is judged, one column each; hints; ``verdict``, ``edit`` and ``comment``,
+which are the judge's; ``judge`` and ``digest``, which say whose sheet it is and which texts it
+shows. Rows may be sorted and columns moved.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boxpen.atomic import replaced
+from boxpen.catalog.plaintext import excerpt, opened
+from boxpen.catalog.tabular import table_rows
+from boxpen.errors import BuildError, SuiteError
+from boxpen.judgements.journal import Journal
+from boxpen.judgements.judgement import Judgement, Question, VerdictSet, plain
+
+__all__ = ["Imported", "Line", "import_sheets", "read_sheet", "write_sheet"]
+
+_WITHDRAWN = "?"
+"""In the column of verdicts: no verdict any more."""
+
+# What a spreadsheet program would take for a formula, behind spaces and our own marks too.
+_FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]|'*[\t\r\n]")
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A judgement, and the place it was read from."""
+
+    path: Path
+    number: int
+    judgement: Judgement
+    blank: bool = False
+    """No verdict, only a comment."""
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of the sheets."""
+
+    added: tuple[Judgement, ...]
+    changed: tuple[tuple[Judgement, Judgement], ...]
+    """Those of them that take the place of another verdict: before and after."""
+    known: int
+    """How many the journal had already."""
+    torn: str | None
+    """A sentence about the journal's last line, if it was cut off."""
+
+
+def write_sheet(
+    path: Path,
+    questions: Sequence[Question],
+    judge: str,
+    *,
+    said: Mapping[str, Mapping[str, Judgement]] | None = None,
+    blind: bool = False,
+) -> None:
+    """Write a sheet for one judge.
+
+    Args:
+        path: The CSV file, UTF-8 with a byte order mark.
+        questions: What to ask, in this order.
+        judge: Whose sheet it is.
+        said: What ``latest`` returns, to fill in what the judge has said already.
+        blind: Leave out the hints.
+
+    Raises:
+        BuildError: If it cannot be written, or a text holds what a table cannot.
+    """
+    shown = list(dict.fromkeys(name for q in questions for name in q.shown))
+    hints = [] if blind else list(dict.fromkeys(name for q in questions for name in q.hints))
+    header = ["item", *shown, *hints, "verdict", "edit", "comment", "judge", "digest"]
+    with replaced(path, BuildError) as stream:
+        writer = csv.writer(codecs.getwriter("utf-8-sig")(stream))
+        writer.writerow(header)
+        for question in questions:
+            one = (said or {}).get(question.item, {}).get(judge)
+            if one is not None and not question.was_seen(one):
+                one = None
+            cells = [
+                question.item,
+                *(question.shown.get(name, "") for name in shown),
+                *(question.hints.get(name, "") for name in hints),
+                *((one.verdict, one.edit, one.comment) if one else ("", "", "")),
+                judge,
+                question.digest,
+            ]
+            for place, (name, cell) in enumerate(zip(header, cells, strict=True)):
+                if "\0" in cell:
+                    raise BuildError(
+                        f"item '{question.item}' has a NUL character in its {name}, which a sheet "
+                        "cannot hold"
+                    )
+                # Hints are not read again, so their numbers may be numbers, to sort by.
+                if not (name in hints and _NUMBER.fullmatch(cell)):
+                    cells[place] = _neutral(cell)
+            writer.writerow(cells)
+
+
+def read_sheet(
+    path: Path,
+    questions: Mapping[str, Question],
+    verdicts: VerdictSet,
+    *,
+    judge: str | None = None,
+    time: str | None = None,
+) -> list[Line]:
+    """Read what a judge wrote into a sheet.
+
+    A row without a verdict is not judged yet, and left out unless it has a comment; the verdict
+    '?' takes an earlier one back.
+
+    Args:
+        path: The sheet; its cells may also be divided by semicolons or tabs.
+        questions: What may be judged, by item.
+        verdicts: What may be said.
+        judge: Who judged, where the sheet does not say.
+        time: What the judgements get as their time.
+
+    Raises:
+        BuildError: If a row is not as it must be; the message names the line.
+    """
+    found: dict[tuple[str, str], Line] = {}
+    try:
+        for number, cells in _rows(path, judge):
+            where = f"{path}, line {number}"
+            question = _question(cells, questions, where)
+            who = cells["judge"].strip()
+            if judge is not None and who != judge:
+                raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
+            if not who:
+                raise BuildError(f"{where} has no judge, expected a name")
+            verdict, edit, comment = _answer(cells, verdicts, where)
+            blank = not cells["verdict"].strip()
+            if blank and not comment:
+                continue
+            one = Judgement(question.item, who, verdict, edit, comment, question.digest, time)
+            line = Line(path, number, one, blank)
+            before = found.setdefault((question.item, who), line)
+            if before.judgement != one:
+                raise BuildError(
+                    f"{where} judges item '{question.item}' again, and otherwise than line "
+                    f"{before.number}; expected one verdict"
+                )
+    except SuiteError as error:  # from the reader of tables
+        raise BuildError(str(error)) from None
+    return list(found.values())
+
+
+def import_sheets(
+    paths: Sequence[Path],
+    questions: Sequence[Question],
+    verdicts: VerdictSet,
+    journal: Journal,
+    *,
+    judge: str | None = None,
+    time: str | None = None,
+    canonical: Callable[[Line], Judgement] = lambda line: line.judgement,
+) -> Imported:
+    """Add what stands in sheets to the journal: all of it, or, if anything is wrong, nothing.
+
+    Args:
+        paths: The sheets.
+        questions: What was asked.
+        verdicts: What may be said.
+        journal: Where judgements are kept.
+        judge: Who judged, where a sheet does not say.
+        time: What the judgements get as their time.
+        canonical: Checks a judgement, and returns it in the form in which it is kept.
+
+    Raises:
+        BuildError: If a row is not as it must be, or one judge says two things of an item.
+    """
+    by_item = {question.item: question for question in questions}
+    lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
+    for path in paths:
+        for line in read_sheet(path, by_item, verdicts, judge=judge, time=time):
+            one = canonical(line)
+            first, other = lines.setdefault((one.item, one.judge), (line, one))
+            if other != one:
+                raise BuildError(
+                    f"{line}: judge '{one.judge}' judges item '{one.item}' otherwise than in "
+                    f"{first}; expected one verdict"
+                )
+    history = journal.read()
+    said = {(one.item, one.judge): one for one in history.judgements}
+    added = journal.append(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
+    changed = [
+        (before, one)
+        for one in added
+        if (before := said.get((one.item, one.judge))) is not None and before.verdict
+    ]
+    return Imported(tuple(added), tuple(changed), len(lines) - len(added), history.torn)
+
+
+def _tells(line: Line, before: Judgement | None) -> bool:
+    """Whether a row says anything: an empty cell takes nothing back, a '?' only what was said."""
+    judged = before is not None and bool(before.verdict)
+    one = line.judgement
+    return bool(one.verdict) or (not judged if line.blank else judged or bool(one.comment))
+
+
+def _rows(path: Path, judge: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+    with opened(path, newline="") as stream:
+        first = stream.readline()
+    # Spreadsheet programs divide cells by what is customary in the country.
+    delimiter = max(",;\t", key=first.count)
+    rows = table_rows(path, delimiter)
+    number, header = next(rows, (1, []))
+    header = [name.strip() for name in header]
+    for name in ("item", "verdict", *([] if judge is not None else ["judge"])):
+        if header.count(name) != 1:
+            way_out = "; name the judge instead" if name == "judge" else ""
+            raise BuildError(
+                f"{path}, line {number} has the columns {', '.join(header) or '(none)'}, expected "
+                f"'{name}' once among them{way_out}"
+            )
+    for number, row in rows:
+        if len(row) != len(header):
+            raise BuildError(
+                f"{path}, line {number} has {len(row)} cell(s), expected {len(header)}"
+            )
+        if any("\0" in cell for cell in row):
+            raise BuildError(f"{path}, line {number} has a NUL character, expected text")
+        cells = dict(zip(header, map(_restored, row), strict=True))
+        if any(map(str.strip, row)):
+            yield number, {"judge": judge or "", "edit": "", "comment": "", **cells}
+
+
+def _neutral(cell: str) -> str:
+    """Mark a cell that would be a formula as text."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _restored(cell: str) -> str:
+    """Take off the mark that keeps a cell from being a formula."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def _question(cells: Mapping[str, str], questions: Mapping[str, Question], where: str) -> Question:
+    """Return what the row asks, if its texts are still what was asked."""
+    item = cells["item"].strip()
+    question = questions.get(item)
+    if question is None:
+        raise BuildError(
+            f"{where} has the item {excerpt(item)}, which is not in the table; expected the sheet "
+            "of this table"
+        )
+    there = {name: cells[name] for name in question.shown if name in cells}
+    digest = cells.get("digest", "").strip()
+    if not digest and not there:
+        raise BuildError(f"{where} shows nothing of item '{item}', expected its texts or a digest")
+    if digest and digest != question.digest and digest == question.digest_of(there):
+        raise BuildError(
+            f"{where} shows item '{item}' as it was in another table, expected the sheet of this "
+            "one; export it anew"
+        )
+    for name, cell in there.items():
+        if plain(cell) != plain(question.shown[name]):
+            raise BuildError(
+                f"{where}: the {name} of item '{item}' is {excerpt(cell)}, expected "
+                f"{excerpt(question.shown[name])}; changes belong in the column 'edit'"
+            )
+    if digest and digest != question.digest:
+        raise BuildError(
+            f"{where}: the digest of item '{item}' is {excerpt(digest)}, expected "
+            f"'{question.digest}'; export the sheet anew"
+        )
+    return question
+
+
+def _answer(cells: Mapping[str, str], verdicts: VerdictSet, where: str) -> tuple[str, str, str]:
+    """Return verdict, edit and comment of a row; the verdict is empty if there is none."""
+    text, edit, comment = (cells[name].strip() for name in ("verdict", "edit", "comment"))
+    verdict = "" if text in ("", _WITHDRAWN) else verdicts.read(text)
+    if verdict is None:
+        raise BuildError(
+            f"{where} has the verdict {excerpt(text)}, expected {verdicts}, or nothing"
+        )
+    if verdict in verdicts.edited and not edit:
+        raise BuildError(f"{where} has the verdict '{verdict}' and no edit, expected the new text")
+    if edit and verdict not in verdicts.edited:
+        wanted = " or ".join(f"'{name}'" for name in sorted(verdicts.edited)) or "an empty edit"
+        raise BuildError(
+            f"{where} has the edit {excerpt(edit)} and the verdict {excerpt(verdict)}, expected "
+            f"{wanted}"
+        )
+    return verdict, edit, comment
