@@ -238,4 +238,4 @@ def _recipe(suite: Suite, recipe: str | Recipe, template: str | None) -> Recipe:
         )
     if any(not isinstance(i, Entail) and i.source is not None for i in suite):
         return replace(recipe, name="custom", prompt=template)
-    return replace(recipe, name="custom", prefix=template)
+    return replace(recipe, name="custom", prefix=template, prefixes={})

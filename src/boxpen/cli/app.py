@@ -68,6 +68,7 @@ def _boxpen(
 
 
 from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
+    build,
     check,
     compare,
     curve,
@@ -77,4 +78,5 @@ from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     run,
     slices,
     suite,
+    train,
 )

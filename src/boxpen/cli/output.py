@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from boxpen.evaluate import Progress
     from boxpen.runs import Run
@@ -73,10 +73,23 @@ def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
     screen = console()
     for run, place in zip(runs, places, strict=True):
         screen.print(run_table(run))
+        for table in _failures(run, screen.width):
+            screen.print(table)
         for line in notes(run):
             screen.print(f"• {line}", markup=False)
         screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True, markup=False)
         screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True, markup=False)
+
+
+def _failures(run: Run, width: int) -> list[RenderableType]:
+    """Return the failure rates by relation of tests that were made from a knowledge graph."""
+    from boxpen.report.failure_formats import failures_terminal
+    from boxpen.report.failures import failure_tables
+
+    if not any({"task", "relation"} <= set(v.tags) for v in run.verdicts):
+        return []
+    tables = failure_tables([run])
+    return [part for table in tables for part in failures_terminal(table, width)]
 
 
 @contextlib.contextmanager

@@ -40,6 +40,7 @@ class Recipe:
     Attributes:
         name: ``sound``, ``paper``, ``translate`` or a name of the suite's own.
         prefix: Template of what stands before the candidate, for items with a context.
+        prefixes: Other templates for items with a certain tag, under ``tag=value``.
         whole: Score the prefix too, as part of the text.
         prompt: Template of what stands before the candidate for items with a source; without it a
             language model judges the target side alone.
@@ -52,6 +53,7 @@ class Recipe:
 
     name: str
     prefix: str = "{context}"
+    prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     whole: bool = False
     prompt: str | None = None
     unconditional: str = ""
@@ -60,7 +62,8 @@ class Recipe:
     why: str = ""
 
     def __post_init__(self) -> None:
-        for template in (self.prefix, self.prompt or "", self.unconditional):
+        templates = (self.prefix, *self.prefixes.values(), self.prompt or "", self.unconditional)
+        for template in templates:
             try:
                 fields = [f for f in string.Formatter().parse(template) if f[1] is not None]
             except ValueError:
@@ -76,6 +79,8 @@ class Recipe:
     def digest(self) -> str:
         """Six hex digits that change with anything the recipe does to a text."""
         parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
+        if not self.prefixes:  # recipes keep the digests that they had before there were any
+            del parts["prefixes"]
         return hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()[:6]
 
     def scoring_policy(self) -> ScoringPolicy:
@@ -141,7 +146,10 @@ class Recipe:
             # The sentence before the source stands before the prompt, on a line of its own.
             apart = bool(values["context"]) and "{context}" not in self.prompt
             return (values["context"] + "\n" if apart else "") + self.prompt.format(**values)
-        return self.prefix.format(**values) if item.context is not None else ""
+        if item.context is None:
+            return ""
+        tagged = (self.prefixes.get(f"{tag}={value}") for tag, value in item.tags.items())
+        return next(filter(None, tagged), self.prefix).format(**values)
 
     def _values(
         self, item: Choice, language: str | None, source_language: str | None

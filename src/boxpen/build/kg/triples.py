@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.atomic import replaced
 from boxpen.errors import BuildError
+from boxpen.relations import ATOMIC, CONCEPTNET
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,12 +29,6 @@ __all__ = [
     "triple_id",
     "write_table",
 ]
-
-CONCEPTNET = ("capableof", "desires", "createdby", "usedfor", "isa", "madeof", "hasa")
-"""The relations that the paper takes from ConceptNet, in its order."""
-
-ATOMIC = ("xAttr", "xNeed", "xIntent", "xEffect", "xWant")
-"""The relations that the paper takes from ATOMIC, in its order."""
 
 COLUMNS = {
     "id": "str",  # of relation, head and tail: the same wherever the triple stands

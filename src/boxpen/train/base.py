@@ -1,0 +1,191 @@
+"""What training starts from: a checkpoint, a GGUF file, or nothing but a shape."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from boxpen.errors import ModelError, nearest
+from boxpen.models.presets import PRESETS
+from boxpen.train.pairs import ready_for_pairs
+from boxpen.train.scratch import SHAPES, new_config, new_tokenizer
+
+__all__ = ["Base", "find_base", "quiet"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Base:
+    """A model to start from.
+
+    Attributes:
+        spec: What the user wrote.
+        config: Its configuration, without the new head.
+        tokenizer: Its tokenizer, ready for pairs.
+        source: What ``from_pretrained`` takes; None for a model from nothing.
+    """
+
+    spec: str
+    config: Any
+    tokenizer: Any
+    source: Mapping[str, Any] | None
+
+    def load(self, auto: Any, **changes: Any) -> Any:
+        """Return the module of this class, in float32, with a new head.
+
+        Args:
+            auto: One of Transformers' Auto classes.
+            **changes: Fields of the configuration that belong to the head.
+
+        Raises:
+            ModelError: If the weights cannot be loaded, or are not those of this model.
+        """
+        import torch
+
+        for name, value in (changes | {"pad_token_id": self.tokenizer.pad_token_id}).items():
+            setattr(self.config, name, value)
+        if self.source is None:
+            return auto.from_config(self.config)
+        plain = copy.deepcopy(self.config)
+        options = {
+            **self.source,
+            "config": self.config,
+            "dtype": torch.float32,
+            "output_loading_info": True,
+        }
+        with quiet():
+            module, info = _loaded(self.spec, "weights", lambda: auto.from_pretrained(**options))
+        # The head is new, and so may be a pooler; the body must have come from the checkpoint.
+        body = f"{module.base_model_prefix}."
+        missing = [k for k in sorted(info["missing_keys"]) if k.startswith(body)]
+        missing = [k for k in missing if "pooler" not in k]
+        if missing:
+            raise ModelError(
+                f"base '{self.spec}': the checkpoint lacks {len(missing)} weights of the model's "
+                f"body, such as '{missing[0]}'"
+            )
+        if "gguf_file" in self.source:
+            # The weights were dequantised, but the module stays marked as quantised, and the
+            # Trainer would refuse it.
+            marked, module = module, auto.from_config(plain)
+            module.load_state_dict(marked.state_dict())
+        return module
+
+
+def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base:
+    """Return what a name stands for: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny``.
+
+    Args:
+        spec: What the user wrote.
+        tokenizer: For ``new:`` only: the model whose tokenizer is taken, as above.
+        texts: For ``new:`` without a tokenizer: what the vocabulary is learnt from.
+
+    Raises:
+        ModelError: If there is no such model, or it has no tokenizer.
+    """
+    scheme, _, rest = _written_out(spec).partition(":")
+    if scheme == "new":
+        if rest not in SHAPES:
+            raise ModelError(f"base '{spec}' is unknown, {nearest(rest, list(SHAPES))}")
+        taken = _tokenizer(tokenizer) if tokenizer else new_tokenizer(rest, texts)
+        taken = ready_for_pairs(taken, tokenizer or spec)
+        return Base(spec, new_config(rest, taken), taken, None)
+    if tokenizer:
+        raise ModelError(f"base '{spec}' has a tokenizer of its own; --tokenizer goes with new:")
+    from transformers import AutoConfig
+
+    source = _source(spec)
+    with quiet():
+        config = _loaded(spec, "configuration", lambda: AutoConfig.from_pretrained(**source))
+    taken = ready_for_pairs(_tokenizer(spec), spec)
+    return Base(spec, config, taken, source)
+
+
+def _written_out(spec: str) -> str:
+    preset = PRESETS.get(spec)
+    written = preset.spec if preset else spec
+    scheme, _, rest = written.partition(":")
+    if not rest or scheme not in ("hf", "gguf", "embedded", "new"):
+        raise ModelError(
+            f"base '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other bases: "
+            "hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
+        )
+    return written
+
+
+def _source(spec: str) -> dict[str, str]:
+    """Return what ``from_pretrained`` takes for a base with weights."""
+    scheme, _, rest = _written_out(spec).partition(":")
+    if scheme == "hf":
+        folder = Path(rest).expanduser()
+        if not folder.is_dir():
+            if folder.exists() or rest.startswith((".", "/", "~")):
+                raise ModelError(f"base '{spec}': {rest} is not a checkpoint folder")
+            return {"pretrained_model_name_or_path": rest}
+        if not (folder / "config.json").is_file():
+            raise ModelError(f"base '{spec}': {rest} has no config.json, so it is no checkpoint")
+        return {"pretrained_model_name_or_path": str(folder)}
+    if scheme == "new":
+        raise ModelError(f"base '{spec}' has no tokenizer to take")
+    if scheme == "embedded":
+        from boxpen.models.embedded import smollm2_path
+
+        path = smollm2_path()
+    else:
+        path = Path(rest).expanduser()
+    if not path.is_file():
+        raise ModelError(f"base '{spec}': there is no file {path}")
+    return {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
+
+
+def _tokenizer(spec: str) -> Any:
+    from transformers import AutoTokenizer
+
+    source = _source(spec)
+    folder = Path(source["pretrained_model_name_or_path"])
+    # Without its files Transformers makes up an empty tokenizer for some kinds of model.
+    if folder.is_dir() and "gguf_file" not in source and not _has_tokenizer(folder):
+        raise ModelError(f"base '{spec}': {folder} has no tokenizer files")
+    with quiet():
+        return _loaded(spec, "tokenizer", lambda: AutoTokenizer.from_pretrained(**source))
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    patterns = ("tokenizer*.json", "vocab.*", "*.model", "*.spm", "merges.txt")
+    return any(next(folder.glob(pattern), None) for pattern in patterns)
+
+
+def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
+    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    try:
+        return load()
+    except Exception as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise ModelError(f"base '{spec}': its {what} cannot be loaded ({reason})") from error
+
+
+@contextlib.contextmanager
+def quiet(*, silent: bool = True) -> Iterator[None]:
+    """Keep what the libraries say of new heads, of loading and of saving off the terminal.
+
+    Args:
+        silent: Whether nothing at all is let through to stderr; some bars heed no setting.
+    """
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) if silent else contextlib.nullcontext():
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,65 @@
+"""How a model is trained: every knob, with the value that is good for most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from boxpen.train.errors import TrainError
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The knobs of a training.
+
+    Attributes:
+        epochs: Passes over the data.
+        batch_size: Items of a batch.
+        accumulate: Batches whose gradients make one step.
+        learning_rate: Its peak; 3e-5 if None, or 5e-4 for a model that starts from nothing.
+        warmup: Share of the steps in which the learning rate rises; it falls from there to zero.
+        weight_decay: Of AdamW.
+        max_length: Most tokens of a pair; longer ones are cut and counted.
+        every: Steps between two looks at the held-out items, each with a checkpoint; the steps of
+            an epoch, but 500 at most, if None.
+        patience: Looks without a gain after which training stops; 0 never stops it.
+        seed: Of the first weights, the order of the data, dropout and the split.
+    """
+
+    epochs: float = 3.0
+    batch_size: int = 32
+    accumulate: int = 1
+    learning_rate: float | None = None
+    warmup: float = 0.1
+    weight_decay: float = 0.01
+    max_length: int = 256
+    every: int | None = None
+    patience: int = 3
+    seed: int = 1960
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be trained with.
+
+        Raises:
+            TrainError: If a value is out of its range.
+        """
+        least: dict[str, float] = {
+            "batch_size": 1, "accumulate": 1, "warmup": 0, "weight_decay": 0, "max_length": 8,
+            "every": 1, "patience": 0, "seed": 0,
+        }  # fmt: skip
+        for name, low in least.items():
+            value = getattr(self, name)
+            if value is not None and not value >= low:
+                raise TrainError(f"{name} is {value:g}, expected {low:g} or more")
+        for name in ("epochs", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise TrainError(f"{name} is {value:g}, expected a number above 0")
+        if not self.warmup <= 1:
+            raise TrainError(f"warmup is {self.warmup:g}, expected a share of the steps, 0 to 1")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the knobs by name."""
+        return asdict(self)

@@ -1,0 +1,232 @@
+"""A graph becomes a suite, stage by stage; what did not change is not done again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import boxpen
+from boxpen.build.kg.config import EXAMPLE, read_config
+from boxpen.build.kg.pipeline import STAGES, build_kg, dropped_triples
+from boxpen.errors import BuildError
+
+GRAPH = Path(str(resources.files("boxpen.catalog").joinpath("data", "starter", "triples.jsonl")))
+CONFIG = """
+name = "toy"
+seed = 7
+folder = "out"
+[[graphs]]
+name = "starter"
+files = ["GRAPH"]
+columns = {head = "head", relation = "relation", tail = "tail"}
+language = "en"
+[rank]
+model = "none"
+keep = 1.0
+[sample]
+per_relation = 8
+by = "random"
+[negatives]
+wordnet = false
+"""
+
+
+def config_file(folder, text=CONFIG, graph=GRAPH):
+    path = folder / "kg.toml"
+    path.write_text(text.replace("GRAPH", str(graph)))
+    return path
+
+
+def built(folder, text=CONFIG, **more):
+    return list(build_kg(read_config(config_file(folder, text)), **more))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    return folder, built(folder)
+
+
+def test_all_stages_make_a_suite(whole):
+    folder, done = whole
+    assert [d.stage for d in done] == [s for s in STAGES if s != "accept"]
+    assert all(d.fresh for d in done)
+    suite = boxpen.load_suite(folder / "out" / "toy.jsonl")
+    assert {i.tags["task"] for i in suite} == {"nli", "qa", "pairs"}
+    assert {i.tags["graph"] for i in suite} == {"starter"}
+    sampled = pl.read_parquet(folder / "out" / "sampled.parquet")
+    assert set(suite.blocks()) == set(sampled["id"])
+    assert sampled.group_by("relation").len()["len"].max() == 8
+
+
+def test_no_triple_is_lost_on_the_way(whole):
+    folder, done = whole
+    out = folder / "out"
+    read = pl.read_parquet(out / "triples.parquet").height
+    assert read == len(GRAPH.read_text().splitlines())
+    dropped, total = dropped_triples(read_config(folder / "kg.toml"))
+    assert len(dropped) == total
+    assert total + pl.read_parquet(out / "sampled.parquet").height == read
+    assert all(row["reason"] and row["step"] for row in dropped)
+    steps = {s["step"]: s["dropped"] for d in done for s in d.report.get("steps", ())}
+    steps["sample"] = pl.read_parquet(out / "dropped-sample.parquet").height
+    for step, count in steps.items():
+        assert sum(row["step"] == step for row in dropped) == count, step
+
+
+def test_nothing_changed_nothing_done(whole):
+    folder, _ = whole
+    again = list(build_kg(read_config(folder / "kg.toml")))
+    assert not any(d.fresh for d in again)
+
+
+def test_a_changed_setting_is_done_again_from_there(tmp_path):
+    built(tmp_path)
+    again = built(tmp_path, CONFIG.replace("per_relation = 8", "per_relation = 5"))
+    fresh = {d.stage: d.fresh for d in again}
+    assert fresh == {
+        "read": False, "filter": False, "rank": False, "sample": True, "negatives": True,
+        "render": True,
+    }  # fmt: skip
+
+
+def test_the_same_seed_the_same_suite_in_any_order_of_rows(whole, tmp_path):
+    folder, _ = whole
+    rows = GRAPH.read_text().splitlines()
+    turned = tmp_path / "turned.jsonl"
+    turned.write_text("\n".join(reversed(rows)) + "\n")
+    list(build_kg(read_config(config_file(tmp_path, graph=turned))))
+    one, other = (boxpen.load_suite(f / "out" / "toy.jsonl") for f in (folder, tmp_path))
+    assert one.hash == other.hash
+    elsewhere = tmp_path / "seed"
+    elsewhere.mkdir()
+    built(elsewhere, CONFIG.replace("seed = 7", "seed = 8"))
+    assert boxpen.load_suite(elsewhere / "out" / "toy.jsonl").hash != one.hash
+
+
+def test_one_stage_alone_needs_the_one_before(tmp_path):
+    with pytest.raises(BuildError, match=r"there is no .*triples\.parquet; run the stage"):
+        built(tmp_path, stage="filter")
+    assert [d.stage for d in built(tmp_path, stage="read")] == ["read"]
+    assert [d.stage for d in built(tmp_path, stage="filter")] == ["filter"]
+
+
+def test_a_build_that_was_killed_goes_on(tmp_path):
+    config = config_file(tmp_path)
+    code = (
+        "import sys, time\n"
+        "from pathlib import Path\n"
+        "from boxpen.build.kg import pipeline\n"
+        "from boxpen.build.kg.config import read_config\n"
+        "for done in pipeline.build_kg(read_config(Path(sys.argv[1]))):\n"
+        "    print(done.stage, flush=True)\n"
+        "    if done.stage == 'filter': time.sleep(60)\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(config)], stdout=subprocess.PIPE, text=True
+    )
+    assert [child.stdout.readline().strip() for _ in range(2)] == ["read", "filter"]
+    time.sleep(0.2)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    fresh = {d.stage: d.fresh for d in build_kg(read_config(config))}
+    assert not fresh["read"]
+    assert not fresh["filter"]
+    assert fresh["render"]
+
+
+def test_people_decide(tmp_path):
+    from boxpen.build.kg.review import triple_questions
+    from boxpen.judgements import Journal, Judgement
+
+    for stage in ("read", "filter", "rank", "sample"):
+        built(tmp_path, stage=stage)
+    table = pl.read_parquet(tmp_path / "out" / "sampled.parquet")
+    asked = triple_questions(table)
+    verdicts = ["accept", "reject", ""]
+    Journal(tmp_path / "review.jsonl").append(
+        Judgement(q.item, "anna", verdicts[n % 3], seen=q.digest)
+        for n, q in enumerate(asked)
+        if verdicts[n % 3]
+    )
+    text = CONFIG + '[review]\njournal = "review.jsonl"\n'
+    done = {d.stage: d for d in built(tmp_path, text)}
+    counts = [sum(1 for n in range(len(asked)) if n % 3 == k) for k in range(3)]
+    report = done["accept"].report
+    assert [report[k] for k in ("accepted", "rejected", "open")] == counts
+    suite = boxpen.load_suite(tmp_path / "out" / "toy.jsonl")
+    assert set(suite.blocks()) == {q.item for n, q in enumerate(asked) if n % 3 == 0}
+
+
+def test_other_languages_are_counted_and_can_be_listed(tmp_path):
+    graph = tmp_path / "graph.tsv"
+    graph.write_text("head\trelation\ttail\tlanguage\na dog\tisa\tan animal\ten\n"
+                     "un chien\tisa\tun animal\tfr\n")  # fmt: skip
+    text = CONFIG.replace(
+        'columns = {head = "head", ', 'columns = {language = "language", head = "head", '
+    )
+    config = read_config(config_file(tmp_path, text, graph))
+    (done,) = build_kg(config, stage="read")
+    assert done.report["steps"] == [{"step": "language", "dropped": 1, "left": 1}]
+    rows, total = dropped_triples(config, step="language")
+    assert total == 1
+    assert (rows[0]["head"], rows[0]["reason"]) == ("un chien", "the language is fr")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seed = 7", 'seed = "x"'), "has seed = 'x', expected a whole number"),
+        (("seed = 7", "sead = 7"), "has the unknown key 'sead', did you mean 'seed'?"),
+        (("[[graphs]]", "[[graph]]"), "has the unknown key 'graph'"),
+        (("keep = 1.0", "keep = 0"), "[rank]: keep is 0.0, expected a share above 0, at most 1"),
+        (("per_relation = 8", "per_relation = 0"), "per_relation is 0, expected 1 or more"),
+        (("wordnet = false", "count = 0"), "[negatives]: count is 0, expected 1 or more"),
+        (('files = ["GRAPH"]', 'files = ["nope.tsv"]'), "has a file that is not there"),
+        (('files = ["GRAPH"]', 'files = ["no*.tsv"]'), "has files that are not there"),
+        (("[sample]", "[filter]\nrelations = ['capabelof']\n[sample]"), "relation 'capabelof' is"),
+        (("[sample]", "[filter]\nmax_words = 3\n[sample]"), "has the unknown key 'max_words'"),
+        (
+            ("[sample]", "[filter]\nmax_tail_words = 1\nrelations = ['xNeed']\n[sample]"),
+            "no triple is left, the last went at step 'length'",
+        ),
+        (('relation = "relation"', 'relation = "predicate"'), "line 1: empty relation"),
+    ],
+)
+def test_bad_configurations_are_named(tmp_path, change, message):
+    with pytest.raises(BuildError) as caught:
+        built(tmp_path, CONFIG.replace(*change))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_slot_that_is_unknown_is_named_with_its_line(tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        '[[isa.nli]]\nname = "mine"\npremise = "This is {head}."\nhypothesis = "It is {tial}."\n'
+    )
+    text = CONFIG + '[render]\ntemplates = ["mine.toml"]\n'
+    with pytest.raises(BuildError, match=r"mine\.toml, line 4.*tial"):
+        built(tmp_path, text)
+
+
+def test_the_example_is_a_configuration(tmp_path):
+    for name in ("conceptnet-assertions-5.7.0.csv.gz", "v4_atomic_trn.csv"):
+        (tmp_path / name).write_bytes(b"")
+    path = tmp_path / "kg.toml"
+    path.write_text(EXAMPLE)
+    config = read_config(path)
+    assert [g.name for g in config.graphs] == ["conceptnet", "atomic"]
+    assert config.folder == tmp_path / "my-graph"
+
+
+def test_the_record_of_stages_is_plain_json(whole):
+    folder, _ = whole
+    record = json.loads((folder / "out" / "stages.json").read_text())
+    assert set(record) == {s for s in STAGES if s != "accept"}
