@@ -33,6 +33,7 @@ KEPT = Path(__file__).parents[1] / "docs" / "results" / "kg-judged.csv"
 COLUMNS = ("sample", "relation", "item", "reader", "verdict")
 SENSE = VerdictSet({"sensible": ("s", "y"), "not": ("n",)})
 GRAMMAR = VerdictSet({"right": ("r", "y"), "wrong": ("w", "n")})
+SAMPLES = {"before": "sensible", "after": "sensible", "tests": "right", "starter": "right"}
 EACH = 20
 SEED = 1960
 
@@ -99,7 +100,8 @@ def sampled(build: Path) -> dict[str, dict[str, str]]:
             name: dict(frame.select("id", "relation").iter_rows())
             for name, frame in _triples(build).items()
         },
-        "tests": {item.id: item.tags["relation"] for item in _tests(build)},
+        "tests": {item.id: item.tags["relation"] for item in _tests(_built(build), EACH)},
+        "starter": {item.id: item.tags["relation"] for item in _tests(_starter(), EACH // 2)},
     }
 
 
@@ -114,7 +116,8 @@ def asked(build: Path) -> dict[str, list[Question]]:
         for frame in _triples(build).values()
         for row in frame.iter_rows(named=True)
     }
-    tests = [Question(i.id, _shown(i), i.tags["relation"]) for i in _tests(build)]
+    items = [*_tests(_built(build), EACH), *_tests(_starter(), EACH // 2)]
+    tests = [Question(i.id, _shown(i), i.tags["relation"]) for i in items]
     return {"triples": list(triples.values()), "tests": tests}
 
 
@@ -129,12 +132,12 @@ def tables() -> None:
 def judged(rows: list[dict[str, str]]) -> list[str]:
     """Return the table of shares; an item that one of two readers accepts counts half."""
     out = [
-        "| relation | sensible before | sensible after | grammatical tests |",
-        "|---|---|---|---|",
+        "| relation | sensible before | sensible after | grammatical tests | of starter.graph |",
+        "|---|---|---|---|---|",
     ]
     for relation in (*RELATIONS, None):
         cells = []
-        for sample, good in (("before", "sensible"), ("after", "sensible"), ("tests", "right")):
+        for sample, good in SAMPLES.items():
             items: dict[str, list[float]] = defaultdict(list)
             for row in rows:
                 if row["sample"] == sample and relation in (None, row["relation"]):
@@ -147,7 +150,7 @@ def judged(rows: list[dict[str, str]]) -> list[str]:
 def agreement(rows: list[dict[str, str]]) -> list[str]:
     """Return how far the readers agree."""
     out = ["| sample | items | agree | Cohen's kappa |", "|---|---|---|---|"]
-    for sample in ("before", "after", "tests"):
+    for sample in SAMPLES:
         said: dict[str, dict[str, str]] = defaultdict(dict)
         for row in rows:
             if row["sample"] == sample:
@@ -176,9 +179,16 @@ def _triples(build: Path) -> dict[str, pl.DataFrame]:
     return {"before": _drawn(raw.unique("id", maintain_order=True)), "after": _drawn(after)}
 
 
-def _tests(build: Path) -> list[Item]:
+def _built(build: Path) -> tuple[Item, ...]:
+    return load_suite(next(build.glob("*.jsonl"))).items
+
+
+def _starter() -> tuple[Item, ...]:
+    return load_suite("starter.graph").items
+
+
+def _tests(items: tuple[Item, ...], each: int) -> list[Item]:
     """Return so many tests of every relation, of all tasks, each of another triple if it can be."""
-    items = load_suite(next(build.glob("*.jsonl"))).items
     dice = random.Random(SEED)
     out: list[Item] = []
     for relation in RELATIONS:
@@ -186,7 +196,7 @@ def _tests(build: Path) -> list[Item]:
         dice.shuffle(of)
         tasks = sorted({i.tags["task"] for i in of})
         used: set[str | None] = set()
-        for number in range(EACH):
+        for number in range(each):
             task = tasks[number % len(tasks)]
             fit = [i for i in of if i.tags["task"] == task and i not in out]
             item = next((i for i in fit if i.block not in used), fit[0])

@@ -10,6 +10,8 @@ from dataclasses import replace
 from boxpen.errors import RunError
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.runs import Run
+from boxpen.scoring.labels import BINARY, NAMES, NOT_ENTAILMENT
+from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["comparable", "compare", "labels", "same_items"]
 
@@ -39,7 +41,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
         if not force:
             for a, b in itertools.combinations(some, 2):
                 _refuse(a, b, common)
-        systems = dict(zip(_names(some), (run.verdicts for run in some), strict=True))
+        systems = dict(zip(_names(some), _aligned(some), strict=True))
         pairs += compare_verdicts(systems, suite, common=common)
     return _corrected(pairs)
 
@@ -57,7 +59,7 @@ def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:
         for (a, one), (b, other) in itertools.combinations(zip(names, some, strict=True), 2):
             try:
                 _refuse(one, other, common=True)
-                systems = {a: one.verdicts, b: other.verdicts}
+                systems = dict(zip((a, b), _aligned((one, other)), strict=True))
                 pairs += compare_verdicts(systems, suite, common=True)
             except RunError as error:
                 reasons.append(str(error))
@@ -82,29 +84,23 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
     """Raise if two runs are not comparable, and say what differs."""
     mine, theirs = _fields(a), _fields(b)
     name, other = a.about["model"]["name"], b.about["model"]["name"]
+    both = f"{name} and {other}" if name != other else f"two runs of {name}"
     suite = a.about["suite"]["name"]
     if common and not same_items(a, b):
-        raise RunError(f"{name} and {other} were put different items of one name on {suite}")
+        raise RunError(f"{both} were put different items of one name on {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
     free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite"] if common else ())}
     if "human" in kinds:  # people have neither recipe nor norm
         free |= set(mine) - {"suite"}
-    differ = [
-        f"{name} {mine[name]} and {theirs[name]}"
-        for name in mine
-        if name not in free and name in theirs and mine[name] != theirs[name]
-    ]
+    differ = [k for k in mine if k not in free and k in theirs and mine[k] != theirs[k]]
     if differ:
-        only_items = len(differ) == 1 and differ[0].startswith("suite ")
-        way = (
-            "--common compares the items that they share"
-            if only_items
-            else "--force compares them all the same"
-        )
-        raise RunError(
-            f"{name} and {other} were not made in the same way on {suite}: "
-            f"{'; '.join(differ)} ({way})"
-        )
+        shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)
+        way = "--force compares them all the same"
+        if differ == ["suite"]:
+            way = "--common compares the items that they share"
+        elif differ == ["nli"] and BINARY not in (a.setting, b.setting):
+            way = f"boxpen rescore --nli decides one as the other; {way}"
+        raise RunError(f"{both} were not made in the same way on {suite}: {shown} ({way})")
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
@@ -126,15 +122,42 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 def same_items(a: Run, b: Run) -> bool:
     """Whether the items that two runs share are the same: the same answers, the same texts."""
-    known = {v.id: (v.gold, len(v.scores)) for v in a.verdicts}
-    if any(known.get(v.id, (v.gold, len(v.scores))) != (v.gold, len(v.scores)) for v in b.verdicts):
+    one, other = _aligned((a, b))
+    known = {v.id: (v.gold, len(v.scores)) for v in one}
+    if any(known.get(v.id, (v.gold, len(v.scores))) != (v.gold, len(v.scores)) for v in other):
         return False
     if a.about["recipe"]["digest"] != b.about["recipe"]["digest"]:
         return True  # which may put the same candidate in another way
-    return all(
-        [c.text for c in a.candidates.get(item, mine)] == [c.text for c in mine]
-        for item, mine in b.candidates.items()
-    )
+    shared = a.candidates.keys() & b.candidates.keys()
+    return all(_texts(a, a.candidates[i]) == _texts(b, b.candidates[i]) for i in shared)
+
+
+def _texts(run: Run, candidates: Sequence[Scored]) -> list[str]:
+    """Return what tells items apart: premise and hypothesis, or the candidates.
+
+    A language model reads the space after a context as part of the candidate, others do not.
+    """
+    if run.labels:
+        return [text for c in candidates for text in (c.prefix, c.text)]
+    return [c.text.strip() for c in candidates]
+
+
+def _aligned(runs: Sequence[Run]) -> list[Sequence[Verdict]]:
+    """Return the verdicts of runs, with the right label of inference by its number everywhere.
+
+    Which place it has among how many labels differs between settings, for one and the same item.
+    """
+    binary = any(NOT_ENTAILMENT in run.labels for run in runs)
+
+    def number(label: str) -> int:
+        return NAMES.index(NOT_ENTAILMENT if binary and label != "entailment" else label)
+
+    return [
+        [replace(v, gold=number(run.labels[v.gold]), scores=()) for v in run.verdicts]
+        if run.labels
+        else run.verdicts
+        for run in runs
+    ]
 
 
 def _names(runs: Sequence[Run]) -> list[str]:

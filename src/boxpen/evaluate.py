@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,17 +14,14 @@ from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, Settled
+from boxpen.models.cached import Answers, Progress, scored
 from boxpen.plans import Plan, plan
 from boxpen.runs import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.recipe import Recipe
-from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.verdicts import Scored
 
 __all__ = ["evaluate", "run_plans"]
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
 
 BEAM = 5  # as in CommonMT section 5.1
 
@@ -120,21 +116,12 @@ def run_plans(
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
         remark = _verified(model, settled, cache)
-        scored = _scored(model, settled, requests, cache, label, report)
+        answers = scored(model, settled, requests, cache, label, report)
         for n in numbers:
             runs[n] = _decided(
-                plans[n], scored, cache, translate=translate, remark=remark, report=report
+                plans[n], answers, cache, translate=translate, remark=remark, report=report
             )
     return [runs[n] for n in range(len(plans))]
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """The records of some requests, and how they were come by."""
-
-    records: Mapping[Request, Record]
-    engine: Mapping[str, object]
-    seconds: float
 
 
 def _verified(model: Model, settled: Settled, cache: ScoreCache) -> str | None:
@@ -142,44 +129,13 @@ def _verified(model: Model, settled: Settled, cache: ScoreCache) -> str | None:
     probes = model.probes()
     if not probes:
         return None
-    found = _scored(model, settled, probes, cache, "self-check", lambda *_: None)
+    found = scored(model, settled, probes, cache, "self-check")
     return model.verify([found.records[probe] for probe in probes])
-
-
-def _scored(
-    model: Model,
-    settled: Settled,
-    requests: Sequence[Request],
-    cache: ScoreCache,
-    label: str,
-    report: Progress,
-) -> _Scored:
-    """Take from the cache what is there, and score the rest, as one."""
-    started = time.time()
-    settings = settled.as_dict() | model.exactness()
-    keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
-    known = cache.records(list(keys.values()))
-    records = {r: known[key] for r, key in keys.items() if key in known}
-    missing = [r for r in requests if r not in records]
-    engine: dict[str, object] = {"scored": label, "from_cache": len(records), **model.exactness()}
-    if requests:
-        report(label, len(records), len(requests))
-    if missing:
-        before = replace(model.tally)
-        with cache.writing() as write:
-            for batch in model.score(missing, settled):
-                found = [(missing[i], record) for i, record in batch]
-                write([(keys[r], record) for r, record in found])
-                records.update(found)
-                report(label, len(records), len(requests))
-        cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
-        engine |= {"how": model.engine, **cost}
-    return _Scored(records, engine, time.time() - started)
 
 
 def _decided(
     planned: Plan,
-    scored: _Scored,
+    answers: Answers,
     cache: ScoreCache,
     *,
     translate: bool,
@@ -188,7 +144,7 @@ def _decided(
 ) -> Run:
     """Make the run of what was scored."""
     started = time.time()
-    records = scored.records
+    records = answers.records
     wanted = {c.id: planned.requests(c) for c in planned.judged}
     free = {c.id: planned.unconditional(c) for c in planned.judged}
     candidates = {
@@ -228,9 +184,9 @@ def _decided(
             for c in planned.judged
         ),
         findings=lint(judged),
-        engine=scored.engine,
+        engine=answers.engine,
         remark=remark,
-        seconds=scored.seconds + time.time() - started,
+        seconds=answers.seconds + time.time() - started,
     )
 
 

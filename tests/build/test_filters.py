@@ -60,6 +60,8 @@ def fate(*rows: Any, **config: Any) -> list[str | None]:
         (("xWant", "PersonX sits", "n/a"), "none"),
         (("xWant", "PersonX sits", " "), "none"),
         (("isa", "?", "pet"), "none"),
+        (("isa", "cat", "&"), "none"),
+        (("isa", "(/)", "pet"), "none"),
         (("xWant", "PersonX finds ___", "keep it"), "blank"),
         (("xWant", "PersonX sits", "___"), "blank"),
         (("isa", "PersonX", "human"), "blank"),
@@ -210,6 +212,8 @@ def test_an_empty_result_tells_what_each_step_took() -> None:
     )
     with pytest.raises(BuildError, match="no triples"):
         filter_triples(iter([]), FilterConfig())
+    with pytest.raises(BuildError, match="the graph has no triples"):
+        filter_triples(table.clear(), FilterConfig(relations=()))
     with pytest.raises(BuildError, match=r"none of the relations .*; relations in the graph: none"):
         filter_triples(table.clear(), FilterConfig())
 

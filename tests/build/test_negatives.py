@@ -537,6 +537,21 @@ def test_a_pool_helps_where_the_table_has_too_few() -> None:
     assert all(sum(t in own for t in row) == 3 for row in out.table["wrong_text"])
 
 
+def test_a_triple_worded_twice_in_the_pool_does_not_hang_on_the_order_of_rows() -> None:
+    table = frame([SPREAD[0]], tail_text=["doing0 an object0"])
+    pool = frame([SPREAD[1], SPREAD[1]], tail_text=["doing1 object1s", "doing1 an object1"])
+    for rows in (pool, pool.reverse()):
+        out = sample_negatives(table, table, count=1, seed=0, pool=rows)
+        assert out.table["wrong_text"].to_list() == [["doing1 an object1"]]
+
+
+@pytest.mark.parametrize("form", ["np", "vp", "adj"])
+def test_a_tail_without_a_word_does_no_harm(form: str) -> None:
+    table = frame([*SPREAD[:2], ("thing2", "usedfor", "&")], form=[form] * 3)
+    out = sample_negatives(table, table, count=1, seed=0)
+    assert out.table["wrong"].list.len().to_list() == [1, 1, 1]
+
+
 def skewed() -> pl.DataFrame:
     """A table whose tails are right answers from once to forty times, of one to six words."""
     edges = []
@@ -588,6 +603,10 @@ def test_an_answer_is_not_told_by_its_words_or_length() -> None:
         (lambda t: {"graph": t.drop("tail")}, "the graph of triples has no column 'tail', it has"),
         (lambda t: {"pool": t.drop("id")}, "the pool of triples has no column 'id', it has"),
         (lambda t: {"table": pl.concat([t, t[:1]])}, "the table has the triple 'usedfor-.*' more"),
+        (
+            lambda t: {"table": t.with_columns(tail_text="tail"), "pool": t},
+            "the pool of triples has no column 'tail_text', it has",
+        ),
         (lambda t: {"count": 0}, "0 wrong tails per triple were asked for, expected 1 or more"),
     ],
 )

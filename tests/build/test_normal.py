@@ -69,6 +69,15 @@ def test_columns_are_mapped_row_by_row(texts: list[str | None]) -> None:
     ]
 
 
+def test_long_columns_are_mapped_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boxpen.build.kg.normal._PART", 2)
+    texts = ["a dog", None, "dogs", "the cats", "a dog"]
+    found = normal_column(pl.Series("head", texts))
+    assert found.to_list() == ["dog", None, "dog", "cat", "dog"]
+    assert found.name == "head"
+    assert found.n_chunks() == 1
+
+
 def test_lemmas_bring_inflections_together() -> None:
     assert {lemma(w) for w in ("eat", "eats", "ate", "eaten", "eating")} == {"eat"}
     assert {lemma(w) for w in ("knife", "knives")} == {"knife"}

@@ -98,7 +98,7 @@ def test_ranks_equal_those_of_a_twin(gpt2: Any) -> None:
     assert table["head_text"].to_list() == [e[3] for e in expected]
     assert table["plausibility"].to_list() == pytest.approx([e[1] for e in expected], abs=2e-3)
     assert table["rank"].to_list() == [1, 2, 1, 2, 3, 4]
-    added = ["head_text", "tail_text", "form", "sentence", "plausibility", "rank"]
+    added = ["head_text", "tail_text", "form", "sentence", "fluency", "plausibility", "rank"]
     assert table.columns == [*TABLE.columns, *added]
     assert found.dropped["tail"].to_list() == ["unsayable"]
     assert found.dropped["step"].to_list() == ["wording"]

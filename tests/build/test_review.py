@@ -167,7 +167,8 @@ class TestTriples:
 
     def test_a_new_tail_is_a_new_triple_of_the_same_origin(self):
         given = votes((HERON, "anna", "edit:a wading bird"))
-        found = review_triples(triples(), given, restate=nothing)
+        table = triples().with_columns(fluency=pl.lit(-2.5), rank=pl.lit(3))
+        found = review_triples(table, given, restate=nothing)
         (row,) = found.accepted.rows(named=True)
         new = triple_id("isa", "heron", "a wading bird")
         assert (row["id"], row["edited_from"], row["origin"], row["line"]) == (new, HERON, "toy", 3)
@@ -175,7 +176,8 @@ class TestTriples:
             "heron", "a wading bird", "a wading bird",
         )  # fmt: skip
         assert row["sentence"] == "A heron is a wading bird."
-        assert (row["weight"], row["surface"], row["plausibility"]) == (None, None, None)
+        of_the_old = ("weight", "surface", "fluency", "plausibility", "rank")
+        assert {row[name] for name in of_the_old} == {None}
 
     def test_into_a_triple_that_is_there_was_rejected_or_is_open(self):
         table = triples(worded=False)

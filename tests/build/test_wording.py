@@ -46,6 +46,11 @@ def _sentences(relation: str, head: str, tail: str) -> list[str]:
         ("isa", "otter", "animal", "An otter is an animal."),
         ("isa", "otter", "animal", "Otters are animals."),
         ("isa", "tea", "hot and bitter drink", "Tea is a hot and bitter drink."),
+        ("desires", "nurse", "be active", "A nurse wants to be active."),
+        ("desires", "nurse", "be truly independent", "A nurse wants to be truly independent."),
+        ("desires", "boy", "become adult", "A boy wants to become an adult."),
+        ("desires", "nurse", "keep secret", "A nurse wants to keep a secret."),
+        ("desires", "nurse", "get present", "A nurse wants to get a present."),
         ("madeof", "boot", "leather", "A boot is made of leather."),
         ("madeof", "wall", "brick", "Walls are made of bricks."),
         ("hasa", "dog", "tail", "Dogs have tails."),
@@ -68,6 +73,7 @@ def test_conceptnet(relation: str, head: str, tail: str, among: str) -> None:
         ("hasa", "dog", "tail", "Dogs has tails."),
         ("madeof", "boot", "leather", "A boot is made of a leather."),
         ("hasa", "dog", "tail", "Dog has tail."),
+        ("desires", "nurse", "be truly independent", "A nurse wants to be truly an independent."),
     ],
 )
 def test_what_is_never_said(relation: str, head: str, tail: str, never: str) -> None:
@@ -123,6 +129,7 @@ def test_what_can_be_said_has_no_reason() -> None:
             "Before that, he needs to save money.",
         ),
         ("xIntent", "to be kind", "be kind", "vp", "He wants to be kind."),
+        ("xIntent", "to be truly active", "be truly active", "vp", "He wants to be truly active."),
         ("xEffect", "finds work", "find work", "vp", "As a result, he finds work."),
         ("xEffect", "PersonX is thanked", "be thanked", "vp", "As a result, he is thanked."),
         ("xEffect", "person x sighs", "sigh", "vp", "As a result, he sighs."),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from report_runs import Labelling
@@ -137,6 +138,26 @@ class TestTable:
         assert cell.rate.value == pytest.approx(1.5 / 6)
         assert (cell.tests, cell.triples) == (6, 3)
 
+    def test_a_test_of_a_suite_and_of_its_part_counts_once(self):
+        """As of ``starter`` and ``starter.graph``; an id that two suites share says nothing."""
+        part = Suite("kg.part", SUITE.items[:8], EN)
+        (expected,) = failure_tables([judged()])
+        for runs in ([judged(), judged(suite=part)], [judged(suite=part), judged()]):
+            (table,) = failure_tables(runs)
+            assert dict(table.cells) == dict(expected.cells)
+        items = tuple(replace(item, premise=f"Other: {item.premise}") for item in SUITE)
+        (table,) = failure_tables([judged(), judged(suite=Suite("other", items, EN))])
+        assert table.counts("ATOMIC", ALL) == (16, 3)
+
+    def test_a_name_that_begins_another_has_notes_of_its_own(self):
+        more = made("conceptnet", "isa", 7, "n", label="neutral")
+        long = judged("one-large", suite=Suite("kg", (*SUITE.items, *more), EN))
+        (table,) = failure_tables([judged("one"), long])
+        left_out = [note for note in table.notes if "neutral" in note]
+        assert left_out == ["one-large, 2-way: 1 test(s) expect neutral, and are left out"]
+        (table,) = failure_tables([judged("one")])
+        assert table.notes == ()
+
     def test_neutral_tests_are_left_out_when_forced_and_named(self):
         more = made("conceptnet", "isa", 7, "n", label="neutral")
         run = judged(suite=Suite("kg", (*SUITE.items, *more), EN))
@@ -215,10 +236,19 @@ class TestCommands:
         assert "ConceptNet" in shown.stdout
         data = json.loads(self.invoke("report", tmp_path, "--failures", "--json").stdout)
         assert len(data["failures"]) == 12
+        assert data["notes"] == []
         for option, start in (("--markdown", "### NLI"), ("--csv", "task,"), ("--latex", "% box")):
             assert self.invoke("report", tmp_path, "--failures", option).stdout.startswith(start)
         for bad in (["--matrix"], ["--html", "x.html"], ["--csv", "--json"], ["--metric", "bleu"]):
             assert self.invoke("report", tmp_path, "--failures", *bad).exit_code == 2
+
+    def test_what_is_left_out_is_said_wherever_the_table_stands(self, tmp_path):
+        more = made("conceptnet", "isa", 7, "n", label="neutral")
+        judged(suite=Suite("kg", (*SUITE.items, *more), EN)).save(tmp_path)
+        for options in ([], ["--failures"], ["--failures", "--json"], ["--failures", "--markdown"]):
+            shown = self.invoke("report", tmp_path, *options)
+            text = " ".join(shown.output.split())
+            assert "one, 2-way: 1 test(s) expect neutral, and are left out" in text
 
     def test_suite_tests(self, tmp_path):
         both = Suite("both", (*SUITE.items, *QUESTIONS.items), EN)

@@ -16,7 +16,9 @@ from easy_rules import choice_rows
 from transformers import AutoTokenizer
 from typer.testing import CliRunner
 
+import boxpen
 from boxpen.errors import SuiteError
+from boxpen.metrics.choice import accuracy
 from boxpen.train import Options, train_choice
 from boxpen.train.choice import CHOICE
 from boxpen.train.pairs import encode
@@ -65,6 +67,9 @@ def test_an_easy_rule_is_learnt_and_one_candidate_at_a_time_decides_alike(
         scores = [logit(module, tokenizer, row["context"], c) for c in row["candidates"]]
         right += scores.index(max(scores)) == row["gold"]
     assert right / len(held) == pytest.approx(result["accuracy"])
+    run = boxpen.evaluate(f"hf:{out}", out / "held-out.jsonl", device="cpu", cache=":memory:")
+    assert (run.about["model"]["kind"], len(run.verdicts)) == ("choice", len(held))
+    assert accuracy(run.verdicts).value == pytest.approx(result["accuracy"])
 
 
 @pytest.mark.parametrize("kind", list(CLASSES))

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+import boxpen
 from boxpen.errors import BoxpenError, ModelError, SuiteError
+from boxpen.metrics.choice import accuracy
 from boxpen.train.errors import TrainError
 
 pytest.importorskip("torch")
@@ -65,6 +67,10 @@ def test_an_easy_rule_is_learnt_and_the_model_loads_with_equal_logits(
     )  # fmt: skip
     with torch.no_grad():
         torch.testing.assert_close(module(**alone).logits[0], module(**longer).logits[0])
+    # And boxpen itself reads it as it was trained.
+    run = boxpen.evaluate(f"hf:{out}", out / "held-out.jsonl", device="cpu", cache=":memory:")
+    assert (run.setting, len(run.verdicts)) == ("3-way", len(held))
+    assert accuracy(run.verdicts).value == pytest.approx(result["accuracy"])
 
 
 def test_the_log_can_be_plotted_and_the_best_look_is_kept(

@@ -12,7 +12,8 @@ Nothing is mended and nothing refused: a finding says which item a human should 
 - ``invisible-character``, ``mixed-script``, ``full-width``: see ``boxpen.analysis.characters``
 - ``expected-word``: neither source nor right answer has the word that the tag ``word`` promises
 - ``block-size``, ``block-label``: a block of another size than most, or, in a suite where the label
-  flips within nearly all blocks of two, one where it does not
+  flips within nearly all blocks of two, one where it does not; not of the tests of a triple (tag
+  ``task``), which are as many as its templates and wrong tails
 - ``unbalanced``: of the suite as a whole: a position is gold far more or less often than by chance
 """
 
@@ -180,7 +181,7 @@ def _content(item: Item) -> str:
 
 def _usual_block(suite: Suite) -> tuple[int | None, bool]:
     """Return the commonest size of a block, and whether its label flips within blocks of two."""
-    blocks = list(suite.blocks().values())
+    blocks = [block for block in suite.blocks().values() if "task" not in block[0].tags]
     if not blocks:
         return None, False
     sizes = Counter(map(len, blocks))
@@ -195,6 +196,8 @@ def _golds(block: Iterable[Item]) -> list[int]:
 
 
 def _block_faults(block: str, items: list[Item], usual: int | None, flipping: bool) -> _Faults:
+    if "task" in items[0].tags:
+        return
     if len(items) == 1:
         yield "block-size", f"is alone in block '{block}', which says nothing about consistency"
     elif len(items) != usual:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 import types
 from collections.abc import Mapping
@@ -94,6 +95,8 @@ def _typed(value: Any, kind: Any, found: str, folder: Path | None) -> Any:
     if kind is Path:
         if not isinstance(value, str) or not value:
             raise BuildError(f"{found}, expected {_NAMES[Path]}")
+        if "\0" in value:
+            raise BuildError(f"{found}, expected {_NAMES[Path]}")
         path = Path(value).expanduser()
         return path if folder is None else folder / path
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
@@ -102,4 +105,6 @@ def _typed(value: Any, kind: Any, found: str, folder: Path | None) -> Any:
         not isinstance(value, kind) or (isinstance(value, bool) != (kind is bool))
     ):
         raise BuildError(f"{found}, expected {_NAMES[kind]}")
+    if kind is float and not math.isfinite(value):
+        raise BuildError(f"{found}, expected a finite number")
     return value

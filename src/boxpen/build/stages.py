@@ -116,9 +116,12 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
         whole = isinstance(found, dict) and all(
-            {"key", "outputs", "report"} <= set(done) for done in found.values()
+            isinstance(done.get("outputs"), dict)
+            and isinstance(done.get("report"), dict)
+            and "key" in done
+            for done in found.values()
         )
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         whole = False
     if not whole:
         raise BuildError(f"{path} is damaged; remove it, and the build is done anew")

@@ -22,9 +22,14 @@ class _Whole(TyperGroup):
     """A group whose first word may also be a file: then all stages are done."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands and not args[0].startswith("-"):
+        if args and args[0] not in self.commands and _is_file(args[0]):
             args = ["all", *args]
         return super().resolve_command(ctx, args)
+
+
+def _is_file(word: str) -> bool:
+    """Say whether a word is meant as a file, and not as a stage that was misspelt."""
+    return Path(word).exists() or "." in word or "/" in word
 
 
 build = typer.Typer(no_args_is_help=True, help="Make suites of raw data.")
@@ -123,13 +128,24 @@ def forms(
 def _build(config: Path, stage: str | None, *, force: bool, json: bool) -> None:
     from boxpen.build.kg.config import read_config
     from boxpen.build.kg.pipeline import build_kg
+    from boxpen.errors import BuildError
 
     settings = read_config(config)
-    with progress_bar() as progress:
-        done = list(build_kg(settings, stage=stage, force=force, progress=progress))
+    done: list[Done] = []
+    try:
+        with progress_bar() as progress:
+            done.extend(build_kg(settings, stage=stage, force=force, progress=progress))
+    except BuildError:
+        if not json:
+            _print(done)  # what came before tells why the next stage failed
+        raise
     if json:
         print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
-        return
+    else:
+        _print(done)
+
+
+def _print(done: list[Done]) -> None:
     screen = console()
     for each in done:
         screen.print(_headline(each), markup=False)

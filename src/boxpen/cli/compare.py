@@ -87,12 +87,13 @@ def _p(value: float) -> str:
 
 
 def _show_items(pair: Pair, runs: list[Run], count: int) -> None:
-    texts = {
-        name: [s.prefix + s.text for s in members]
-        for run in runs
-        if run.about["suite"]["name"] == pair.suite
-        for name, members in run.candidates.items()
-    }
+    texts: dict[str, list[str]] = {}
+    for run in runs:
+        if run.about["suite"]["name"] == pair.suite:
+            # A language model reads one text, with the space in it; others read two.
+            joint = " / " if run.about["model"]["kind"] in ("nli", "choice") else ""
+            for name, members in run.candidates.items():
+                texts[name] = [joint.join(filter(None, (s.prefix, s.text))) for s in members]
     screen = console()
     screen.print(f"\n{pair.a} against {pair.b}: {len(pair.differing)} items differ", markup=False)
     for name in pair.differing[:count]:

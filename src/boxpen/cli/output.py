@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
 
-    from boxpen.evaluate import Progress
+    from boxpen.models.cached import Progress
+    from boxpen.report.failures import FailureTable
     from boxpen.runs import Run
 
 _NARROWEST = 76
@@ -68,28 +69,30 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:
 
 def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
     """Print runs as tables, with what must be known beside them."""
+    from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.terminal import notes, run_table
 
     screen = console()
     for run, place in zip(runs, places, strict=True):
         screen.print(run_table(run))
-        for table in _failures(run, screen.width):
-            screen.print(table)
-        for line in notes(run):
+        failures = _failures(run)
+        for table in failures:
+            for part in failures_terminal(table, screen.width):
+                screen.print(part)
+        more = dict.fromkeys(line for table in failures for line in table.notes)
+        for line in (*notes(run), *more):
             screen.print(f"• {line}", markup=False)
         screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True, markup=False)
         screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True, markup=False)
 
 
-def _failures(run: Run, width: int) -> list[RenderableType]:
+def _failures(run: Run) -> list[FailureTable]:
     """Return the failure rates by relation of tests that were made from a knowledge graph."""
-    from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.failures import failure_tables
 
     if not any({"task", "relation"} <= set(v.tags) for v in run.verdicts):
         return []
-    tables = failure_tables([run])
-    return [part for table in tables for part in failures_terminal(table, width)]
+    return failure_tables([run])
 
 
 @contextlib.contextmanager

@@ -137,7 +137,8 @@ def _show_failures(runs: list[Run], form: str) -> None:
 
     tables = failure_tables(runs)
     if form == "json":
-        print_json({"failures": formats.failure_records(tables)})
+        notes = dict.fromkeys(line for table in tables for line in table.notes)
+        print_json({"failures": formats.failure_records(tables), "notes": list(notes)})
     elif form == "csv":
         typer.echo(formats.failures_csv(tables).encode(), nl=False)
     elif form == "latex":

@@ -92,6 +92,8 @@ def export_sheet(
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
+    if not judge.strip():
+        raise BuildError("--judge is empty, expected the judge's name")
     if out.exists() and not overwrite:
         raise BuildError(f"{out} is there already; import it, and give another name or --overwrite")
     _, questions = _asked(table, wrong)
@@ -223,7 +225,10 @@ def apply_review(
 ) -> None:
     """Write what judges accept, beside it what they drop (-dropped) and what is open (-open)."""
     from boxpen.build.kg.triples import write_table
+    from boxpen.errors import BuildError
 
+    if out.resolve() == table.resolve():
+        raise BuildError(f"--out is the table {table} itself, expected another file")
     frame, _ = _asked(table, wrong)
     given = _history(_journal(journal, table, wrong))
     reviewed = _reviewed(frame, given, _rule(rule, adjudicator, divided), min_judges, wrong)

@@ -151,13 +151,18 @@ def from_pair(
     order = _order(kind, module.config, name or type(module).__name__, labels)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
+    digest = fingerprint.of_pair(module, tokenizer)
+    if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
+        digest = fingerprint.of_parts(
+            digest, *tokenizer.model_input_names, tokenizer.truncation_side
+        )
     return _class_of(kind)(
         **order,
         name=name or type(module).__name__,
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(fingerprint.of_pair(module, tokenizer), kind, dtype, order),
+        fingerprint=_fingerprint(digest, kind, dtype, order),
         dtype=dtype,
         device_type=module.device.type,
     )

@@ -151,13 +151,14 @@ class PairModel(TransformersModel):
         import torch
 
         ids = [row.ids for row in rows]
-        pad = self.config.get_text_config().pad_token_id
+        config = self.module.config.get_text_config()  # the one that the module looks at
+        pad = config.pad_token_id
         fill = _unused(ids) if pad is None or pad < 0 else pad
         arrays = {"input_ids": padded(ids, fill), "attention_mask": length_mask([*map(len, ids)])}
         if self._takes_types and all(row.types for row in rows) and self._has_types(rows):
             arrays["token_type_ids"] = padded([row.types for row in rows], 0)
         inputs = {name: torch.from_numpy(a).to(self.device) for name, a in arrays.items()}
-        with torch.inference_mode(), _padding(self.config.get_text_config(), fill):
+        with torch.inference_mode(), _padding(config, fill):
             return self.values(self._logits(inputs).float())
 
     def _logits(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:

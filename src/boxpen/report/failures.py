@@ -7,8 +7,9 @@ records. Which task, graph, relation and triple a test comes from stands in its 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from boxpen.analysis.graphs import graph_of, in_order
@@ -80,28 +81,31 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
 
     Args:
         runs: Of suites whose items carry the tag ``relation``; the tags ``graph`` and ``task`` say
-            more. Runs of one model on several suites make one column.
+            more. Runs of one model on several suites make one column, in which a test that stands
+            in two of them (a suite and a part of it) counts once.
 
     Raises:
         RunError: If no item has a relation.
     """
     tasks: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
-    notes: list[str] = []
+    lost: Counter[tuple[str, str]] = Counter()
+    seen: set[tuple[object, ...]] = set()
     for setting, name, run in _columns(list({run.signature: run for run in runs}.values())):
-        verdicts, lost = _in_setting(run, setting)
-        if lost:
-            notes.append(f"{name}, {setting}: {lost} test(s) expect neutral, and are left out")
+        made = {(setting, name, *_test(run, v)): v for v in run.verdicts if "relation" in v.tags}
+        new = [v for key, v in made.items() if key not in seen]
+        seen.update(made)
+        verdicts = _in_setting(replace(run, verdicts=tuple(new)), setting)
+        lost[setting, name] += len(new) - len(verdicts)
         for verdict in verdicts:
-            if "relation" in verdict.tags:
-                task = verdict.tags.get("task", "nli" if setting else "choice")
-                tasks.setdefault(task, {}).setdefault((setting, name), []).append(verdict)
+            task = verdict.tags.get("task", "nli" if setting else "choice")
+            tasks.setdefault(task, {}).setdefault((setting, name), []).append(verdict)
     if not tasks:
         suites = ", ".join(dict.fromkeys(str(run.about["suite"]["name"]) for run in runs))
         raise RunError(
             f"no item of {suites} has the tag 'relation'; failure tables are of suites made from a "
             "knowledge graph (boxpen build kg)"
         )
-    return [_table(task, columns, notes) for task, columns in tasks.items()]
+    return [_table(task, columns, lost) for task, columns in tasks.items()]
 
 
 def _columns(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
@@ -125,17 +129,24 @@ def _named(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     return [*systems(models), *systems([run for run in runs if run.human])]
 
 
-def _in_setting(run: Run, setting: str) -> tuple[list[Verdict], int]:
-    """Return the verdicts of a run in a setting, and how many items have no right label in it."""
+def _test(run: Run, verdict: Verdict) -> tuple[object, ...]:
+    """Return what a test is known by: its id and its texts, or its suite if none are kept."""
+    texts = tuple((c.prefix, c.text) for c in run.candidates.get(verdict.id, ()))
+    return verdict.id, texts or run.about["suite"]["name"]
+
+
+def _in_setting(run: Run, setting: str) -> Sequence[Verdict]:
+    """Return the verdicts of a run in a setting, without items that have no right label in it."""
     if setting in ("", run.setting):
-        return list(run.verdicts), 0
+        return run.verdicts
     kept = [v for v in run.verdicts if not (setting == "2-way" and run.labels[v.gold] == "neutral")]
-    part = Run(run.about, tuple(kept), run.candidates)
-    return list(part.rescore(nli=setting).verdicts), len(run.verdicts) - len(kept)
+    return replace(run, verdicts=tuple(kept)).rescore(nli=setting).verdicts
 
 
 def _table(
-    task: str, found: Mapping[tuple[str, str], Sequence[Verdict]], notes: Sequence[str]
+    task: str,
+    found: Mapping[tuple[str, str], Sequence[Verdict]],
+    lost: Mapping[tuple[str, str], int],
 ) -> FailureTable:
     columns = tuple(sorted(found, key=lambda column: _SETTINGS.index(column[0])))
     cells: dict[tuple[str, str, int], Failures] = {}
@@ -149,9 +160,13 @@ def _table(
             cells[graph, relation, number] = _failures(some)
     guessing = tuple(1 - chance(found[column]).value for column in columns)
     ids = {frozenset(v.id for v in found[column]) for column in columns}
-    more = ["not all columns are of the same tests"] if len(ids) > 1 else []
-    mine = [n for n in notes if any(setting and n.startswith(name) for setting, name in columns)]
-    return FailureTable(task, columns, cells, guessing, (*mine, *more))
+    notes = [
+        f"{name}, {setting}: {lost[setting, name]} test(s) expect neutral, and are left out"
+        for setting, name in columns
+        if lost[setting, name]
+    ]
+    notes += ["not all columns are of the same tests"] if len(ids) > 1 else []
+    return FailureTable(task, columns, cells, guessing, tuple(notes))
 
 
 def _failures(verdicts: Sequence[Verdict]) -> Failures:

@@ -53,6 +53,8 @@ class Options:
             value = getattr(self, name)
             if value is not None and not value >= low:
                 raise TrainError(f"{name} is {value:g}, expected {low:g} or more")
+        if self.seed >= 1 << 32:  # NumPy takes no larger one
+            raise TrainError(f"seed is {self.seed}, expected less than {1 << 32}")
         for name in ("epochs", "learning_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < float("inf"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from boxpen.build.kg.filter_config import FilterConfig
+from boxpen.build.kg.lines import excerpt
 from boxpen.build.kg.read import GraphSpec
 from boxpen.build.kg.vocabulary import read_words
 from boxpen.build.settings import read_toml, settings
@@ -25,6 +26,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MOST_WRONG = 1000
+_LONGEST_NAME = 200  # bytes; files are called after it
 
 EXAMPLE = """\
 # boxpen build kg THIS_FILE
@@ -68,18 +71,24 @@ class RankConfig:
     Attributes:
         model: The language model; ``none`` takes the first wording and ranks nothing.
         most: How many triples of a relation are ranked, drawn by the seed; all if None.
-        keep: Share of the ranked triples of a relation that stays, the likeliest first.
+        fluent: Share of the triples of a relation that is ranked, the best English first.
+        keep: Share of the triples of a relation that stays, the likeliest first.
+        least: How many of a relation stay in any case, if it has so many.
         device: Where the model computes.
     """
 
     model: str = "smollm2"
     most: int | None = 3000
+    fluent: float = 0.6
     keep: float = 0.3
+    least: int = 50
     device: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.keep <= 1:
-            raise BuildError(f"keep is {self.keep}, expected a share above 0, at most 1")
+        for name in ("fluent", "keep"):
+            if not 0 < getattr(self, name) <= 1:
+                given = getattr(self, name)
+                raise BuildError(f"{name} is {given}, expected a share above 0, at most 1")
         if self.most is not None and self.most < 1:
             raise BuildError(f"most is {self.most}, expected 1 or more")
 
@@ -125,6 +134,15 @@ class ReviewConfig:
     min_judges: int = 1
     adjudicator: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.min_judges < 1:
+            raise BuildError(f"min_judges is {self.min_judges}, expected 1 or more")
+        if (self.rule == "adjudicator") != bool(self.adjudicator):
+            raise BuildError(
+                f"rule is '{self.rule}' and adjudicator {self.adjudicator!r}, expected the name of "
+                "the adjudicator with that rule, and none with others"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class NegativesConfig:
@@ -140,8 +158,8 @@ class NegativesConfig:
     wordnet: bool = True
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise BuildError(f"count is {self.count}, expected 1 or more")
+        if not 1 <= self.count <= MOST_WRONG:
+            raise BuildError(f"count is {self.count}, expected 1 or more, {MOST_WRONG} at most")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +184,9 @@ class RenderConfig:
     citation: str = ""
 
     def __post_init__(self) -> None:
+        if not self.tasks or len(set(self.tasks)) < len(self.tasks):
+            listed = ", ".join(self.tasks) or "empty"
+            raise BuildError(f"tasks is {listed}, expected one task or more, each once")
         for task, count in self.forms.items():
             if task not in self.tasks or count < 1:
                 raise BuildError(
@@ -223,6 +244,10 @@ def read_config(path: Path) -> KgConfig:
     top = settings(_Top, plain, f"{path}", folder)
     if not top.name.strip():
         raise BuildError(f"{path} has an empty name")
+    if any(sign in top.name for sign in "/\\\0") or len(top.name.encode()) > _LONGEST_NAME:
+        raise BuildError(
+            f"{path} has name = {excerpt(top.name, 40)!r}, expected one that a file can have"
+        )
     graphs = found.get("graphs")
     if not isinstance(graphs, list) or not graphs:
         raise BuildError(f"{path} has no graph, expected at least one table [[graphs]]")
@@ -251,10 +276,15 @@ def _graph(table: object, where: str, folder: Path) -> GraphSpec:
     files: list[Path] = []
     for pattern in graph.files:
         if any(sign in pattern.name for sign in "*?["):
-            found = sorted(pattern.parent.glob(pattern.name))
+            try:
+                found = sorted(pattern.parent.glob(pattern.name))
+            except ValueError as error:
+                raise BuildError(f"{where} has a file {pattern}: {error}") from None
             if not found:
                 raise BuildError(f"{where} has files that are not there: nothing fits {pattern}")
             files += found
+        elif pattern.is_dir():
+            raise BuildError(f"{where} has a folder, expected a file: {pattern}")
         elif not pattern.is_file():
             raise BuildError(f"{where} has a file that is not there: {pattern}")
         else:

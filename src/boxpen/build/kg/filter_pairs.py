@@ -120,16 +120,21 @@ def _all_but_first(table: pl.DataFrame, key: pl.Series, why: pl.Expr) -> pl.Seri
     import polars as pl
 
     by = ["weight", "_length", "head", "tail", "origin", "line"]
+    several = key.is_duplicated()  # few: to sort all rows would take their memory once more
     ranked = (
-        table.with_columns(
+        table.select(
+            pl.int_range(pl.len()).alias(_ROW),
             pl.col("weight").fill_nan(None),
+            *("head", "tail", "origin", "line"),
             key.alias("_key"),
             _length=pl.col("head").str.len_chars() + pl.col("tail").str.len_chars(),
         )
-        .with_row_index(_ROW)
+        .filter(several)
+        .rechunk()
         .sort(by, descending=[True, *[False] * 5], nulls_last=True, maintain_order=True)
     )
     later = pl.int_range(pl.len()).over("_key") > 0
     best = why.first().over("_key").fill_null("another row says the same")
-    reasons = ranked.select(_ROW, reason=pl.when(later).then(best))
-    return reasons.sort(_ROW)["reason"]
+    worse = ranked.select(_ROW, reason=best).filter(ranked.select(later).to_series())
+    reasons = pl.Series("reason", [None], dtype=pl.String).new_from_index(0, table.height)
+    return reasons.scatter(worse[_ROW], worse["reason"])

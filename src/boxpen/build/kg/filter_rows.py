@@ -37,6 +37,7 @@ NOTHING = (
     *("none", "n/a", "na", "n.a", "nothing", "null", "nil", "nan", "unknown", "not applicable"),
     *("no one", "noone", "nobody", "nowhere", "no effect", "nothing happens", "no answer"),
 )
+_LETTER = r"[\p{L}\p{N}_]"  # or a blank, which is another step's
 _PLACEHOLDER = r"(?i)\bperson ?[xyz]\b"
 _PEOPLE = ("personx", "persony", "personz")
 
@@ -110,15 +111,15 @@ def none(chunk: pl.DataFrame, config: FilterConfig) -> pl.Series:  # noqa: ARG00
     def bare(name: str) -> pl.Expr:
         return pl.col(name).str.to_lowercase().str.strip_chars(" \t.,;:!?-'\"()")
 
-    empty_head, empty_tail = bare("head") == "", bare("tail") == ""
+    no_head, no_tail = (~pl.col(name).str.contains(_LETTER) for name in ("head", "tail"))
     nothing = bare("tail").is_in(NOTHING)
     return _reasons(
         chunk,
-        empty_head | empty_tail | nothing,
-        pl.when(empty_head)
-        .then(pl.lit("the head is empty"))
-        .when(empty_tail)
-        .then(pl.lit("the tail is empty"))
+        no_head | no_tail | nothing,
+        pl.when(no_head)
+        .then(pl.lit("the head has no word"))
+        .when(no_tail)
+        .then(pl.lit("the tail has no word"))
         .otherwise(pl.format("the tail is '{}'", "tail")),
     )
 

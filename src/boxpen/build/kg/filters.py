@@ -32,6 +32,7 @@ from boxpen.build.kg import filter_rows as rows
 from boxpen.build.kg import filter_words as words
 from boxpen.build.kg.filter_config import FilterConfig, check_relations
 from boxpen.build.kg.filter_report import FilterReport
+from boxpen.build.kg.triples import scan_table
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def filter_triples(
     import polars as pl
 
     if isinstance(triples, Path):  # a slip is told before millions of rows are read
-        relations = _scan(triples).select(pl.col("relation").unique()).collect()["relation"]
+        relations = scan_table(triples).select(pl.col("relation").unique()).collect()["relation"]
         check_relations(config.relations, relations)
     row_filter = RowFilter(config)
     counts = _Counts()
@@ -129,11 +130,14 @@ def filter_triples(
         drop(goes)
     absent = check_relations(config.relations, counts.relations)
     table = pl.concat(kept).rechunk()
+    kept.clear()  # or it would be there twice
     table, goes = filter_pairs(table, config, denied=row_filter.denied)
     drop(goes)
     report = counts.report(table, absent)
     if not table.height:
-        last = next(step for step in reversed(STEPS) if report.totals[step])
+        last = next((step for step in reversed(STEPS) if report.totals[step]), None)
+        if last is None:
+            raise BuildError("the graph has no triples")
         raise BuildError(f"no triple is left, the last went at step '{last}': {report}")
     return Filtered(table, pl.concat(memory) if sink is None else None, report)
 
@@ -272,26 +276,7 @@ def _read_chunks(path: Path) -> Iterator[pl.DataFrame]:
     """Read a Parquet file some rows at a time."""
     import polars as pl
 
-    lazy = _scan(path)
+    lazy = scan_table(path)
     height = lazy.select(pl.len()).collect().item()
     for start in range(0, max(height, 1), CHUNK):
         yield lazy.slice(start, CHUNK).collect()
-
-
-def _scan(path: Path) -> pl.LazyFrame:
-    import polars as pl
-
-    from boxpen.build.kg.triples import COLUMNS
-
-    if not path.is_file():
-        raise BuildError(f"there is no {path}; run the stage that writes it first")
-    try:
-        lazy = pl.scan_parquet(path)
-        names = lazy.collect_schema().names()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} is not a Parquet file ({reason})") from None
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise BuildError(f"{path} has no column '{missing[0]}', it has {', '.join(names)}")
-    return lazy

@@ -252,7 +252,7 @@ def _valid(data: bytes) -> bool:
 def _check_encoding(encoding: str) -> None:
     try:
         plain = "\n\t".encode(encoding) == b"\n\t"
-    except LookupError:
+    except (LookupError, ValueError):
         raise BuildError(f"there is no encoding '{encoding}'; try utf-8 or latin-1") from None
     if not plain:
         raise BuildError(f"files in {encoding} cannot be read line by line; convert them to UTF-8")

@@ -25,6 +25,8 @@ DETERMINERS = frozenset(
 )
 """Words that do not change what a node is about; 'no' and 'every' do."""
 
+_PART = 200_000
+
 _JOIN = re.compile(r",|;|\band\b|&")
 _WORD = re.compile(r"[\w']*\w")
 _NOT = re.compile(r"\b(ca|wo|sha|is|are|was|were|do|does|did|has|have|had|could|would|should)n't\b")
@@ -39,7 +41,7 @@ _NO_INFLECTION = frozenset(  # words that only look like plurals or forms of ver
 _IRREGULAR = {"does": "do", "has": "have", "is": "be", "was": "be", "people": "person"}
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 16)
 def normal(text: str) -> str:
     """Return the content words of a text: lower case, no determiners, without inflection.
 
@@ -59,7 +61,7 @@ def content_words(text: str) -> list[str]:
     return [lemma(w) for w in kept or words]
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 18)
 def lemma(word: str) -> str:
     """Return the form that stands for a word and all its inflections, whatever its part of speech.
 
@@ -84,14 +86,13 @@ def lemma(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=1 << 20)
 def unordered(text: str) -> str:
     """Return the normal forms of a list's members in one order: 'b, a' and 'an a and b' are one."""
     return ", ".join(sorted({normal(part) for part in _JOIN.split(text.lower())} - {""}))
 
 
 def normal_column(column: pl.Series) -> pl.Series:
-    """Return the normal forms of a column of texts; each distinct text is worked on once."""
+    """Return the normal forms of a column of texts; equal texts are worked on once."""
     return _mapped(column, normal)
 
 
@@ -103,9 +104,14 @@ def unordered_column(column: pl.Series) -> pl.Series:
 def _mapped(column: pl.Series, form: Callable[[str], str]) -> pl.Series:
     import polars as pl
 
-    distinct = column.drop_nulls().unique()
-    forms = pl.Series([form(text) for text in distinct], dtype=pl.String)
-    return column.replace_strict(distinct, forms, default=None, return_dtype=pl.String)
+    def mapped(part: pl.Series) -> pl.Series:
+        distinct = part.drop_nulls().unique()
+        forms = pl.Series([form(text) for text in distinct], dtype=pl.String)
+        return part.replace_strict(distinct, forms, default=None, return_dtype=pl.String)
+
+    # A part at a time: strings of Python take several times the memory of a column's.
+    starts = range(0, max(len(column), 1), _PART)
+    return pl.concat([mapped(column.slice(start, _PART)) for start in starts]).rechunk()
 
 
 def _expanded(match: re.Match[str]) -> str:

@@ -17,6 +17,7 @@ from boxpen.build.kg.grammar import (
     POSSESSIVES,
     PREPOSITIONS,
     PRONOUN_WORDS,
+    is_person,
 )
 from boxpen.build.kg.lexicon import (
     damaged,
@@ -139,6 +140,7 @@ def _verb_ways(tokens: Sequence[str], form: VerbForm) -> Ways:
                     tokens[end:],
                     first=first,
                     after_pronoun=pronoun,
+                    after_manner=before.endswith("ly") and is_adverb(before),
                     behind=before if before in PREPOSITIONS else "",
                 )
             )
@@ -159,12 +161,17 @@ def _complement(
     *,
     first: bool,
     after_pronoun: bool = False,
+    after_manner: bool = False,
     behind: str = "",
 ) -> Ways:
     """Return the ways to write what follows a verb: an object, an adjective, a verb of its own."""
     copula = first and verb in listed("copulas")
     if copula and is_adjective(chunk[-1]) and all(_modifies(word) for word in chunk[:-1]):
         return [[" ".join(chunk)]]
+    if copula and verb in _STATES and len(chunk) == 1 and _may_describe(chunk[0]):
+        # 'be physically intimate', 'be active' or 'be an active', 'be an adult' or 'be adult'
+        ways = [chunk[0]] if after_manner else [chunk[0], _noun_ways(chunk)[0][0]]
+        return [ways[::-1] if is_person(chunk[0]) else ways]
     if copula and len(chunk) == 1 and (is_verb(chunk[0]) or verb in {"be", "get"}):
         word = chunk[0]
         if "VERB" in parts(word):
@@ -198,6 +205,7 @@ def _complement(
 
 
 SET_PHRASES = listed("set_phrases")
+_STATES = frozenset({"be", "become", "feel", "seem"})  # not 'keep (a) secret', 'get (a) present'
 
 
 def _noun_ways(tokens: Sequence[str], *, definite: bool = False, behind: str = "") -> Ways:
@@ -264,6 +272,11 @@ def _with_the(phrase: str) -> str:
 
 def _modifies(word: str) -> bool:
     return is_adverb(word) or is_adjective(word) or word in {"more", "less", "so", "too", "all"}
+
+
+def _may_describe(word: str) -> bool:
+    """Whether a word that is a noun too can be an adjective: 'active', 'independent'."""
+    return "ADJ" in parts(word) and word not in listed("mass") | listed("both")
 
 
 def _opens(word: str) -> bool:

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.build.kg.config import KgConfig
-from boxpen.build.kg.triples import read_table, schema, write_table
+from boxpen.build.kg.triples import (
+    canonical_relation,
+    read_table,
+    scan_table,
+    schema,
+    write_table,
+)
 from boxpen.build.sink import ParquetSink
 from boxpen.build.stages import Report, Stages
 from boxpen.errors import BuildError
@@ -31,7 +37,7 @@ Progress = Callable[[str, int, int], None]
 
 STAGES = ("read", "filter", "rank", "sample", "accept", "negatives", "render")
 _DROPPED = ("dropped.parquet", "dropped-rank.parquet", "dropped-sample.parquet", "rejected.parquet")
-_VERSION = 1
+_VERSION = 2
 """Raised when a mend of the code changes what a stage makes of the same input."""
 
 
@@ -71,6 +77,8 @@ def build_kg(
     Raises:
         BuildError: If a stage fails, or nothing is left after it.
     """
+    if stage in (None, "render"):
+        _check_templates(config)  # a slip is told before hours of reading and ranking
     if stage == "accept" and config.review is None:
         raise BuildError(f"{config.path} has no table [review], so there is nothing to accept")
     build = _Build(config, Stages(config.folder), progress or (lambda *_: None))
@@ -98,11 +106,12 @@ def dropped_triples(
 
     if step == "language":
         return _in_other_languages(config, relation, limit)
-    files = [p for p in (config.folder / name for name in _DROPPED) if p.is_file()]
+    names = _DROPPED if config.review is not None else _DROPPED[:-1]  # of a review that is over
+    files = [p for p in (config.folder / name for name in names) if p.is_file()]
     if not files:
         raise BuildError(f"nothing was dropped in {config.folder} yet; run the filter first")
     columns = [*schema(), "step", "reason"]
-    found = pl.concat([pl.scan_parquet(file).select(columns) for file in files])
+    found = pl.concat([scan_table(file, "step", "reason").select(columns) for file in files])
     if step is not None:
         known = found.select(pl.col("step").unique()).collect()["step"].sort().to_list()
         if step not in known:
@@ -110,7 +119,7 @@ def dropped_triples(
             raise BuildError(f"no triple was dropped by the step '{step}', but by {listed}")
         found = found.filter(pl.col("step") == step)
     if relation is not None:
-        found = found.filter(pl.col("relation") == relation)
+        found = found.filter(pl.col("relation") == canonical_relation(relation))
     total = int(found.select(pl.len()).collect().item())
     return (found.head(limit) if limit else found).collect().to_dicts(), total
 
@@ -129,7 +138,7 @@ def _in_other_languages(
         for chunk in read_graph(graph, keep=_spoken(config)):
             skipped = chunk.skipped()
             if relation is not None:
-                skipped = skipped.filter(pl.col("relation") == relation)
+                skipped = skipped.filter(pl.col("relation") == canonical_relation(relation))
             total += int(skipped.select(pl.len()).collect().item())
             wanted = limit - len(rows) if limit else total
             if wanted > 0:
@@ -157,6 +166,7 @@ class _Build:
 
     def do(self, name: str, *, force: bool) -> Done:
         settings, inputs, outputs = self._rests_on(name)
+        self._check_journals(inputs)
         report, fresh = self.stages.run(
             name,
             settings={"version": _VERSION, "seed": self.config.seed, **settings},
@@ -241,10 +251,12 @@ class _Build:
                     if not first and chunk.broken.height:
                         first = "; the first, {}, line {}: {}".format(*chunk.broken.row(0))
         if not triples.rows:
-            other = f"{refused:,} triples are in other languages, " if refused else ""
+            wanted = self.config.filter.language
+            other = f"{refused:,} triples are in other languages than '{wanted}', "
+            listed = f" (listed in {self._at('broken.parquet')})" if broken.rows else ""
             raise BuildError(
-                f"no triple could be read: {other}{broken.rows:,} rows are broken (listed in "
-                f"{self._at('broken.parquet')}){first}"
+                f"no triple could be read: {other if refused else ''}{broken.rows:,} rows are "
+                f"broken{listed}{first}"
             )
         note = f"; {broken.rows:,} broken rows in broken.parquet" if broken.rows else ""
         steps = [{"step": "language", "dropped": refused}] if refused else []
@@ -261,9 +273,18 @@ class _Build:
         from boxpen.build.kg.filter_report import dropped_schema
         from boxpen.build.kg.filters import filter_triples
 
+        refusal: BuildError | None = None
         with ParquetSink(self._at("dropped.parquet"), dropped_schema()) as sink:
-            found = filter_triples(self._at("triples.parquet"), self.config.filter, sink=sink)
-            write_table(found.kept, self._at("filtered.parquet"))
+            try:
+                found = filter_triples(self._at("triples.parquet"), self.config.filter, sink=sink)
+            except BuildError as error:
+                if not sink.rows:
+                    raise
+                refusal = error  # what was dropped is written all the same
+            else:
+                write_table(found.kept, self._at("filtered.parquet"))
+        if refusal is not None:
+            raise refusal
         report = found.report
         steps = [{"step": step, "dropped": count} for step, count in report.totals.items()]
         absent = f"; none of the relation {', '.join(report.absent)}" if report.absent else ""
@@ -287,14 +308,21 @@ class _Build:
         if config.model != "none":
             model = resolve_model(config.model, device=config.device)
         drawn = sample_triples(table, config.most, self.config.seed, by="random", per_head=None)
-        ranked = rank_triples(drawn.table, model, keep=config.keep, progress=self.progress)
+        ranked = rank_triples(
+            drawn.table,
+            model,
+            fluent=config.fluent,
+            keep=config.keep,
+            least=config.least,
+            progress=self.progress,
+        )
         undrawn = drawn.dropped.with_columns(step=pl.lit("draw"))
         dropped = pl.concat([undrawn, ranked.dropped.select(undrawn.columns)])
         write_table(dropped, self._at("dropped-rank.parquet"))
         write_table(ranked.table, self._at("ranked.parquet"))
         steps = [
             {"step": step, "dropped": dropped.filter(pl.col("step") == step).height}
-            for step in ("draw", "wording", "rank")
+            for step in ("draw", "wording", "fluency", "rank")
         ]
         return {
             "says": f"{ranked.table.height:,} of {table.height:,} triples stay",
@@ -316,6 +344,8 @@ class _Build:
             per_head=config.per_head,
             relations=self.config.filter.relations,
         )
+        if not drawn.table.height:
+            raise BuildError(f"no triple could be drawn of {table.height:,}")
         write_table(drawn.dropped, self._at("dropped-sample.parquet"))
         write_table(drawn.table, self._at("sampled.parquet"))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
@@ -363,8 +393,8 @@ class _Build:
         from boxpen.build.wordnet import open_wordnet
 
         table = read_table(self._chosen, "tail_text", "form")
-        graph = pl.read_parquet(
-            self._at("triples.parquet"), columns=["id", "head", "relation", "tail", "language"]
+        graph = read_table(
+            self._at("triples.parquet"), only=["id", "head", "relation", "tail", "language"]
         )
         if self.config.filter.language is not None:
             graph = graph.filter(
@@ -442,6 +472,15 @@ class _Build:
         judgements = Journal(review.wrong_journal).read().judgements
         return review_wrong_tails(table, judgements, self._rule, review.min_judges).accepted
 
+    def _check_journals(self, inputs: list[Path]) -> None:
+        review = self.config.review
+        for path in (review.journal, review.wrong_journal) if review else ():
+            if path in inputs and not path.is_file():
+                raise BuildError(
+                    f"there is no {path} with the judgements of people yet; "
+                    "'boxpen build kg review import' writes it"
+                )
+
     @property
     def _rule(self) -> Rule:
         from boxpen.judgements import Rule
@@ -473,6 +512,19 @@ class _Build:
     def _read(self, file: Path, share: float, rows: int) -> None:
         # The number of rows is not known before the end: it is foretold from the share.
         self.progress(file.name, rows, max(rows, round(rows / share) if share else rows))
+
+
+def _check_templates(config: KgConfig) -> None:
+    from boxpen.build.kg.templates import load_templates
+    from boxpen.errors import nearest
+
+    known = load_templates(config.render.templates).tasks
+    for task in config.render.tasks:
+        if task not in known:
+            raise BuildError(
+                f"{config.path} [render] has the unknown task '{task}', "
+                f"{nearest(task, list(known))}"
+            )
 
 
 def _left(rows: int, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ within a relation, roughly, and means nothing across relations.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from boxpen.models.base import Model
+    from boxpen.models.cached import Progress
     from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.requests import Record, Request
 
 __all__ = ["Ranked", "Said", "Sayable", "rank_triples", "score_wordings"]
-
-Progress = Callable[[str, int, int], None]
 
 _KINDS = ("causal", "masked", "permuted")
 
@@ -69,7 +68,8 @@ class Ranked:
 
     Attributes:
         table: The triples that stay, with ``head_text``, ``tail_text``, ``form``, ``sentence``,
-            ``plausibility`` and ``rank`` (1 is the most plausible of its relation), in that order.
+            ``fluency``, ``plausibility`` and ``rank`` (1 is the most plausible of its relation), in
+            that order.
         dropped: Those that cannot be said, or rank too low, with ``step`` and ``reason``.
     """
 
@@ -111,7 +111,9 @@ def rank_triples(
     model: Model | None,
     *,
     wordings: Wordings | None = None,
+    fluent: float = 1.0,
     keep: float = 1.0,
+    least: int = 0,
     cache: str | Path | ScoreCache | None = None,
     progress: Progress | None = None,
 ) -> Ranked:
@@ -122,7 +124,10 @@ def rank_triples(
         model: A language model. Without one the first wording is taken, nothing is ranked, and
             ``plausibility`` and ``rank`` are null.
         wordings: The ways to say a triple; those of ``boxpen.build.kg.wording`` if None.
+        fluent: Share of a relation's triples that is ranked, the most fluent first: what a model
+            finds no good English seldom is.
         keep: Share of a relation's triples that stays, the most plausible first.
+        least: How many of a relation stay in any case, if it has so many.
         cache: Scores that are known, as for ``boxpen.evaluate``: an interrupted ranking goes on
             where it stopped.
         progress: Called as the work goes on.
@@ -132,8 +137,9 @@ def rank_triples(
     """
     import polars as pl
 
-    if not 0 < keep <= 1:
-        raise BuildError(f"keep is {keep}, expected a share above 0, at most 1")
+    for name, given in (("fluent", fluent), ("keep", keep)):
+        if not 0 < given <= 1:
+            raise BuildError(f"{name} is {given}, expected a share above 0, at most 1")
     if model is not None and model.kind not in _KINDS:
         raise BuildError(
             f"{model.short} is of the kind {model.kind}, triples are ranked by a language model: "
@@ -146,27 +152,25 @@ def rank_triples(
         raise BuildError(f"none of {table.height:,} triples can be said in English")
     best = _best([way for way in ways if way], model, cache, progress)
     said = table.filter(sayable).with_columns(
-        pl.Series("head_text", [w.head for w, _ in best], dtype=pl.String),
-        pl.Series("tail_text", [w.tail for w, _ in best], dtype=pl.String),
-        pl.Series("form", [w.form for w, _ in best], dtype=pl.String),
-        pl.Series("sentence", [w.sentence for w, _ in best], dtype=pl.String),
-        pl.Series("plausibility", [number for _, number in best], dtype=pl.Float64),
+        pl.Series("head_text", [b.wording.head for b in best], dtype=pl.String),
+        pl.Series("tail_text", [b.wording.tail for b in best], dtype=pl.String),
+        pl.Series("form", [b.wording.form for b in best], dtype=pl.String),
+        pl.Series("sentence", [b.wording.sentence for b in best], dtype=pl.String),
+        pl.Series("fluency", [b.fluency for b in best], dtype=pl.Float64),
+        pl.Series("plausibility", [b.plausibility for b in best], dtype=pl.Float64),
     )
     unsaid = _dropped(table.filter(~sayable), "wording", _why(table.filter(~sayable)))
-    ranked = (_with_ranks(said) if model is not None else _without_ranks(said)).rechunk()
-    most = (pl.len().over("relation") * keep).ceil()
-    stays = pl.col("rank").is_null() | (pl.col("rank") <= most)
-    low = pl.format(
-        "ranks {} of {} in its relation, the first {} stay",
-        "rank",
-        pl.len().over("relation"),
-        most.cast(pl.Int64),
+    if model is None:
+        return Ranked(_without_ranks(said), unsaid)
+    # A relation keeps its share of all that could be said, however little of it is fluent.
+    most = pl.max_horizontal((pl.len().over("relation") * keep).ceil(), pl.lit(least))
+    said = said.with_columns(_most=most.cast(pl.Int64))
+    few = pl.max_horizontal((pl.len().over("relation") * fluent).ceil(), pl.col("_most"))
+    said, clumsy = _first(_with_ranks(said, "fluency"), few, "fluency", table.columns)
+    kept, unlikely = _first(
+        _with_ranks(said, "plausibility"), pl.col("_most"), "rank", table.columns
     )
-    marked = ranked.with_columns(stays.alias("_stays"), low.alias("_low"))
-    gone = marked.filter(~pl.col("_stays"))
-    dropped = _dropped(gone.select(table.columns), "rank", gone["_low"])
-    kept = marked.filter("_stays").drop("_stays", "_low")
-    return Ranked(kept, pl.concat([unsaid, dropped]))
+    return Ranked(kept.drop("_most"), pl.concat([unsaid, clumsy, unlikely]))
 
 
 def score_wordings(
@@ -203,25 +207,34 @@ def score_wordings(
     ]
 
 
+@dataclass(frozen=True)
+class _Best:
+    """The most fluent wording of a triple; numbers are None where nothing was scored."""
+
+    wording: Sayable
+    fluency: float | None = None
+    plausibility: float | None = None
+
+
 def _best(
     ways: Sequence[Sequence[Sayable]],
     model: Model | None,
     cache: str | Path | ScoreCache | None,
     progress: Progress | None,
-) -> list[tuple[Sayable, float | None]]:
-    """Return the most fluent wording of every triple with its plausibility."""
+) -> list[_Best]:
+    """Return the most fluent wording of every triple."""
     if model is None:
-        return [(way[0], None) for way in ways]
+        return [_Best(way[0]) for way in ways]
     flat = iter(
         score_wordings((w for way in ways for w in way), model, cache=cache, progress=progress)
     )
-    best: list[tuple[Sayable, float | None]] = []
+    best: list[_Best] = []
     for way in ways:
         scored = [(w, next(flat)) for w in way]
         wording, said = max(scored, key=lambda pair: round(pair[1].fluency, DIGITS))
         if not math.isfinite(said.plausibility):
             raise BuildError(f"{model.short} gives '{wording.sentence}' no number")
-        best.append((wording, said.plausibility))
+        best.append(_Best(wording, round(said.fluency, DIGITS), said.plausibility))
     return best
 
 
@@ -230,38 +243,47 @@ def _scored(
     model: Model,
     cache: str | Path | ScoreCache | None,
     progress: Progress | None,
-) -> dict[Request, Record]:
-    """Take from the cache what is there, and score the rest."""
+) -> Mapping[Request, Record]:
+    """Score with this cache, or with the user's own."""
     from boxpen.folders import default_cache
-    from boxpen.scoring.cache import ScoreCache, cache_key
+    from boxpen.models.cached import scored
+    from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.policy import ScoringPolicy
 
     if not isinstance(cache, ScoreCache):
         with ScoreCache(cache or default_cache()) as opened:
             return _scored(requests, model, opened, progress)
     settled = model.settle(ScoringPolicy())
-    settings = settled.as_dict() | model.exactness()
-    keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
-    known = cache.records(list(keys.values()))
-    records = {r: known[key] for r, key in keys.items() if key in known}
-    missing = [r for r in requests if r not in records]
-    report = progress or (lambda *_: None)
     label = f"plausibility × {model.short}"
-    report(label, len(records), len(requests))
-    with cache.writing() as write:
-        for batch in model.score(missing, settled) if missing else ():
-            found = [(missing[i], record) for i, record in batch]
-            write([(keys[r], record) for r, record in found])
-            records.update(found)
-            report(label, len(records), len(requests))
-    return records
+    return scored(model, settled, requests, cache, label, progress).records
 
 
-def _with_ranks(said: pl.DataFrame) -> pl.DataFrame:
-    """Order by relation and plausibility; equals by id, whatever the order of the rows."""
+def _first(
+    ranked: pl.DataFrame, most: pl.Expr, step: str, columns: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part the first so many of every relation from the rest, which is dropped."""
     import polars as pl
 
-    keys = ["relation", "plausibility", "id", "origin", "line"]
+    what = {"fluency": "by fluency ", "rank": ""}[step]
+    marked = ranked.rechunk().with_columns(
+        _stays=pl.col("rank") <= most,
+        _low=pl.format(
+            f"ranks {what}{{}} of {{}} in its relation, the first {{}} stay",
+            "rank",
+            pl.len().over("relation"),
+            most.cast(pl.Int64),
+        ),
+    )
+    gone = marked.filter(~pl.col("_stays"))
+    kept = marked.filter("_stays").drop("_stays", "_low")
+    return kept, _dropped(gone.select(columns), step, gone["_low"])
+
+
+def _with_ranks(said: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Order by relation and a number; equals by id, whatever the order of the rows."""
+    import polars as pl
+
+    keys = ["relation", by, "id", "origin", "line"]
     return said.sort(
         keys, descending=[False, True, False, False, False], nulls_last=True, maintain_order=True
     ).with_columns(rank=pl.int_range(1, pl.len() + 1).over("relation"))

@@ -103,7 +103,10 @@ def _format(sample: Sample, spec: GraphSpec) -> Format:
     if spec.format != "auto":
         return FORMATS[spec.format]
     if not sample.lines and not sample.parquet:
-        raise BuildError(f"{sample.path} is empty; expected the rows of a graph")
+        with sample.path.open("rb") as stream:
+            bare = not stream.read(1 << 16).strip()
+        what = "is empty" if bare else f"has no line of text in {spec.encoding}"
+        raise BuildError(f"{sample.path} {what}; expected the rows of a graph")
     formats = [*PLAIN] if spec.columns else [*FORMATS.values()]
     for fmt in formats:
         if fmt.fits(sample, spec):

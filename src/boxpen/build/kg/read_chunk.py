@@ -268,7 +268,7 @@ def _listed(broken: Sequence[Broken], table: Table, file: Path) -> pl.DataFrame:
 
     if not broken:
         return pl.DataFrame(schema=broken_schema())
-    broken = sorted(broken, key=lambda row: row.line)
+    broken = sorted(broken, key=lambda row: (row.line, row.reason))
     texts = table.texts([row.line for row in broken])
     rows = [
         (str(file), row.line, row.reason, excerpt(text))

@@ -70,6 +70,8 @@ def _run(run: list[str], before: str) -> list[str]:
     state = before in listed("states") and _is_state(noun)
     if state or f"{root_of(before)} {bare}" in SET_PHRASES:
         return [bare]
+    if before.endswith("ly") and is_adverb(before) and "ADJ" in parts(noun):
+        return [bare]  # 'be physically intimate'
     if "NOUN" not in parts(noun) or is_adjective(noun) or is_verb(noun) or is_participle(noun):
         return [bare]
     compound = " ".join(run[-2:])

@@ -24,7 +24,7 @@ WRONG = "wrong tail"
 
 _EDITABLE = ("tail", "head", "sentence")
 # What the graph and the model say of a triple is not said of another one.
-_OF_THE_OLD = ("weight", "surface", "plausibility")
+_OF_THE_OLD = ("weight", "surface", "fluency", "plausibility", "rank")
 
 Restate = Callable[[Mapping[str, Any]], Mapping[str, str] | None]
 """Given the row of a triple in its new words: its ``sentence`` and ``form``, or None."""

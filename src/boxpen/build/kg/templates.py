@@ -22,6 +22,7 @@ A file may name tasks of its own: ``[tasks]`` with lines such as ``riddle = "qa"
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,9 @@ FIELDS = {"nli": ("premise", "hypothesis"), "qa": ("goal", "solution"), "pairs":
 HEADS = ("any", "person", "thing", "singular", "plural", "mass")
 FORMS = ("np", "vp", "adj", "clause")
 LABELS = ("entailment", "neutral", "contradiction")
+
+MOST_FORMS = 10_000
+"""Surface forms of one template: more are a slip."""
 
 SLOT = re.compile(r"\{(?P<slot>\w+)(?:(?P<mark>[:.])(?P<helper>\w+))?\}")
 SLOTS: dict[str, frozenset[str]] = {
@@ -107,9 +111,11 @@ def load_templates(extra: Sequence[Path] = ()) -> Templates:
     ]
     for path in extra:
         try:
-            sources.append((str(path), path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise BuildError(f"{path} cannot be read: {error}") from None
+            sources.append((str(path), path.read_text(encoding="utf-8-sig")))
+        except OSError as error:
+            raise BuildError(f"{path} cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise BuildError(f"{path} is not UTF-8 (byte {error.start + 1})") from None
     forms: dict[tuple[str, str], list[Form]] = {}
     tasks = {task: task for task in FIELDS}
     seen: dict[tuple[str, str, str], str] = {}
@@ -136,7 +142,7 @@ class _File:
     def forms(self, tasks: dict[str, str]) -> Iterator[tuple[Form, str]]:
         try:
             data = tomllib.loads(self.text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise BuildError(f"{self.name} is not TOML: {error}") from None
         self._own_tasks(data.pop("tasks", {}), tasks)
         for relation, of_relation in data.items():
@@ -160,7 +166,7 @@ class _File:
         if not isinstance(declared, dict):
             raise self._wrong("'tasks' is no table [tasks]", "tasks")
         for task, kind in declared.items():
-            if kind not in FIELDS:
+            if kind not in list(FIELDS):  # which asks of lists and tables, too
                 known = ", ".join(FIELDS)
                 raise self._wrong(f"task '{task}' is of the kind {kind!r}, expected {known}", task)
             if tasks.setdefault(task, kind) != kind:
@@ -186,6 +192,8 @@ class _File:
         if label not in LABELS:
             raise self._wrong(f"label {label!r}, expected {', '.join(LABELS)}", "label", header)
         texts = [self._expanded(table[key], header) for key in FIELDS[kind]]
+        if math.prod(map(len, texts)) > MOST_FORMS:
+            raise self._wrong(f"the template has more than {MOST_FORMS:,} forms", "", header)
         where = f"{self.name}, line {header}"
         for chosen in itertools.product(*texts):
             yield Form(task, relation, table["name"], chosen, heads, wanted, label), where
@@ -195,6 +203,8 @@ class _File:
     ) -> tuple[str, ...]:
         value = table.get(key, [])
         values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list):
+            raise self._wrong(f"{key} {value!r}, expected {', '.join(known)}", key, header)
         if key in table and not values:
             raise self._wrong(f"field '{key}' is an empty list", key, header)
         for one in values:
@@ -213,6 +223,8 @@ class _File:
                 raise self._wrong(
                     f"an alternation is not closed, or nested, in '{text}'", text, header
                 )
+        if math.prod(map(len, ways)) > MOST_FORMS:
+            raise self._wrong(f"'{text}' has more than {MOST_FORMS:,} forms", text, header)
         texts = ["".join(way) for way in itertools.product(*ways)]
         for one in texts:
             self._check(one, text, header)

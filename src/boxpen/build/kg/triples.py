@@ -8,7 +8,9 @@ is ``___``.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,7 @@ __all__ = [
     "CONCEPTNET",
     "canonical_relation",
     "read_table",
+    "scan_table",
     "schema",
     "triple_id",
     "write_table",
@@ -42,6 +45,11 @@ COLUMNS = {
     "line": "int",  # in the file it was read from, from 1
 }
 
+_ADDED = {  # by later stages
+    **dict.fromkeys(("head_text", "tail_text", "form", "sentence", "step", "reason"), "str"),
+    **dict.fromkeys(("wrong", "wrong_text"), "texts"),
+}
+_NEVER_NULL = ("id", "head", "relation", "tail")
 _ATOMIC_ALL = (
     *ATOMIC,
     *("xReact", "oEffect", "oReact", "oWant"),
@@ -70,32 +78,86 @@ def schema() -> dict[str, Any]:
     return {name: types[kind] for name, kind in COLUMNS.items()}
 
 
-def read_table(path: Path, *more: str) -> pl.DataFrame:
+def read_table(path: Path, *more: str, only: Sequence[str] | None = None) -> pl.DataFrame:
     """Read a stage's Parquet file.
 
     Args:
         path: The file.
         *more: Columns that must be there besides those of every triple table.
+        only: Columns to read; all if None.
 
     Raises:
-        BuildError: If it is not there, damaged, or lacks a column.
+        BuildError: If it is not there, damaged, lacks a column, or has one of another type.
+    """
+    lazy = scan_table(path, *more)
+    with _parquet(path):
+        table = (lazy if only is None else lazy.select(only)).collect()
+    for name in _NEVER_NULL:
+        if name in table.columns and table[name].null_count():
+            row = table[name].to_list().index(None) + 1
+            raise BuildError(f"{path}, row {row} has no {name}")
+    return table
+
+
+def scan_table(path: Path, *more: str) -> pl.LazyFrame:
+    """Return a stage's Parquet file, of which nothing but the names of columns was read yet.
+
+    Raises:
+        BuildError: If it is not there, damaged, lacks a column, or has one of another type.
     """
     import polars as pl
 
     if not path.is_file():
         raise BuildError(f"there is no {path}; run the stage that writes it first")
-    try:
-        table = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} is not a Parquet file ({reason})") from None
-    missing = [name for name in (*COLUMNS, *more) if name not in table.columns]
-    if missing:
-        raise BuildError(f"{path} has no column '{missing[0]}', it has {', '.join(table.columns)}")
-    return table
+    with _parquet(path):
+        lazy = pl.scan_parquet(path, glob=False)
+        found = lazy.collect_schema()
+    wanted = {**COLUMNS, **{name: _ADDED.get(name) for name in more}}
+    for name, kind in wanted.items():
+        if name not in found:
+            raise BuildError(f"{path} has no column '{name}', it has {', '.join(found)}")
+        if not _is(found[name], kind):
+            raise BuildError(
+                f"{path} has a column '{name}' of {found[name]}, expected {_KINDS[kind or '']}"
+            )
+    return lazy
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
-    with replaced(path, BuildError) as stream:
-        table.write_parquet(stream)
+    import polars as pl
+
+    try:
+        with replaced(path, BuildError) as stream:
+            table.write_parquet(stream)
+    except pl.exceptions.PolarsError as error:  # as which a full disk is told
+        reason = str(error).strip().splitlines()[0]
+        raise BuildError(f"{path} cannot be written: {reason}") from None
+
+
+_KINDS = {"str": "texts", "float": "numbers", "int": "whole numbers", "texts": "lists of texts"}
+
+
+def _is(found: pl.DataType, kind: str | None) -> bool:
+    """Say whether a column may be of a type; one that is null throughout may be of any."""
+    import polars as pl
+
+    if kind is None or found == pl.Null:
+        return True
+    if kind == "str":
+        return found == pl.String
+    if kind == "texts":
+        return found in (pl.List(pl.String), pl.List(pl.Null))
+    return found.is_numeric() if kind == "float" else found.is_integer()
+
+
+@contextlib.contextmanager
+def _parquet(path: Path) -> Iterator[None]:
+    """Say which file it is that cannot be read."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise BuildError(f"{path} is not a Parquet file ({reason})") from None

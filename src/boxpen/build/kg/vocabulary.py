@@ -21,7 +21,7 @@ _PEOPLE = frozenset(("personx", "persony", "personz"))
 _SHORT = frozenset(("ca", "wo", "sha"))  # what is left of can't, won't, shan't
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 16)
 def misspelt_word(text: str) -> str | None:
     """Return the first word of a text that no dictionary of English has, or None.
 
@@ -67,7 +67,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
-@lru_cache(maxsize=1 << 20)
+@lru_cache(maxsize=1 << 18)
 def _known(word: str) -> bool:
     """Whether either of two dictionaries has the word: the second one knows British spelling."""
     if word in _PEOPLE or word in _SHORT or word in _dictionary():

@@ -1,0 +1,218 @@
+"""The tails of one relation and form, and which of them are surely wrong for which triple.
+
+The rules are those of ``boxpen.build.kg.negatives``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from boxpen.build.kg.kinship import ANYONE, Kin, overlap, phrase_of
+from boxpen.build.kg.normal import normal
+from boxpen.build.kg.triples import ATOMIC
+
+__all__ = ["Group", "Reject", "text_column"]
+
+Reject = Callable[[Mapping[str, Any], str], str | None]
+"""Given a triple (a row of the table) and the text of a tail: why it is no wrong tail, or None."""
+
+# What a relation's tails are where no column says so; the rest are verb phrases.
+_FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr": "adj"}
+
+# An attribute holds of many events; what is needed, wanted or done is each event's own.
+_EVENTFUL = frozenset(ATOMIC) - {"xAttr"}
+
+
+class Group:
+    """The triples of one relation and form, whose tails serve as wrong ones for each other."""
+
+    def __init__(
+        self,
+        relation: str,
+        form: str | None,
+        rows: list[dict[str, Any]],
+        spare: list[dict[str, Any]],
+        kin: Kin,
+        count: int,
+    ) -> None:
+        import numpy as np
+
+        self.relation, self.kin, self.count = relation, kin, count
+        self.form = form or _FORMS.get(relation, "vp")
+        self.text = text_column(rows[0])
+        sources: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in sorted(rows, key=lambda row: str(row["id"])):
+            sources[normal(row[self.text])].append(row)
+        right = {key: len(same) for key, same in sources.items()}
+        for row in sorted(spare, key=lambda row: str(row["id"])):
+            if (key := normal(row[self.text])) not in right:
+                sources[key].append(row)
+
+        self.keys = sorted(sources)
+        self.sources = [sources[key] for key in self.keys]
+        self.place = {key: i for i, key in enumerate(self.keys)}
+        self.phrases = [phrase_of(key, self.form) for key in self.keys]
+        self.length = np.log([1 + len(str(s[0][self.text]).split()) for s in self.sources])
+        # How often each would serve if it were seen as a wrong answer as often as as a right one.
+        self.quota = np.array([count * right.get(key, 1) for key in self.keys], float)
+        self.late = np.array([float(key not in right) for key in self.keys])
+        self.served = np.zeros(len(self.keys), int)
+        self._index()
+        self.open_to: dict[str, Any] = {}  # head -> mask of tails
+        self.like: dict[str, set[int]] = {}  # tail -> those that say nearly the same
+
+    def order(self, rows: list[dict[str, Any]], seed: int) -> list[dict[str, Any]]:
+        """Return the rows with fewest tails to choose from first: later they would find none."""
+        choice = {row["id"]: int(self._open(row).sum()) for row in rows}
+        return sorted(rows, key=lambda row: (choice[row["id"]], _digest(seed, row["id"])))
+
+    def draw(
+        self, row: dict[str, Any], seed: int, reject: Reject | None
+    ) -> tuple[list[dict[str, Any]], Counter[str]]:
+        """Return triples whose tails are wrong for a row, and, if too few, what was refused."""
+        import numpy as np
+
+        gold = self.place[normal(row[self.text])]
+        chance = np.random.default_rng(int.from_bytes(_digest(seed, row["id"])[:8], "big"))
+        score = (
+            self.late
+            + (self.served + 1) / self.quota
+            + 0.5 * np.abs(self.length - self.length[gold])
+            + 0.3 * chance.random(len(self.keys))
+        )
+        fit = self._open(row)
+        worn = fit & (self.served >= self.kin.limits.wear * self.quota)
+        reasons = Counter({"worn out": int(worn.sum())})
+        fit &= ~worn
+        taken: list[int] = []
+        found = []
+        for i in np.argsort(score, kind="stable"):
+            if len(taken) == self.count:
+                break
+            if not fit[i]:
+                continue
+            source = self.sources[i][self.served[i] % len(self.sources[i])]
+            if any(self.kin.alike(self.phrases[i], self.phrases[j]) for j in taken):
+                reasons["like another wrong one"] += 1
+            elif reject and (why := reject(row, source[self.text])):
+                reasons[why] += 1
+            else:
+                taken.append(int(i))
+                found.append(source)
+        self.served[taken] += 1
+        if len(found) < self.count:
+            first: dict[int, str] = {}
+            for reason, places in (*self._for_gold(row), *self._for_head(normal(row["head"]))):
+                for i in places:
+                    first.setdefault(i, reason)
+            reasons.update(first.values())
+        return found, reasons
+
+    def _open(self, row: dict[str, Any]) -> Any:
+        """Return a mask of the tails that are surely wrong for a row."""
+        import numpy as np
+
+        head = normal(row["head"])
+        if head not in self.open_to:
+            mask = np.ones(len(self.keys), bool)
+            for _, places in self._for_head(head):
+                mask[list(places)] = False
+            self.open_to[head] = mask
+        mask = self.open_to[head].copy()
+        for _, places in self._for_gold(row):
+            mask[list(places)] = False
+        return mask
+
+    def _for_gold(self, row: dict[str, Any]) -> Iterator[tuple[str, Iterable[int]]]:
+        """Yield the tails that are too close to the right one."""
+        gold = self.phrases[self.place[normal(row[self.text])]]
+        yield "right", (self.place[gold.key],)
+        yield "same words", _at(self.with_word, gold.words)
+        yield "same words", _at(self.named, {gold.about})
+        yield "related", _at(self.named, self.kin.related(gold))
+        tail = normal(row["tail"])
+        if tail != gold.key:  # it was worded in other words
+            yield "related", _at(self.named, self.kin.related(phrase_of(tail, self.form)))
+
+    def _for_head(self, head: str) -> Iterator[tuple[str, Iterable[int]]]:
+        """Yield the tails that may be right for a head, whichever of its tails is asked for."""
+        kin, facts = self.kin, self.kin.facts
+        others = facts.tails[self.relation][head]
+        yield "linked", _at(self.whole, facts.linked[head])
+        if self.relation in ATOMIC:
+            yield "inherited", _at(self.with_event, phrase_of(head, "clause").words)
+        else:
+            kinds = kin.kinds(head)
+            yield "inherited", _at(self.linked, kinds)
+            if kin.is_person(head):
+                yield "inherited", self.of_people
+        yield "same words", _at(self.with_word, phrase_of(head, "np").words)
+        yield "related", (i for other in others for i in self._like(other))
+        company = (kin.company(self.relation, other) for other in others)
+        yield "company", _at(self.whole, frozenset().union(*company))
+        yield "general", self.general
+        if len(others) > kin.limits.boundless:
+            yield "boundless head", range(len(self.keys))
+
+    def _like(self, tail: str) -> set[int]:
+        """Return the tails that say nearly what a tail says."""
+        if tail not in self.like:
+            phrase, least = phrase_of(tail, self.form), self.kin.limits.alike
+            near = set(_at(self.with_word, phrase.words))
+            found = {i for i in near if overlap(self.phrases[i].words, phrase.words) >= least}
+            self.like[tail] = found | set(_at(self.named, self.kin.synonyms(phrase)))
+        return self.like[tail]
+
+    def _index(self) -> None:
+        """Note where the tails are that have a name, a word, or an event with a word."""
+        facts, limits = self.kin.facts, self.kin.limits
+        self.whole: dict[str, set[int]] = defaultdict(set)  # by normal form
+        self.named: dict[str, set[int]] = defaultdict(set)  # by that, or by what it is about
+        self.with_word: dict[str, set[int]] = defaultdict(set)
+        self.with_event: dict[str, set[int]] = defaultdict(set)
+        self.linked: dict[str, set[int]] = defaultdict(set)  # by what the graph links them with
+        self.of_people: list[int] = []
+        self.general: list[int] = []
+        heads, all_heads = facts.heads[self.relation], len(facts.tails[self.relation])
+        share = limits.general_events if self.relation in _EVENTFUL else limits.general
+        for i, (phrase, sources) in enumerate(zip(self.phrases, self.sources, strict=True)):
+            # A tail may be worded in other words than the graph's.
+            names = {phrase.key, *(normal(source["tail"]) for source in sources)}
+            nodes = {node for name in names for node in facts.linked.get(name, ())}
+            for node in nodes:
+                self.linked[node].add(i)
+            for name in names:
+                self.whole[name].add(i)
+            for name in (*names, phrase.about):
+                self.named[name].add(i)
+            for word in phrase.words:
+                self.with_word[word].add(i)
+            if self.relation in ATOMIC:
+                for node in nodes:
+                    for word in phrase_of(node, "clause").words:
+                        self.with_event[word].add(i)
+            elif any(self.kin.is_person(head) for head in nodes):
+                self.of_people.append(i)
+            known = max(len(heads.get(name, ())) for name in names)
+            maker = self.relation == "createdby" and not ANYONE.isdisjoint(phrase.key.split())
+            if maker or (known >= limits.general_heads and known > share * all_heads):
+                self.general.append(i)
+
+
+def text_column(columns: Collection[str]) -> str:
+    """Return the column with the tails as they are worded, if they are."""
+    return "tail_text" if "tail_text" in columns else "tail"
+
+
+def _at(index: Mapping[str, set[int]], names: Collection[str]) -> Iterator[int]:
+    """Yield the places of those names that an index has; the shorter of the two is walked."""
+    few = names if len(names) < len(index) else [name for name in index if name in names]
+    for name in few:
+        yield from index.get(name, ())
+
+
+def _digest(seed: int, triple: str) -> bytes:
+    return hashlib.sha256(f"{seed}\t{triple}".encode()).digest()

@@ -1,0 +1,66 @@
+"""Requests put to a model that remembers: what the cache knows is not scored again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, replace
+
+from boxpen.models.base import Model, Settled
+from boxpen.scoring.cache import ScoreCache, cache_key
+from boxpen.scoring.requests import Record, Request
+
+__all__ = ["Answers", "Progress", "scored"]
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The records of some requests, and how they were come by."""
+
+    records: Mapping[Request, Record]
+    engine: Mapping[str, object]
+    seconds: float
+
+
+def scored(
+    model: Model,
+    settled: Settled,
+    requests: Sequence[Request],
+    cache: ScoreCache,
+    label: str,
+    progress: Progress | None = None,
+) -> Answers:
+    """Take from the cache what is there, and score the rest, as one.
+
+    Args:
+        model: Who is asked.
+        settled: How.
+        requests: What, each once.
+        cache: What is known; every batch is kept there as it is scored.
+        label: What is being done, for the progress and the record of the run.
+        progress: Called as the work goes on.
+    """
+    started = time.time()
+    report = progress or (lambda *_: None)
+    settings = settled.as_dict() | model.exactness()
+    keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
+    known = cache.records(list(keys.values()))
+    records = {r: known[key] for r, key in keys.items() if key in known}
+    missing = [r for r in requests if r not in records]
+    engine: dict[str, object] = {"scored": label, "from_cache": len(records), **model.exactness()}
+    if requests:
+        report(label, len(records), len(requests))
+    if missing:
+        before = replace(model.tally)
+        with cache.writing() as write:
+            for batch in model.score(missing, settled):
+                found = [(missing[i], record) for i, record in batch]
+                write([(keys[r], record) for r, record in found])
+                records.update(found)
+                report(label, len(records), len(requests))
+        cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
+        engine |= {"how": model.engine, **cost}
+    return Answers(records, engine, time.time() - started)

@@ -1,0 +1,119 @@
+"""Comparisons of runs that choose between labels, and of models that rate candidates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from report_runs import Labelling
+from typer.testing import CliRunner
+
+import boxpen
+from boxpen import Card, Choice, Entail, Model, Run, RunError, Suite
+from boxpen.cli.app import app
+from boxpen.comparison import comparable
+from boxpen.models.base import Encoded, Settled
+from boxpen.report.html_data import suite_views
+from small_runs import Liking
+
+EN = Card(language="en")
+PAIRS = Suite(
+    "nli",
+    tuple(
+        Entail(id=f"e{n}", premise=f"It rained {n}.", hypothesis=answer, label=label)
+        for n, (answer, label) in enumerate(
+            [
+                ("e", "entailment"),
+                ("n", "entailment"),
+                ("c", "contradiction"),
+                ("n", "contradiction"),
+                ("e", "entailment"),
+            ]
+        )
+    ),
+    EN,
+)
+QUESTIONS = Suite(
+    "questions",
+    tuple(
+        Choice(id=f"q{n}", context="A goal.", candidates=(f"right {n}", f"wrong {n}"), gold=0)
+        for n in range(4)
+    ),
+    EN,
+)
+
+
+class Rating(Model):
+    """A multiple-choice model that rates a candidate by its last character."""
+
+    kind, dtype, pairs, name, fingerprint = "choice", "float32", True, "rating", "c" * 64
+
+    def settle(self, policy) -> Settled:
+        return Settled(max_length=100)
+
+    def encode(self, requests, settled) -> list[Encoded]:
+        return [Encoded(ids=tuple(r.text.encode()), scored=range(1), labels=(0,)) for r in requests]
+
+    def run(self, encoded, settled):
+        yield [(n, np.array([one.ids[-1]], dtype=np.float32)) for n, one in enumerate(encoded)]
+
+
+def judged(suite: Suite = PAIRS, labels=(0, 1, 2), **settings) -> Run:
+    return boxpen.evaluate(Labelling("one", labels=labels), suite, cache=":memory:", **settings)
+
+
+def invoke(*args: object):
+    return CliRunner().invoke(app, [str(a) for a in args])
+
+
+@pytest.mark.parametrize("more", [[], ["--common"]])
+def test_two_settings_of_one_model_are_refused_and_said_why(more, tmp_path):
+    places = [judged(nli=nli).save(tmp_path) for nli in ("3-way", "2-way")]
+    done = invoke("compare", *places, *more)
+    assert done.exit_code == 2
+    for part in ("two runs of one", "nli 3-way and 2-way", "rescore --nli", "--force"):
+        assert part in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(("labels", "nli"), [((0, 1, 2), "2-way"), ((0, 3), "3-way")])
+def test_force_compares_by_what_is_earned(labels, nli):
+    """The right label stands at another place among others."""
+    three, other = judged(), judged(labels=labels, nli=nli)
+    earned = [[v.credit for v in run.verdicts] for run in (three, other)]
+    (pair,) = boxpen.compare(three, other, force=True)
+    assert pair.n == 5
+    assert pair.only_a == sum(a > b for a, b in zip(*earned, strict=True))
+    assert pair.only_b == sum(a < b for a, b in zip(*earned, strict=True)) > 0
+
+
+@pytest.mark.parametrize("change", [{"label": "neutral"}, {"premise": "It snowed."}])
+def test_another_label_or_premise_is_another_item(change):
+    items = (replace(PAIRS.items[0], **change), *PAIRS.items[1:])
+    other = judged(Suite("nli", items, EN))
+    with pytest.raises(RunError, match="different items of one name"):
+        boxpen.compare(judged(), other, common=True)
+
+
+def test_items_show_both_texts(tmp_path):
+    places = [judged(nli=nli).save(tmp_path) for nli in ("3-way", "2-way")]
+    done = invoke("compare", *places, "--force", "--items", 9)
+    assert "    It rained 1. / n" in done.stdout
+
+
+def test_a_language_model_and_a_choice_model_stand_side_by_side():
+    """One reads the space after the goal as part of the candidate, the other does not."""
+    likelihood = boxpen.evaluate(Liking("lm", {" right 1"}), QUESTIONS, cache=":memory:")
+    rated = boxpen.evaluate(Rating(), QUESTIONS, cache=":memory:")
+    assert {c.text for c in likelihood.candidates["q0"]} == {" right 0", " wrong 0"}
+    assert {c.text for c in rated.candidates["q0"]} == {"right 0", "wrong 0"}
+    (pair,) = boxpen.compare(likelihood, rated, common=True)
+    assert pair.n == 4
+    (view,) = suite_views([likelihood, rated])
+    assert len(view.entries) == 2
+
+
+def test_models_of_two_kinds_have_nothing_in_common_in_a_mixed_suite():
+    mixed = Suite("mixed", (*PAIRS.items, *QUESTIONS.items), EN)
+    rated = boxpen.evaluate(Rating(), mixed, cache=":memory:")
+    pairs, reasons = comparable([judged(mixed), rated])
+    assert pairs == []
+    assert reasons == ["one and rating have no item of mixed in common"]
