@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 
 import boxpen
+from boxpen.report.failure_formats import failures_markdown
+from boxpen.report.failures import failure_tables
 from boxpen.report.markdown import cell
 from boxpen.report.terminal import notes, run_table
 
@@ -30,10 +32,6 @@ SETS = {
     "senmaking": ("sen-making", "explanation"),
     "comve": ("A", "B"),
 }
-RELATIONS = (
-    "capableof", "desires", "createdby", "usedfor", "isa", "madeof", "hasa",
-    "xAttr", "xNeed", "xIntent", "xEffect", "xWant",
-)  # fmt: skip
 
 
 def main() -> None:
@@ -84,11 +82,13 @@ def starter(models: Path) -> None:
         "starter.mt": (SETS["commonmt"], "set", both),
         "starter.sense": (SETS["senmaking"], "set", one),
         "starter.dual": (SETS["cats-dual"], "set", one),
-        "starter.graph": (RELATIONS, "relation", one),
     }
     for name, (values, tag, asked) in shown.items():
         write("../starter.md", name, table(name, values, asked, tag=tag))
     write("../starter.md", "comparison", comparison(both))
+    run = systems["smollm2"]("starter.graph")
+    tables = failures_markdown(failure_tables([run]))
+    write("../starter.md", "starter.graph", f"{tables}\n\n- smollm2: `{run.signature}`")
 
 
 def picture(run: boxpen.Run) -> None:

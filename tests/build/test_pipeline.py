@@ -216,6 +216,25 @@ def test_a_slot_that_is_unknown_is_named_with_its_line(tmp_path):
         built(tmp_path, text)
 
 
+def test_a_relation_of_ones_own_by_a_file(tmp_path):
+    graph = tmp_path / "graph.tsv"
+    pairs = ["wheel bicycle", "sail ship", "page book", "keel boat", "petal flower", "roof house",
+             "string guitar", "branch tree"]  # fmt: skip
+    rows = ["\t".join((pair.split()[0], "belongsto", pair.split()[1])) for pair in pairs]
+    graph.write_text("head\trelation\ttail\n" + "\n".join(rows) + "\n")
+    (tmp_path / "mine.toml").write_text(
+        '[[belongsto.nli]]\nname = "mine"\npremise = "{this} {this.be} {head}."\n'
+        'hypothesis = "{it} {it.belong} to {tail}."\n'
+    )
+    text = CONFIG.replace("[sample]", "[filter]\nrelations = ['belongsto']\n[sample]")
+    text += '[render]\ntasks = ["nli"]\ntemplates = ["mine.toml"]\n'
+    list(build_kg(read_config(config_file(tmp_path, text, graph))))
+    suite = boxpen.load_suite(tmp_path / "out" / "toy.jsonl")
+    said = {(i.premise, i.hypothesis) for i in suite}
+    assert ("This is a wheel.", "It belongs to a bicycle.") in said
+    assert len(suite) == len(pairs)
+
+
 def test_the_example_is_a_configuration(tmp_path):
     for name in ("conceptnet-assertions-5.7.0.csv.gz", "v4_atomic_trn.csv"):
         (tmp_path / name).write_bytes(b"")

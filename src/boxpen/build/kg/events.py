@@ -126,6 +126,9 @@ def _actions(relation: str, text: str) -> list[tuple[str, str]]:
         raise UnwordableError(f"there is no noun behind '{tokens[-2]} {tokens[-1]}'")
     if verb == "put" and not any(token in PREPOSITIONS | PARTICLES for token in tokens):
         raise UnwordableError("'put' goes with a place")
+    unnamed = next((token for token in tokens if token in _UNNAMED), None)
+    if unnamed is not None:
+        raise UnwordableError(f"nobody knows what '{unnamed}' is")
     if any(token in _CLAUSES for token in tokens):
         raise UnwordableError("there is a clause inside")
     if "PersonX" in tokens and not tokens[-1] == "PersonX":
@@ -217,6 +220,12 @@ def _is_thing(word: str) -> bool:
     found = parts(word) or frozenset(lemmas(word))
     return "NOUN" in found and not found & {"VERB", "ADJ", "ADV"} and word not in PREPOSITIONS
 
+
+_UNNAMED = frozenset({
+    "another", "he", "her", "him", "it", "its", "one", "ones", "others", "she", "that", "them",
+    "there", "these", "they", "this", "those", "us",
+})  # fmt: skip
+"""Words that stand for something named before, which a tail that serves elsewhere has not."""
 
 _CLAUSES = listed("clauses")
 _WITH_TWO = listed("ditransitive") | listed("causative") | {"let", "help", "keep", "drive", "name"}

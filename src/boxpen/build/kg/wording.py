@@ -74,8 +74,6 @@ def _wordings(relation: str, head: str, tail: str) -> list[Wording]:
         from boxpen.build.kg.events import event_wordings
 
         return [Wording(*made) for made in event_wordings(relation, head, tail)]
-    if relation not in _SAID:
-        raise UnwordableError(f"no wording is known for the relation '{relation}'")
     heads = _heads(head)
     tails = _tails(relation, tail)
     while len(heads) * len(tails) > MOST:
@@ -127,7 +125,7 @@ def _tails(relation: str, tail: str) -> list[tuple[str, str]]:
     """Return the ways of a tail with the form of each."""
     made: list[list[tuple[str, str]]] = []
     refusals: list[UnwordableError] = []
-    forms = _FORMS[relation]
+    forms = _FORMS.get(relation, ("np", "vp"))
     if relation == "usedfor" and tail in listed("verbs") and _may_act(relation, tail):
         forms = ("vp",)  # 'used for drinking' rather than 'for a drink'
     for form in forms:
@@ -171,6 +169,8 @@ _FORMS = {
     "isa": ("np",),
     "madeof": ("np",),
     "hasa": ("np",),
+    "partof": ("np",),
+    "atlocation": ("np",),
 }
 
 _SAID: dict[str, Callable[[str, str, bool], tuple[str, str]]] = {
@@ -191,7 +191,14 @@ _SAID: dict[str, Callable[[str, str, bool], tuple[str, str]]] = {
     "isa": lambda tail, _form, many: (agree("be", many=many), tail),
     "madeof": lambda tail, _form, many: (agree("be", many=many) + " made of", tail),
     "hasa": lambda tail, _form, many: (agree("have", many=many), tail),
+    "partof": lambda tail, _form, many: (agree("be", many=many) + " part of", tail),
+    "atlocation": lambda tail, _form, many: (agree("be", many=many) + " found in", tail),
 }
+
+
+def _linked(tail: str, form: str, many: bool) -> tuple[str, str]:
+    """Say of any other relation that two things belong together: its templates say the rest."""
+    return agree("go", many=many) + " with", gerund(tail) if form == "vp" else tail
 
 
 def _said(relation: str, head: str, tail: str, form: str) -> Wording | None:
@@ -215,7 +222,7 @@ def _said(relation: str, head: str, tail: str, form: str) -> Wording | None:
             return None
         if many and complement.startswith(("a ", "an ")):
             return None
-    between, said = _SAID[relation](tail, form, many)
+    between, said = _SAID.get(relation, _linked)(tail, form, many)
     stem = capitalised(f"{head} {between}")
     return Wording(head, tail, form, f"{stem} {said}.", stem)
 
