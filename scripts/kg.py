@@ -64,6 +64,8 @@ def main() -> None:
     write(PAGE, "qa", beside(tables["qa"], ("RoBERTa", "BERT"), 1))
     write(PAGE, "pairs", beside(tables["pairs"], (), 1))
     write(PAGE, "audit", audited(suite))
+    if (ROOT / "build" / "kg_scale.json").is_file():
+        write(PAGE, "scale", scale(json.loads((ROOT / "build" / "kg_scale.json").read_text())))
     write(PAGE, "signatures", "\n".join(f"- `{run.signature}`" for run in runs))
 
 
@@ -141,6 +143,17 @@ def audited(suite: boxpen.Suite) -> str:
             out.append(
                 f"| {task} | {row.shortcut} | {cells}{' (flagged)' if row.flagged else ''} |"
             )
+    return "\n".join(out)
+
+
+def scale(found: dict[str, Any]) -> str:
+    """Return what benchmarks/kg_scale.py measured."""
+    out = ["| | seconds | rows/s | CPU seconds | peak MB | triples |", "|---|---|---|---|---|---|"]
+    out += [
+        f"| {name} | {got['seconds']:.1f} | {got['rows_per_second']:,.0f} "
+        f"| {got['cpu_seconds']:.1f} | {got['peak_mb']:,.0f} | {got['kept']:,} |"
+        for name, got in found["readers"].items()
+    ]
     return "\n".join(out)
 
 

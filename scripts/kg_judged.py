@@ -75,7 +75,11 @@ def gather(build: Path, folder: Path) -> None:
     for name, questions in asked(build).items():
         verdicts = GRAMMAR if name == "tests" else SENSE
         for path in sorted(folder.glob(f"{name}-*.csv")):
-            lines = [line for line in read_sheet(path, questions, verdicts) if not line.blank]
+            lines = [
+                line
+                for line in read_sheet(path, {q.item: q for q in questions}, verdicts)
+                if not line.blank
+            ]
             said = {line.judgement.item: line.judgement for line in lines}
             if missing := {q.item for q in questions} - set(said):
                 raise SystemExit(f"{path} has no verdict on {len(missing)}: {min(missing)}")

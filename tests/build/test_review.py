@@ -297,7 +297,7 @@ class TestEdits:
     def test_the_wording_is_that_of_the_builder(self):
         row = {**self.ROW, "relation": "isa", "head_text": "a heron", "tail_text": "a bird"}
         assert worded({**row, "form": "np"}) == {"sentence": "A heron is a bird.", "form": "np"}
-        assert worded({**row, "relation": "no such relation"}) is None
+        assert worded({**row, "head_text": "this", "form": "np"}) is None
 
 
 WRONG_TAILS = {
