@@ -505,13 +505,16 @@ class _Build:
         """Read a graph; rows in other languages are counted and skipped before they cost much."""
         from boxpen.build.kg.read import read_graph
 
-        return read_graph(
-            graph, strict=self.config.strict, keep=_spoken(self.config), progress=self._read
-        )
+        def progress(file: Path, share: float, rows: int) -> None:
+            # The number of rows is not known before the end: it is foretold from the share.
+            foretold = max(rows, round(rows / share) if share else rows)
+            self.progress(f"{graph.name}: {file.name}", rows, foretold)
 
-    def _read(self, file: Path, share: float, rows: int) -> None:
-        # The number of rows is not known before the end: it is foretold from the share.
-        self.progress(file.name, rows, max(rows, round(rows / share) if share else rows))
+        for file in graph.files:
+            self.progress(f"{graph.name}: {file.name}", 0, 1)
+        return read_graph(
+            graph, strict=self.config.strict, keep=_spoken(self.config), progress=progress
+        )
 
 
 def _check_templates(config: KgConfig) -> None:

@@ -11,6 +11,7 @@ within a relation, roughly, and means nothing across relations.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +150,11 @@ def rank_triples(
     ways = [wordings(*row) for row in table.select("relation", "head", "tail").iter_rows()]
     sayable = pl.Series([bool(way) for way in ways], dtype=pl.Boolean)
     if not sayable.any():
-        raise BuildError(f"none of {table.height:,} triples can be said in English")
+        reason, count = Counter(_why(table)).most_common(1)[0]
+        raise BuildError(
+            f"none of {table.height:,} triples can be said in English; most often ({count:,} "
+            f"times): {reason}"
+        )
     best = _best([way for way in ways if way], model, cache, progress)
     said = table.filter(sayable).with_columns(
         pl.Series("head_text", [b.wording.head for b in best], dtype=pl.String),
