@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from boxpen.build.kg.config import read_config
-from boxpen.build.kg.pipeline import build_kg, dropped_triples
+from boxpen.build.kg.dropped import dropped_triples
+from boxpen.build.kg.pipeline import build_kg
 from boxpen.build.kg.templates import load_templates
 from boxpen.build.kg.triples import read_table, write_table
 from boxpen.build.stages import Stages

@@ -14,7 +14,8 @@ import pytest
 
 import boxpen
 from boxpen.build.kg.config import EXAMPLE, read_config
-from boxpen.build.kg.pipeline import STAGES, build_kg, dropped_triples
+from boxpen.build.kg.dropped import dropped_triples
+from boxpen.build.kg.pipeline import STAGES, build_kg
 from boxpen.errors import BuildError
 
 GRAPH = Path(str(resources.files("boxpen.catalog").joinpath("data", "starter", "triples.jsonl")))

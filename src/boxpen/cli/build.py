@@ -88,7 +88,7 @@ def dropped(
 ) -> None:
     """List the triples that were dropped, with the step and the reason."""
     from boxpen.build.kg.config import read_config
-    from boxpen.build.kg.pipeline import dropped_triples
+    from boxpen.build.kg.dropped import dropped_triples
 
     rows, total = dropped_triples(read_config(config), step=step, relation=relation, limit=limit)
     if json:
