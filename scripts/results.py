@@ -66,17 +66,12 @@ def language_models(models: Path) -> None:
 
 
 def starter(models: Path) -> None:
-    bert = f"hf:{models / 'bert-mini'}"
     opus = f"ct2:{models / 'opus-mt-zh-en'}"
-    systems = {
-        "smollm2": partial(boxpen.evaluate, "smollm2"),
-        "bert-mini, within-word": partial(boxpen.evaluate, bert),
-        "bert-mini, original": partial(boxpen.evaluate, bert, pll="original"),
-    }
+    systems = {"smollm2": partial(boxpen.evaluate, "smollm2")}
     parts = ("mt", "sense", "dual", "graph")
     write("lm.md", "starter", table("starter", parts, systems, tag="part"))
     picture(systems["smollm2"]("starter"))
-    one = {"smollm2": systems["smollm2"]}
+    one = systems
     both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
     shown = {
         "starter.mt": (SETS["commonmt"], "set", both),
