@@ -53,7 +53,7 @@ def main() -> None:
     ))  # fmt: skip
     write(PAGE, "level", levels(runs(("smollm2", "bert-mini"), ("cats",))))
     write(PAGE, "why", whys(runs(("smollm2", "bert-mini"), ("senmaking",))))
-    write(PAGE, "steps", steps(runs(("smollm2", "bert-mini"), ("starter",))))
+    write(PAGE, "steps", steps(runs(("smollm2", "bert-mini"), ("starter.sense",))))
     write(PAGE, "systems", systems(
         [*translated.values(), *runs(("smollm2", "bert-mini"), ("cats", "cats-dual", "senmaking"))
          .values()],
