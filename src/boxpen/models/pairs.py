@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,9 +45,9 @@ class PairModel(TransformersModel):
         """Resolve a policy for this model."""
         return Settled(max_length=self.limit(policy.max_length))
 
+    @abstractmethod
     def values(self, logits: torch.Tensor) -> torch.Tensor:
         """Return what is kept of float32 logits, (batch, outputs)."""
-        raise NotImplementedError
 
     def bounded(self, tokens: int) -> int:
         """Return how many of so many tokens may be run at a time; there are few logits."""
