@@ -262,3 +262,13 @@ def test_seeds_that_numpy_does_not_take():
     assert Options(seed=(1 << 32) - 1).seed
     with pytest.raises(TrainError, match="seed is 4294967296, expected less than 4294967296"):
         Options(seed=1 << 32)
+
+
+def test_a_missing_library_is_named_with_the_way_out(monkeypatch):
+    from boxpen.build import libraries
+
+    monkeypatch.setattr(libraries, "find_spec", lambda name: None if name == "nltk" else object())
+    with pytest.raises(
+        BuildError, match=r"need nltk; install it with: pip install 'boxpen\[build\]'"
+    ):
+        libraries.need_libraries()

@@ -42,6 +42,15 @@ app.add_typer(build, name="build")
 build.add_typer(kg, name="kg")
 kg.add_typer(review, name="review")
 
+
+@kg.callback()
+def _kg() -> None:
+    """Make tests of a knowledge graph: boxpen build kg CONFIG does all stages."""
+    from boxpen.build.libraries import need_libraries
+
+    need_libraries()
+
+
 Config = Annotated[Path, typer.Argument(help="The TOML file that says what is built.")]
 Force = Annotated[bool, typer.Option("--force", help="Do it even if nothing has changed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -14,6 +14,7 @@ from typing import Any
 
 from boxpen.build.kg.config import KgConfig
 from boxpen.build.kg.work import Progress, Work
+from boxpen.build.libraries import need_libraries
 from boxpen.build.stages import Report, Stages
 from boxpen.errors import BuildError
 
@@ -60,6 +61,7 @@ def build_kg(
     Raises:
         BuildError: If a stage fails, or nothing is left after it.
     """
+    need_libraries()
     if stage in (None, "render"):
         _check_templates(config)  # a slip is told before hours of reading and ranking
     if stage == "accept" and config.review is None:
