@@ -1,6 +1,7 @@
 """Build the tests of docs/results/kg.md and make its tables.
 
-    kg.py build          build/kg/files: the stages, from scripts/kg.toml
+    kg.py build          build/kg/files: the stages, from scripts/kg.toml;
+                         build/kg/automatic: the same without the review
     kg.py tables         docs/results/kg.md, from the build and the runs in build/kg/runs
 
 The runs are those of ``boxpen run --suite build/kg/files/kg.jsonl --out build/kg/runs`` for the
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from results import write
 import boxpen
 from boxpen.analysis.audit import audit
 from boxpen.analysis.behaviour import count_tests
-from boxpen.build.kg.config import read_config
+from boxpen.build.kg.config import NegativesConfig, read_config
 from boxpen.build.kg.pipeline import build_kg
 from boxpen.build.kg.templates import form_counts, load_templates
 from boxpen.report.failures import ALL, FailureTable, failure_tables
@@ -51,8 +53,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["build", "tables"])
     if parser.parse_args().command == "build":
-        for done in build_kg(read_config(config())):
-            print(f"{done.stage}: {done.report['says']}", flush=True)
+        reviewed = read_config(config())
+        automatic = replace(
+            reviewed, folder=FOLDER / "automatic", review=None, negatives=NegativesConfig()
+        )
+        for build in (automatic, reviewed):
+            for done in build_kg(build):
+                print(f"{build.folder.name}, {done.stage}: {done.report['says']}", flush=True)
         return
     suite = boxpen.load_suite(FOLDER / "files" / "kg.jsonl")
     reports = json.loads((FOLDER / "files" / "stages.json").read_text("utf-8"))
@@ -74,7 +81,8 @@ def config() -> Path:
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / "kg.toml"
     text = (ROOT / "scripts" / "kg.toml").read_text("utf-8")
-    path.write_text(text.replace("MIRROR", os.environ["BOXPEN_MIRROR"]), "utf-8")
+    text = text.replace("MIRROR", os.environ["BOXPEN_MIRROR"]).replace("ROOT", str(ROOT))
+    path.write_text(text, "utf-8")
     return path
 
 

@@ -1,19 +1,21 @@
-"""Sample triples and tests for readers, gather what they say, and add it up.
+"""Sample triples, wrong tails and tests for readers, gather what they say, and add it up.
 
-    kg_judged.py sheets BUILD --out FOLDER --readers A B   the sheets, blind and shuffled
-    kg_judged.py gather BUILD --sheets FOLDER              -> docs/results/kg-judged.csv
-    kg_judged.py tables                                    -> docs/results/kg.md
+    kg_judged.py sheets --out FOLDER --readers A B   the sheets, blind and shuffled
+    kg_judged.py gather --sheets FOLDER              -> docs/results/kg-judged.csv
+    kg_judged.py tables                              -> docs/results/kg.md
 
-Triples come from the graphs as they are read (12 relations, without the tails 'none') and from
-what is left when the build has filtered, ranked and sampled; readers do not see which is which.
-The file that is kept names triples and tests by their ids and says nothing of their texts, which
-are not ours.
+Triples come from the graphs as they are read (12 relations, without the tails 'none'), from what
+is left when the build has filtered, ranked and sampled, and from what the reviewers then accepted;
+tests and their wrong tails from the suites before and after that review. Readers do not see which
+is which. The file that is kept names items by their ids and says nothing of their texts, which are
+not ours.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import random
 from collections import defaultdict
 from pathlib import Path
@@ -31,9 +33,22 @@ from boxpen.metrics.intervals import Estimate, share
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 KEPT = Path(__file__).parents[1] / "docs" / "results" / "kg-judged.csv"
 COLUMNS = ("sample", "relation", "item", "reader", "verdict")
-SENSE = VerdictSet({"sensible": ("s", "y"), "not": ("n",)})
-GRAMMAR = VerdictSet({"right": ("r", "y"), "wrong": ("w", "n")})
-SAMPLES = {"before": "sensible", "after": "sensible", "tests": "right", "starter": "right"}
+VERDICTS = {
+    "triples": VerdictSet({"sensible": ("s", "y"), "not": ("n",)}),
+    "tests": VerdictSet({"right": ("r", "y"), "wrong": ("w", "n")}),
+    "tails": VerdictSet({"wrong": ("w",), "arguable": ("?", "a"), "right": ("r",)}),
+}
+# What counts as good in each sample, and what the tables call it.
+SAMPLES = {
+    "before": ("sensible", "sensible before"),
+    "filtered": ("sensible", "after filter and ranking"),
+    "reviewed": ("sensible", "after review"),
+    "automatic tests": ("right", "grammatical tests before review"),
+    "reviewed tests": ("right", "after review"),
+    "starter": ("right", "of starter.graph"),
+    "tails": ("wrong", "wrong tails surely wrong"),
+}
+BUILD = Path(__file__).parents[1] / "build" / "kg"
 EACH = 20
 SEED = 1960
 
@@ -42,54 +57,52 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
     sheets_parser = commands.add_parser("sheets")
-    sheets_parser.add_argument("build", type=Path)
     sheets_parser.add_argument("--out", type=Path, required=True)
     sheets_parser.add_argument("--readers", nargs="+", default=["A", "B"])
     gather_parser = commands.add_parser("gather")
-    gather_parser.add_argument("build", type=Path)
     gather_parser.add_argument("--sheets", type=Path, required=True)
     commands.add_parser("tables")
     given = parser.parse_args()
     if given.command == "sheets":
-        sheets(given.build, given.out, given.readers)
+        sheets(given.out, given.readers)
     elif given.command == "gather":
-        gather(given.build, given.sheets)
+        gather(given.sheets)
     else:
         tables()
 
 
-def sheets(build: Path, out: Path, readers: list[str]) -> None:
-    """Write two sheets for every reader: triples and tests."""
+def sheets(out: Path, readers: list[str]) -> None:
+    """Write three sheets for every reader: triples, wrong tails and tests."""
     out.mkdir(parents=True, exist_ok=True)
+    questions = asked()
     for reader in readers:
         dice = random.Random(f"{SEED} {reader}")
-        for name, questions in asked(build).items():
-            mixed = dice.sample(questions, len(questions))
-            write_sheet(out / f"{name}-{reader}.csv", mixed, reader)
+        for name in VERDICTS:
+            of = list({q.item: q for q in questions[name].values()}.values())
+            write_sheet(out / f"{name}-{reader}.csv", dice.sample(of, len(of)), reader)
 
 
-def gather(build: Path, folder: Path) -> None:
+def gather(folder: Path) -> None:
     """Join the filled-in sheets with the samples; nothing may be left out."""
-    samples = sampled(build)
     found = []
-    for name, questions in asked(build).items():
-        verdicts = GRAMMAR if name == "tests" else SENSE
+    for name, questions in asked().items():
         for path in sorted(folder.glob(f"{name}-*.csv")):
-            lines = [
-                line
-                for line in read_sheet(path, {q.item: q for q in questions}, verdicts)
-                if not line.blank
-            ]
-            said = {line.judgement.item: line.judgement for line in lines}
-            if missing := {q.item for q in questions} - set(said):
+            by_item = {q.item: q for q in questions.values()}
+            lines = read_sheet(path, by_item, VERDICTS[name])
+            said = {line.judgement.item: line.judgement for line in lines if not line.blank}
+            if missing := set(by_item) - set(said):
                 raise SystemExit(f"{path} has no verdict on {len(missing)}: {min(missing)}")
             found += [
-                (sample, relation, item, said[item].judge, said[item].verdict)
-                for sample, members in samples.items()
-                for item, relation in members.items()
-                if item in said
+                (
+                    sample,
+                    question.part,
+                    item,
+                    said[question.item].judge,
+                    said[question.item].verdict,
+                )
+                for (sample, item), question in questions.items()
             ]
-    order = list(samples)
+    order = list(SAMPLES)
     found.sort(key=lambda r: (order.index(r[0]), RELATIONS.index(r[1]), r[2], r[3]))
     with KEPT.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
@@ -97,32 +110,33 @@ def gather(build: Path, folder: Path) -> None:
         rows.writerows(found)
 
 
-def sampled(build: Path) -> dict[str, dict[str, str]]:
-    """Return the relation of every item, by sample."""
-    return {
-        **{
-            name: dict(frame.select("id", "relation").iter_rows())
-            for name, frame in _triples(build).items()
-        },
-        "tests": {item.id: item.tags["relation"] for item in _tests(_built(build), EACH)},
-        "starter": {item.id: item.tags["relation"] for item in _tests(_starter(), EACH // 2)},
-    }
-
-
-def asked(build: Path) -> dict[str, list[Question]]:
-    """Return what readers are asked; a triple of both samples once."""
+def asked() -> dict[str, dict[tuple[str, str], Question]]:
+    """Return what readers are asked, by sheet, then sample and id; a triple of two samples once."""
     triples = {
-        row["id"]: Question(
+        (sample, row["id"]): Question(
             item=row["id"],
             shown={name: row[name] for name in ("relation", "head", "tail")},
             part=row["relation"],
         )
-        for frame in _triples(build).values()
+        for sample, frame in _triples().items()
         for row in frame.iter_rows(named=True)
     }
-    items = [*_tests(_built(build), EACH), *_tests(_starter(), EACH // 2)]
-    tests = [Question(i.id, _shown(i), i.tags["relation"]) for i in items]
-    return {"triples": list(triples.values()), "tests": tests}
+    suites = {
+        "automatic tests": (_suite("automatic"), EACH),
+        "reviewed tests": (_suite("files"), EACH),
+        "starter": (load_suite("starter.graph").items, EACH // 2),
+    }
+    tests = {
+        (sample, item.id): Question(
+            # the same id is another text in another suite, so what is asked is named by its text
+            hashlib.sha256("|".join(_shown(item).values()).encode()).hexdigest()[:12],
+            _shown(item),
+            item.tags["relation"],
+        )
+        for sample, (items, each) in suites.items()
+        for item in _tests(items, each)
+    }
+    return {"triples": triples, "tests": tests, "tails": _tails()}
 
 
 def tables() -> None:
@@ -135,13 +149,11 @@ def tables() -> None:
 
 def judged(rows: list[dict[str, str]]) -> list[str]:
     """Return the table of shares; an item that one of two readers accepts counts half."""
-    out = [
-        "| relation | sensible before | sensible after | grammatical tests | of starter.graph |",
-        "|---|---|---|---|---|",
-    ]
+    out = ["| relation |" + "|".join(f" {title} " for _, title in SAMPLES.values()) + "|"]
+    out.append("|---|" + "---|" * len(SAMPLES))
     for relation in (*RELATIONS, None):
         cells = []
-        for sample, good in SAMPLES.items():
+        for sample, (good, _) in SAMPLES.items():
             items: dict[str, list[float]] = defaultdict(list)
             for row in rows:
                 if row["sample"] == sample and relation in (None, row["relation"]):
@@ -175,20 +187,41 @@ def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("id").is_in(ids))
 
 
-def _triples(build: Path) -> dict[str, pl.DataFrame]:
-    raw = pl.read_parquet(build / "triples.parquet").filter(
+def _triples() -> dict[str, pl.DataFrame]:
+    raw = pl.read_parquet(BUILD / "files" / "triples.parquet").filter(
         pl.col("relation").is_in(RELATIONS), pl.col("tail").str.to_lowercase() != "none"
     )
-    after = pl.read_parquet(build / "sampled.parquet")
-    return {"before": _drawn(raw.unique("id", maintain_order=True)), "after": _drawn(after)}
+    return {
+        "before": _drawn(raw.unique("id", maintain_order=True)),
+        "filtered": _drawn(pl.read_parquet(BUILD / "automatic" / "sampled.parquet")),
+        "reviewed": _drawn(pl.read_parquet(BUILD / "files" / "accepted.parquet")),
+    }
 
 
-def _built(build: Path) -> tuple[Item, ...]:
-    return load_suite(next(build.glob("*.jsonl"))).items
+def _tails() -> dict[tuple[str, str], Question]:
+    """Return one wrong tail of so many triples of every relation."""
+    table = _drawn(
+        pl.read_parquet(BUILD / "files" / "negatives.parquet").filter(
+            pl.col("wrong").list.len() > 0
+        )
+    )
+    return {
+        ("tails", row["id"]): Question(
+            item=row["id"],
+            shown={
+                "relation": row["relation"],
+                "head": row["head_text"],
+                "right": row["tail_text"],
+                "tail": row["wrong_text"][0],
+            },
+            part=row["relation"],
+        )
+        for row in table.iter_rows(named=True)
+    }
 
 
-def _starter() -> tuple[Item, ...]:
-    return load_suite("starter.graph").items
+def _suite(folder: str) -> tuple[Item, ...]:
+    return load_suite(BUILD / folder / "kg.jsonl").items
 
 
 def _tests(items: tuple[Item, ...], each: int) -> list[Item]:

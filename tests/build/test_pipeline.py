@@ -166,6 +166,22 @@ def test_people_decide(tmp_path):
     assert set(suite.blocks()) == {q.item for n, q in enumerate(asked) if n % 3 == 0}
 
 
+def test_wrong_tails_come_from_the_chosen_triples_alone_if_told(tmp_path):
+    few = CONFIG.replace("per_relation = 8", "per_relation = 4")
+    text = few.replace("wordnet = false", 'wordnet = false\npool = "chosen"')
+    for name, config in (("ranked", few), ("chosen", text)):
+        (tmp_path / name).mkdir()
+        built(tmp_path / name, config)
+    foreign = {}
+    for name in ("ranked", "chosen"):
+        out = tmp_path / name / "out"
+        chosen = set(pl.read_parquet(out / "sampled.parquet")["id"])
+        wrong = set(pl.read_parquet(out / "negatives.parquet")["wrong"].explode().drop_nulls())
+        foreign[name] = wrong - chosen
+    assert foreign["ranked"]
+    assert not foreign["chosen"]
+
+
 def test_other_languages_are_counted_and_can_be_listed(tmp_path):
     graph = tmp_path / "graph.tsv"
     graph.write_text("head\trelation\ttail\tlanguage\na dog\tisa\tan animal\ten\n"

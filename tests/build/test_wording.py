@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.kg.grammar import article
+from boxpen.build.kg.grammar import article, pronouns_of
 from boxpen.build.kg.nouns import UnwordableError
 from boxpen.build.kg.phrase import noun_phrases, verb_phrases
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
@@ -270,3 +270,51 @@ def test_phrases_keep_set_phrases_bare() -> None:
     assert noun_phrases("queen of england") == ["the queen of England"]
     with pytest.raises(UnwordableError, match="empty"):
         noun_phrases(" ")
+
+
+def test_things_that_come_in_numbers_are_in_the_plural() -> None:
+    assert {w.tail for w in wordings("hasa", "hawk", "sharp claw")} == {"sharp claws"}
+    assert "a long tail" in {w.tail for w in wordings("hasa", "hawk", "long tail")}
+    assert {w.tail for w in wordings("desires", "puppy", "chew on thing")} == {"chew on things"}
+
+
+def test_a_plural_head_has_no_single_object() -> None:
+    found = {(w.head, w.tail) for w in wordings("desires", "toad", "eat beetle")}
+    assert ("toads", "eat beetles") in found
+    assert ("toads", "eat a beetle") not in found
+    assert ("a toad", "eat a beetle") in found
+
+
+def test_materials_stand_without_article() -> None:
+    for wording in wordings("madeof", "bench", "wood or stone"):
+        assert " a " not in f" {wording.tail}"
+
+
+def test_of_needs_a_noun_that_goes_with_it() -> None:
+    assert noun_phrases("page of diary")[0] == "a page of diaries"
+    assert noun_phrases("collection of stamp") == [
+        "a collection of stamps",
+        "collections of stamps",
+    ]
+    reason = unwordable("isa", "clock", "passage of time")
+    assert reason is not None and "'passage of' may need another article" in reason
+
+
+def test_the_definite_article_needs_a_reason() -> None:
+    assert "help the person" not in verb_phrases("help person")
+    assert "open the window" in verb_phrases("open window")
+
+
+def test_chess_pieces_are_no_people() -> None:
+    assert pronouns_of("a chess bishop").they == "it"
+    assert pronouns_of("a bishop").they != "it"
+
+
+def test_what_was_named_is_not_named_as_new() -> None:
+    assert unwordable("xWant", "PersonX meets a neighbour", "to invite a neighbour") is not None
+    assert unwordable("xWant", "PersonX meets a neighbour", "to invite the neighbour") is None
+
+
+def test_somebody_named_twice_is_refused() -> None:
+    reason = unwordable("xAttr", "PersonX puts PersonY's hat on PersonY's head", "helpful")
+    assert reason is not None and "twice" in reason

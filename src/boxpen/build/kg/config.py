@@ -152,10 +152,13 @@ class NegativesConfig:
         count: How many a triple gets.
         wordnet: Whether synonyms, hypernyms and hyponyms by WordNet are left out, besides those
             that the graph itself knows.
+        pool: Whose tails they are: those of all ranked triples, the sampled first, or only of the
+            triples that tests are made of, so that a review of these covers the wrong tails' words.
     """
 
     count: int = 5
     wordnet: bool = True
+    pool: Literal["ranked", "chosen"] = "ranked"
 
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MOST_WRONG:

@@ -71,6 +71,10 @@ def checked_event(head: str) -> str:
     for one, other in itertools.pairwise(tokens[place:]):
         if one in {"and", "or"} and _jars(verb, other):
             raise UnwordableError(f"'{verb}' and '{other}' are of two tenses")
+    if text.count("PersonY") > 1:
+        raise UnwordableError("PersonY stands twice in one clause")
+    if verb in _MODALS:
+        raise UnwordableError(f"'{verb}' does not say what happens")
     if rest and rest[0] == "PersonX":
         raise UnwordableError("PersonX stands twice in one clause")
     _check_named(tokens[place:], root)
@@ -124,7 +128,7 @@ def cleaned(text: str) -> str:
     text = re.sub(r"\s+(n't|'s)\b", r"\1", " ".join(text.split())).strip(" .")
     text = re.sub(r"\b(an?) (?=([a-z][\w-]*))", lambda m: article(m[2]) + " ", text)
     text = re.sub(_SELVES, "PersonX-self", text)
-    if re.search(r"\b(how to \w+s|to home|either|to earlier)$", text):
+    if re.search(_NOT_ENGLISH, text):
         raise UnwordableError(f"'{text}' is not English")
     if re.search(r"\b(an?|the|this|that) Person[XYZ]\b(?!'s)", text):
         raise UnwordableError("an article stands before a person")
@@ -152,7 +156,11 @@ def cleaned(text: str) -> str:
 _SELVES = re.compile(
     r"\b(himself|herself|themself|themselves|oneself|yourself|theirself|itself)\b", re.I
 )
+_NOT_ENGLISH = re.compile(
+    r"\b(how to \w+s|to home|either|to earlier)$|\b(arrives? to|go(es)? the|a use)\b"
+)
 _SENDING = frozenset({"give", "send", "put", "bring", "hand", "lend", "show"})
+_MODALS = frozenset({"can", "could", "may", "might", "must", "should", "will", "would"})
 _SPEAKER = listed("speaker")
 _GRAMMATICAL = listed("grammatical")
 OPEN_ENDED = listed("open_ended")

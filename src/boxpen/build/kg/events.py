@@ -62,6 +62,10 @@ def event_wordings(relation: str, head: str, tail: str) -> list[tuple[str, str, 
     text = _owned(text, alone="PersonY" not in event + text)
     if ("PersonY" in text and "PersonY" not in event) or "PersonZ" in text + event:
         raise UnwordableError("somebody is spoken of who has no part in the event")
+    new = set(re.findall(r"\b(?:a|an|some|another) ((?:\w+ )?\w+)\b", text))
+    known = set(re.findall(r"\b(?:a|an|the|PersonX's|PersonY's) ((?:\w+ )?\w+)\b", event))
+    if {phrase.split(" ")[-1] for phrase in new} & {phrase.split(" ")[-1] for phrase in known}:
+        raise UnwordableError("what was named already is named as something new")
     ways = _attributes(text) if relation == "xAttr" else _actions(relation, text)
     stated = fill_people(event, _SPEAKERS)
     said = []

@@ -49,6 +49,7 @@ _PLURALS = {
     "human being": "human beings",
     "leaf": "leaves",
     "money": "money",
+    "waterfowl": "waterfowl",
 }
 
 
@@ -168,6 +169,8 @@ def is_person(phrase: str) -> bool:
     """Whether a noun phrase names people: 'an old sailor', 'children'."""
     before, noun, _ = head_noun(phrase.lower())
     one = singular(noun).rpartition("-")[2]  # a bird-watcher watches
+    if f"{before.split(' ')[-1]} {one}" in listed("not_people"):
+        return False
     if one in listed("people") | listed("male") | listed(
         "female"
     ) or f"{before.split(' ')[-1]} {one}" in listed("people"):

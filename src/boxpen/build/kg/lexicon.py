@@ -28,10 +28,8 @@ __all__ = [
 @cache
 def listed(name: str) -> frozenset[str]:
     """Return a list of ``words.toml``; what is in it is said there."""
-    return frozenset(
-        word if word.startswith("self-") else word.replace("-", " ")
-        for word in _lists()[name].split()
-    )
+    words = _lists()[name].split()
+    return frozenset(words) | {word.replace("-", " ") for word in words}
 
 
 @cache

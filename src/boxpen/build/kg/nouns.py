@@ -48,6 +48,7 @@ def _plain_ways(tokens: list[str], before: str, *, definite: bool) -> list[str]:
     if not tokens:
         raise UnwordableError(f"there is no noun behind '{determiner}'")
     *modifiers, noun = tokens
+    modifiers = ["sports" if word == "sport" else word for word in modifiers]
     if tokens == ["be"]:
         raise UnwordableError("'be' is not a noun")
     noun = damaged("nouns").get(noun, noun)
@@ -72,12 +73,12 @@ def _plain_ways(tokens: list[str], before: str, *, definite: bool) -> list[str]:
         return [f"the {bare}"]
     if fixed or (stuff and not either):
         return [bare, f"the {bare}"] if definite and noun in listed("definite") else [bare]
-    ways = [indefinite(bare), many]
-    if before == "of":
+    ways = [many] if tokens == ["thing"] else [indefinite(bare), many]  # 'do things together'
+    if before == "of" and tokens != ["thing"]:
         ways = [many, indefinite(bare)]
     if stuff or either:
         ways.insert(0, bare)
-    if definite and (before or noun in listed("definite") or not modifiers):
+    if definite and noun in listed("definite"):
         ways.append(f"the {bare}")
     if before and before != "of" and noun in listed("bare_place") and not modifiers:
         ways.insert(0, bare)
@@ -141,7 +142,20 @@ def _check_noun(noun: str, modifiers: Sequence[str]) -> None:
 
 
 _COMPOUNDED = frozenset(
-    {"human", "baby", "adult", "star", "model", "guard", "guide", "twin", "fan"}
+    {
+        "adult",
+        "baby",
+        "clown",
+        "cowboy",
+        "fan",
+        "guard",
+        "guide",
+        "human",
+        "model",
+        "spectator",
+        "star",
+        "twin",
+    }
 )
 _LOST_ENDING = listed("lost_ending")
 _MODIFIERS = listed("modifiers")

@@ -84,6 +84,7 @@ _CLOSE = CONJUNCTIONS | {"", "of"}
 _GERUND_AFTER = listed("gerund_after")
 _OF_DOING = listed("of_doing")
 _AMOUNTS = listed("amounts")
+_OF_NOUNS = listed("of_nouns")
 _GOING = listed("going")
 
 
@@ -119,9 +120,11 @@ def _verb_ways(tokens: Sequence[str], form: VerbForm) -> Ways:
             if rest and (is_verb(rest[0]) or (rest[0] in listed("verbs") and place == 1)):
                 return [*ways, *_verb_ways(rest, form)]
             place += 1
-        elif (is_adverb(token) and not (rest and is_adjective(rest[0]))) or (
-            token in PRONOUN_WORDS and (token not in POSSESSIVES or not rest)
-        ):
+        elif (
+            is_adverb(token)
+            and not (rest and is_adjective(rest[0]))
+            and not (rest and tokens[place - 1] in PREPOSITIONS)  # 'on hard court'
+        ) or (token in PRONOUN_WORDS and (token not in POSSESSIVES or not rest)):
             ways.append([token])
             place += 1
             follows = tokens[place] if place < len(tokens) else ""
@@ -259,6 +262,8 @@ def _adjust_amount(ways: Ways, segment: Sequence[str]) -> None:
     noun = ways[-3][0].split()[-1]
     if len(segment) == 1 and segment[0] in listed("proper"):
         ways[-3] = [_with_the(ways[-3][0])]
+    if ways[-3][0].startswith(("a ", "an ")) and noun not in _AMOUNTS | _OF_NOUNS:
+        raise UnwordableError(f"'{noun} of' may need another article")
     if noun in _AMOUNTS:
         ways[-1] = [way for way in ways[-1] if not way.startswith(("a ", "an "))]
     if noun in {"type", "kind", "sort", "form", "piece"}:

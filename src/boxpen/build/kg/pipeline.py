@@ -21,7 +21,7 @@ from boxpen.errors import BuildError
 __all__ = ["STAGES", "Done", "build_kg"]
 
 STAGES = ("read", "filter", "rank", "sample", "accept", "negatives", "render")
-_VERSION = 2
+_VERSION = 3
 """Raised when a mend of the code changes what a stage makes of the same input."""
 
 

@@ -9,6 +9,7 @@ with a plain sentence that states the triple. What cannot be said in English is 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -212,8 +213,12 @@ def _said(relation: str, head: str, tail: str, form: str) -> Wording | None:
         (many and tail_kind != "singular") or (not many and tail_kind != "plural")
     ):
         return None
-    one = tail.startswith(("a ", "an ")) and not tail.startswith(("a mixture", "a combination"))
-    if relation == "madeof" and tail_kind == "singular" and one:
+    one = _ONE.search(tail)
+    if relation == "madeof" and one:
+        return None
+    if many and one:  # 'spiders eat insects', not 'an insect'
+        return None
+    if relation == "hasa" and (found := _ONE_OF.search(tail)) and found[1] in listed("several"):
         return None
     if form == "vp" and tail.startswith(("be ", "become ")):
         complement = tail.split(" ", 1)[1]
@@ -225,6 +230,10 @@ def _said(relation: str, head: str, tail: str, form: str) -> Wording | None:
     between, said = _SAID.get(relation, _linked)(tail, form, many)
     stem = capitalised(f"{head} {between}")
     return Wording(head, tail, form, f"{stem} {said}.", stem)
+
+
+_ONE = re.compile(r"\b(a|an) (?!lot|few|little|bit|variety|number|couple|mixture|combination)")
+_ONE_OF = re.compile(r"^an? (?:[\w'-]+ )*?([\w'-]+)(?= (?:in|on|at|for|to|with|and|or)\b|$)")
 
 
 def reflected(tail: str, head: str) -> str:

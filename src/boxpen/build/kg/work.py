@@ -215,7 +215,9 @@ class Work:
             count=self.config.negatives.count,
             seed=self.config.seed,
             wordnet=open_wordnet() if self.config.negatives.wordnet else None,
-            pool=read_table(self.at("ranked.parquet"), "tail_text", "form"),
+            pool=read_table(self.at("ranked.parquet"), "tail_text", "form")
+            if self.config.negatives.pool == "ranked"
+            else None,
         )
         write_table(found.table, self.at("negatives.parquet"))
         given = int(found.table["wrong"].list.len().sum())
