@@ -297,7 +297,7 @@ def test_of_needs_a_noun_that_goes_with_it() -> None:
         "collections of stamps",
     ]
     reason = unwordable("isa", "clock", "passage of time")
-    assert reason is not None and "'passage of' may need another article" in reason
+    assert "'passage of' may need another article" in str(reason)
 
 
 def test_the_definite_article_needs_a_reason() -> None:
@@ -317,4 +317,4 @@ def test_what_was_named_is_not_named_as_new() -> None:
 
 def test_somebody_named_twice_is_refused() -> None:
     reason = unwordable("xAttr", "PersonX puts PersonY's hat on PersonY's head", "helpful")
-    assert reason is not None and "twice" in reason
+    assert "twice" in str(reason)
