@@ -1,6 +1,7 @@
 """CTranslate2 against Transformers: the same tiny Marian, converted, gives the same numbers."""
 
 import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -49,3 +50,32 @@ def test_a_converted_marian_scores_as_its_original(folders, score_all, eos, batc
     ):
         np.testing.assert_allclose(a.logprobs, b.logprobs, rtol=0, atol=1e-4)
         assert a.total == pytest.approx(b.total, rel=0, abs=1e-4 * len(a.logprobs))
+
+
+def translated(model, pieces):
+    """Return the translation of a model that has come upon certain pieces."""
+    found = [SimpleNamespace(hypotheses=[pieces])]
+    vars(model)["_translator"] = SimpleNamespace(translate_batch=lambda *_, **__: found)
+    return list(model.translate(["箱"], ("zh", "en"), beam=1))
+
+
+def test_a_character_spelt_in_bytes_comes_out_whole(folders, tmp_path):
+    from boxpen.nmt.subwords import SubwordConfig, train_subwords
+
+    shutil.copytree(folders / "ct2", tmp_path / "ct2")
+    texts = [target for _, target in PAIRS]
+    train_subwords(
+        SubwordConfig(size=400),
+        texts,
+        texts,
+        tmp_path / "ct2",
+        source_language="en",
+        target_language="en",
+    )
+    pieces = ["▁The", "▁", *(f"<0x{byte:02X}>" for byte in "鑫".encode()), "▁box", "▁other", "."]
+    model = resolve_model(f"ct2:{tmp_path / 'ct2'}")
+    assert translated(model, pieces) == [[(0, "The 鑫 box other.")]]
+    assert translated(model, []) == [[(0, "")]]
+    (tmp_path / "ct2" / "target.spm").unlink()
+    model = resolve_model(f"ct2:{tmp_path / 'ct2'}")
+    assert translated(model, ["▁The", "▁box", "es", "."]) == [[(0, "The boxes.")]]

@@ -9,15 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from boxpen.cli.judging import (
+    check_sheet,
+    history,
+    progress,
+    show_agreement,
+    show_disagreements,
+    show_imported,
+)
 from boxpen.cli.output import console, note, print_json
 from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
 
     from boxpen.build.kg.review import Reviewed
-    from boxpen.judgements import Agreement, Journal, Judgement, Question, Rule
+    from boxpen.judgements import Journal, Judgement, Question, Rule
 
 __all__ = ["review"]
 
@@ -92,12 +99,9 @@ def export_sheet(
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
-    if not judge.strip():
-        raise BuildError("--judge is empty, expected the judge's name")
-    if out.exists() and not overwrite:
-        raise BuildError(f"{out} is there already; import it, and give another name or --overwrite")
+    check_sheet(judge, out, overwrite=overwrite)
     _, questions = _asked(table, wrong)
-    given, _ = of_these_texts(_history(_journal(journal, table, wrong)), questions)
+    given, _ = of_these_texts(history(_journal(journal, table, wrong)), questions)
     said = latest(given)
     questions = sampled(questions, sample, seed)
     if judges and each is not None:
@@ -142,24 +146,7 @@ def import_answers(
         sheets, questions, ACCEPTABILITY, kept, judge=judge, time=time,
         canonical=lambda line: canonical_edit(line, by_item),
     )  # fmt: skip
-    if found.torn:
-        note(found.torn)
-    if json:
-        print_json(
-            {
-                "journal": str(kept.path),
-                "added": len(found.added),
-                "known": found.known,
-                "changed": [{"before": asdict(a), "after": asdict(b)} for a, b in found.changed],
-            }
-        )
-        return
-    for before, after in found.changed:
-        print(f"{after.judge}, {after.item}: {_said(before)} → {_said(after)}")
-    note(
-        f"{len(found.added)} judgement(s) added to {kept.path}, {len(found.changed)} of them in "
-        f"place of others; {found.known} known already"
-    )
+    show_imported(found, kept, json=json)
 
 
 @review.command("status")
@@ -177,12 +164,12 @@ def show_status(
     from boxpen.judgements import agreement_table, disagreements, of_these_texts
 
     frame, questions = _asked(table, wrong)
-    given = _history(_journal(journal, table, wrong))
+    given = history(_journal(journal, table, wrong))
     reviewed = _reviewed(frame, given, _rule(rule, adjudicator, divided), min_judges, wrong)
     current, _ = of_these_texts(given, questions)
     agreement = agreement_table(current, {q.item: q.part for q in questions})
     differ = disagreements(current)
-    judges = _progress(current)
+    judges = progress(current)
     counts = _counts(reviewed)
     if json:
         print_json(
@@ -203,12 +190,8 @@ def show_status(
     for name, number in judges.items():
         screen.print(f"{name}: {number} of {len(questions)} judged", markup=False)
     screen.print(", ".join(f"{what} {number}" for what, number in counts.items()), markup=False)
-    _print_agreement(screen, agreement)
-    if differ:
-        screen.print("\nJudges differ:", markup=False)
-    for one in differ:
-        verdicts = "; ".join(f"{each.judge} {_said(each)}" for each in one.judgements)
-        screen.print(f"  {one.item}: {verdicts}", markup=False)
+    show_agreement(screen, agreement)
+    show_disagreements(screen, differ)
     _note_outdated(reviewed)
 
 
@@ -230,7 +213,7 @@ def apply_review(
     if out.resolve() == table.resolve():
         raise BuildError(f"--out is the table {table} itself, expected another file")
     frame, _ = _asked(table, wrong)
-    given = _history(_journal(journal, table, wrong))
+    given = history(_journal(journal, table, wrong))
     reviewed = _reviewed(frame, given, _rule(rule, adjudicator, divided), min_judges, wrong)
     suffix = out.suffix or ".parquet"
     write_table(reviewed.dropped, out.with_name(f"{out.stem}-dropped{suffix}"))
@@ -261,13 +244,6 @@ def _journal(path: Path | None, table: Path, wrong: bool) -> Journal:
     return Journal(table.with_name(name) if path is None else path)
 
 
-def _history(journal: Journal) -> tuple[Judgement, ...]:
-    history = journal.read()
-    if history.torn:
-        note(history.torn)
-    return history.judgements
-
-
 def _rule(name: str, adjudicator: str | None, divided: str) -> Rule:
     from boxpen.judgements import Rule
 
@@ -284,46 +260,9 @@ def _reviewed(
     return decide(frame, given, rule, min_judges)
 
 
-def _progress(given: Sequence[Judgement]) -> dict[str, int]:
-    from boxpen.judgements import latest
-
-    judged = [name for of in latest(given).values() for name, one in of.items() if one.verdict]
-    return {name: judged.count(name) for name in sorted(set(judged))}
-
-
 def _counts(reviewed: Reviewed) -> dict[str, int]:
     verdicts = [decision.verdict or "open" for decision in reviewed.decisions.values()]
     return {name: verdicts.count(name) for name in ("accept", "edit", "reject", "open")}
-
-
-def _print_agreement(screen: Console, rows: Sequence[Agreement]) -> None:
-    from rich.table import Table as Shown
-    from rich.text import Text
-
-    shown = Shown(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("agreement", "n", "pairs", "Cohen", "Fleiss", "(n)", "Krippendorff"):
-        shown.add_column(column, justify="left" if column == "agreement" else "right")
-    for row in rows:
-        shown.add_row(
-            Text(row.part), f"{row.items:,}", _number(row.percent), _number(row.cohen),
-            _number(row.fleiss), f"{row.fleiss_items:,}", _number(row.alpha),
-        )  # fmt: skip
-        if row.part == "all" and len(row.pairs) > 1:
-            for pair in row.pairs:
-                names = Text(f"  {pair.first}, {pair.second}")
-                numbers = (f"{pair.items:,}", _number(pair.percent), _number(pair.kappa))
-                shown.add_row(names, *numbers, "", "", "")
-    screen.print()
-    screen.print(shown)
-
-
-def _number(value: float) -> str:
-    return "–" if value != value else f"{value:.3f}"  # NaN is the number that is not itself
-
-
-def _said(judgement: Judgement) -> str:
-    edit = f" ({' / '.join(judgement.edit.splitlines())})" if judgement.edit else ""
-    return (judgement.verdict or "no verdict") + edit
 
 
 def _note_outdated(reviewed: Reviewed) -> None:

@@ -3,7 +3,8 @@
 Nothing here knows what is judged. A ``Question`` is an item and the texts that a judge sees of it,
 a ``VerdictSet`` the answers that are allowed, a ``Journal`` the file that keeps every answer that
 was ever given; ``settle`` makes one decision per item of them, ``agreement_table`` says how far the
-judges agree. ``write_sheet`` and ``import_sheets`` carry questions and answers through a CSV file.
+judges agree. ``settle_labels`` and ``label_agreement`` do so where a verdict may be several labels
+at once. ``write_sheet`` and ``import_sheets`` carry questions and answers through a CSV file.
 """
 
 from boxpen.judgements.agreement import (
@@ -24,6 +25,13 @@ from boxpen.judgements.assignment import (
 from boxpen.judgements.decisions import RULES, Decision, Rule, settle
 from boxpen.judgements.journal import History, Journal
 from boxpen.judgements.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.judgements.labels import (
+    LabelPair,
+    label_agreement,
+    label_pairs,
+    labels_of,
+    settle_labels,
+)
 from boxpen.judgements.sheet import Imported, Line, import_sheets, read_sheet, write_sheet
 
 __all__ = [
@@ -35,6 +43,7 @@ __all__ = [
     "Imported",
     "Journal",
     "Judgement",
+    "LabelPair",
     "Line",
     "Order",
     "Pair",
@@ -45,6 +54,9 @@ __all__ = [
     "assigned",
     "disagreements",
     "import_sheets",
+    "label_agreement",
+    "label_pairs",
+    "labels_of",
     "latest",
     "of_these_texts",
     "open_questions",
@@ -52,5 +64,6 @@ __all__ = [
     "read_sheet",
     "sampled",
     "settle",
+    "settle_labels",
     "write_sheet",
 ]

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field, replace
 
 from boxpen.errors import BuildError
 
-__all__ = ["Judgement", "Question", "VerdictSet", "latest", "plain"]
+__all__ = ["JOINT", "Judgement", "Question", "VerdictSet", "latest", "plain"]
+
+JOINT = "+"
+"""Between the labels of a verdict that has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +79,23 @@ class VerdictSet:
     forms: Mapping[str, tuple[str, ...]]
     edited: frozenset[str] = frozenset()
     """Verdicts that need an edit; the others allow none."""
+    joined: frozenset[str] = frozenset()
+    """Verdicts of which several may be given at once, each once: 'tense+word order'."""
 
     def read(self, text: str) -> str | None:
-        """Return the verdict that is meant, in whatever case; None if there is no such one."""
+        """Return the verdict that is meant, in whatever case; None if there is no such one.
+
+        Several at once come back in the order of the set, however they were written.
+        """
+        single = self._single(text)
+        if single is not None or not self.joined:
+            return single
+        found = [self._single(label) for label in text.split(JOINT)]
+        if len(set(found)) < len(found) or not self.joined.issuperset(found):
+            return None
+        return JOINT.join(verdict for verdict in self.forms if verdict in found)
+
+    def _single(self, text: str) -> str | None:
         wanted = text.strip().lower()
         for verdict, forms in self.forms.items():
             if wanted in (verdict, *forms):
@@ -86,10 +103,14 @@ class VerdictSet:
         return None
 
     def __str__(self) -> str:
-        return ", ".join(
+        named = ", ".join(
             f"{verdict} ({', '.join(forms)})" if forms else verdict
             for verdict, forms in self.forms.items()
         )
+        if not self.joined:
+            return named
+        several = ", ".join(verdict for verdict in self.forms if verdict in self.joined)
+        return f"{named}; of {several} also several, joined by '{JOINT}', each once"
 
 
 def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Judgement]]:

@@ -115,6 +115,7 @@ def read_sheet(
     *,
     judge: str | None = None,
     time: str | None = None,
+    origin: str = "table",
 ) -> list[Line]:
     """Read what a judge wrote into a sheet.
 
@@ -127,6 +128,7 @@ def read_sheet(
         verdicts: What may be said.
         judge: Who judged, where the sheet does not say.
         time: What the judgements get as their time.
+        origin: What the questions were made from, for messages.
 
     Raises:
         BuildError: If a row is not as it must be; the message names the line.
@@ -135,7 +137,7 @@ def read_sheet(
     try:
         for number, cells in _rows(path, judge):
             where = f"{path}, line {number}"
-            question = _question(cells, questions, where)
+            question = _question(cells, questions, where, origin)
             who = cells["judge"].strip()
             if judge is not None and who != judge:
                 raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
@@ -166,6 +168,7 @@ def import_sheets(
     *,
     judge: str | None = None,
     time: str | None = None,
+    origin: str = "table",
     canonical: Callable[[Line], Judgement] = lambda line: line.judgement,
 ) -> Imported:
     """Add what stands in sheets to the journal: all of it, or, if anything is wrong, nothing.
@@ -177,6 +180,7 @@ def import_sheets(
         journal: Where judgements are kept.
         judge: Who judged, where a sheet does not say.
         time: What the judgements get as their time.
+        origin: What the questions were made from, for messages.
         canonical: Checks a judgement, and returns it in the form in which it is kept.
 
     Raises:
@@ -185,7 +189,7 @@ def import_sheets(
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
     for path in paths:
-        for line in read_sheet(path, by_item, verdicts, judge=judge, time=time):
+        for line in read_sheet(path, by_item, verdicts, judge=judge, time=time, origin=origin):
             one = canonical(line)
             first, other = lines.setdefault((one.item, one.judge), (line, one))
             if other != one:
@@ -248,14 +252,16 @@ def _restored(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
-def _question(cells: Mapping[str, str], questions: Mapping[str, Question], where: str) -> Question:
+def _question(
+    cells: Mapping[str, str], questions: Mapping[str, Question], where: str, origin: str
+) -> Question:
     """Return what the row asks, if its texts are still what was asked."""
     item = cells["item"].strip()
     question = questions.get(item)
     if question is None:
         raise BuildError(
-            f"{where} has the item {excerpt(item)}, which is not in the table; expected the sheet "
-            "of this table"
+            f"{where} has the item {excerpt(item)}, which is not in the {origin}; expected the "
+            f"sheet of this {origin}"
         )
     there = {name: cells[name] for name in question.shown if name in cells}
     digest = cells.get("digest", "").strip()
@@ -263,8 +269,8 @@ def _question(cells: Mapping[str, str], questions: Mapping[str, Question], where
         raise BuildError(f"{where} shows nothing of item '{item}', expected its texts or a digest")
     if digest and digest != question.digest and digest == question.digest_of(there):
         raise BuildError(
-            f"{where} shows item '{item}' as it was in another table, expected the sheet of this "
-            "one; export it anew"
+            f"{where} shows item '{item}' as it was in another {origin}, expected the sheet of "
+            "this one; export it anew"
         )
     for name, cell in there.items():
         if plain(cell) != plain(question.shown[name]):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from boxpen.errors import ModelError
 from boxpen.metrics.intervals import Estimate
 
-__all__ = ["Bleu", "bleu", "require_sacrebleu"]
+__all__ = ["Bleu", "bleu", "corpus_bleu", "require_sacrebleu"]
 
 _RESAMPLES = 1000
 
@@ -26,12 +26,37 @@ def bleu(translations: Sequence[str], references: Sequence[str], language: str |
     Chinese, Japanese and Korean targets take sacreBLEU's tokenizer for that language where it
     needs no dictionary; all others the default, 13a.
     """
+    return corpus_bleu(translations, [references], language)
+
+
+def corpus_bleu(
+    translations: Sequence[str],
+    references: Sequence[Sequence[str]],
+    language: str | None,
+    *,
+    resamples: int = _RESAMPLES,
+    lowercase: bool = False,
+) -> Bleu:
+    """Return BLEU-4 against one or several sets of references.
+
+    Args:
+        translations: One a sentence.
+        references: Sets of references, each with one a sentence.
+        language: Of the target; it decides the tokenizer, as in ``bleu``.
+        resamples: Of the bootstrap; with 0 the interval is the number itself.
+        lowercase: Whether case is ignored; the signature says so.
+    """
     require_sacrebleu()
     from sacrebleu.metrics import BLEU
 
     tokenizer = {"zh": "zh", "ja": "char", "ko": "char"}.get(language or "", "13a")
-    metric = BLEU(tokenize=tokenizer)
-    result = metric.corpus_score(list(translations), [list(references)], n_bootstrap=_RESAMPLES)
+    metric = BLEU(tokenize=tokenizer, lowercase=lowercase)
+    sets = [list(one) for one in references]
+    if not resamples:
+        result = metric.corpus_score(list(translations), sets)
+        value = Estimate(result.score, result.score, result.score, len(translations))
+        return Bleu(value, str(metric.get_signature()))
+    result = metric.corpus_score(list(translations), sets, n_bootstrap=resamples)
     mean, half = result._mean, result._ci
     return Bleu(
         Estimate(result.score, mean - half, mean + half, len(translations)),

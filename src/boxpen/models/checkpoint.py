@@ -187,7 +187,10 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     from transformers.models.auto import modeling_auto as auto
 
     tables: dict[Kind, dict[str, Any]] = {
-        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        "seq2seq": {
+            **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+            "rnnsearch": "RNNSearchForConditionalGeneration",  # ours: boxpen.nmt
+        },
         "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     }
@@ -287,6 +290,9 @@ def _transformers() -> Any:
         raise ModelError(
             "this model needs PyTorch and Transformers; install them with: pip install 'boxpen[hf]'"
         ) from None
+    from boxpen.nmt.rnnsearch import register
+
+    register()  # a checkpoint may be one of our own architectures
     return transformers
 
 

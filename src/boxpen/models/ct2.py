@@ -69,10 +69,12 @@ class CTranslate2Model(Model):
         self._ids = {piece: i for i, piece in enumerate(self._vocabulary)}
         if target is None:
             self._segment: Callable[[str], list[str]] = fewest_pieces(self._vocabulary)
+            self._joined: Callable[[list[str]], str] = "".join
         else:
             parts.append(fingerprint.of_file(target))
             processor = _sentencepiece(name, target)
             self._segment = lambda text: list(processor.encode(text, out_type=str))
+            self._joined = processor.decode  # which knows the pieces that are bytes of a character
         self.fingerprint = fingerprint.of_parts(*parts, self.dtype)
         about = _json(folder / "metadata.json")
         if about.get("from_code") and about.get("to_code"):
@@ -168,7 +170,7 @@ class CTranslate2Model(Model):
         for part in batches(lengths, budget=self._budget, size=self.batch_size):
             results = self._translator.translate_batch([pieces[i] for i in part], beam_size=beam)
             yield [
-                (i, "".join(r.hypotheses[0]).replace("▁", " ").strip())
+                (i, self._joined(r.hypotheses[0]).replace("▁", " ").strip())
                 for i, r in zip(part, results, strict=True)
             ]
 

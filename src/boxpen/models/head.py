@@ -104,7 +104,8 @@ class Head:
         return out
 
     def _rows_at_once(self, hidden: torch.Tensor) -> int:
-        vocabulary = int(self._module.config.get_text_config(decoder=True).vocab_size)
+        config = self._module.config.get_text_config(decoder=True)
+        vocabulary = int(getattr(config, "decoder_vocab_size", None) or config.vocab_size)
         return max(16, _entries(hidden) // vocabulary)
 
     def _logits(self, hidden: torch.Tensor) -> torch.Tensor:

@@ -131,8 +131,10 @@ class TransformersModel(Model):
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens the output layer tells apart."""
-        return int(self.config.get_text_config(decoder=True).vocab_size)
+        """How many tokens both the input and the output layer know."""
+        config = self.config.get_text_config(decoder=True)
+        known = int(config.vocab_size)
+        return min(known, getattr(config, "decoder_vocab_size", None) or known)
 
     @property
     def body(self) -> Any:

@@ -1,0 +1,150 @@
+"""Types of translation errors, as people see them (He et al. 2020, section 6.2).
+
+Every translation of a run is a question: is it right, or is there an error of common sense, of
+ordinary meaning, or another one? Which system made a translation is not shown, nor does the name of
+its question tell; what several systems translate alike is asked once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from boxpen.errors import RunError
+from boxpen.judgements import Question, VerdictSet, sampled
+from boxpen.runs import Run
+from boxpen.scoring.verdicts import Verdict
+
+__all__ = [
+    "COMMON_SENSE",
+    "ERROR_TYPES",
+    "RIGHT",
+    "TRANSLATION_ERRORS",
+    "Output",
+    "of_sample",
+    "outputs_of",
+    "translation_questions",
+]
+
+RIGHT = "right"
+COMMON_SENSE = "common sense"
+ERROR_TYPES = (COMMON_SENSE, "ordinary meaning", "other")
+TRANSLATION_ERRORS = VerdictSet(
+    {
+        RIGHT: ("r", "ok"),
+        COMMON_SENSE: ("c", "cs"),
+        "ordinary meaning": ("m", "om"),
+        "other": ("o",),
+    },
+    joined=frozenset(ERROR_TYPES),
+)
+"""A translation may have errors of several types; each type is counted once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one system made of one source.
+
+    Attributes:
+        system: Who translated.
+        id: The item of the suite.
+        question: What judges are asked about it.
+        cluster: What the item is not independent of: its block.
+        chose: Whether the system preferred the right candidate to the wrong one; None if both were
+            tied, or there were no candidates.
+    """
+
+    system: str
+    id: str
+    question: Question
+    cluster: str
+    chose: bool | None
+
+
+def outputs_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:
+    """Return what systems made of the sources of their suites.
+
+    Args:
+        systems: Names, and the runs of each; what a system translated in two of them counts once.
+
+    Raises:
+        RunError: If a run has no translations.
+    """
+    found: dict[tuple[str, str], Output] = {}
+    for system, runs in systems:
+        for run in runs:
+            for output in _outputs(system, run):
+                found.setdefault((system, output.question.item), output)
+    return list(found.values())
+
+
+def translation_questions(outputs: Iterable[Output]) -> list[Question]:
+    """Return what judges are asked: each translation once, whoever made it.
+
+    Questions stand in the order of items; those of one item in an order that depends on their
+    texts alone, so that the place does not tell the system.
+    """
+    of_item: dict[str, dict[str, Question]] = {}
+    for output in outputs:
+        of_item.setdefault(output.id, {})[output.question.item] = output.question
+    return [some[name] for some in of_item.values() for name in sorted(some)]
+
+
+def of_sample(outputs: Sequence[Output], size: int | None, seed: int = 0) -> list[Output]:
+    """Take so many items at random, with the translations of all systems.
+
+    Raises:
+        BuildError: If the size is less than one.
+    """
+    items = [Question(name, {}) for name in dict.fromkeys(output.id for output in outputs)]
+    taken = {question.item for question in sampled(items, size, seed)}
+    return [output for output in outputs if output.id in taken]
+
+
+def _outputs(system: str, run: Run) -> list[Output]:
+    if not run.translations:
+        raise RunError(f"run {run.name} has no translations: {_why_none(run)}")
+    verdicts = {verdict.id: verdict for verdict in run.verdicts}
+    found = []
+    for made in run.translations:
+        verdict = verdicts.get(made.id)
+        wrong = [
+            scored.text
+            for place, scored in enumerate(run.candidates.get(made.id, ()))
+            if verdict is not None and place != verdict.gold
+        ]
+        shown = {
+            "source": made.source,
+            "reference": made.reference,
+            "wrong": "\n".join(wrong),
+            "translation": made.translation,
+        }
+        # The digest tells translations of an item apart without telling who made them.
+        name = f"{made.id}/{Question(made.id, shown).digest}"
+        question = Question(name, shown, part=made.tags.get("set", ""))
+        block = verdict.block if verdict is not None else None
+        cluster = made.id if block is None else f"block {block}"
+        found.append(Output(system, made.id, question, cluster, _chose(verdict)))
+    return found
+
+
+def _why_none(run: Run) -> str:
+    about = run.about
+    read = (scored.source for some in run.candidates.values() for scored in some)
+    if about["suite"].get("source_language") is None and not any(read):
+        return (
+            f"the suite '{about['suite']['name']}' has no sources; expected one that has, such as "
+            "commonmt"
+        )
+    if about["model"]["kind"] != "seq2seq":
+        return (
+            f"'{about['model']['name']}' ({about['model']['kind']}) does not translate; expected "
+            "the run of a translation model"
+        )
+    return "it was made with --no-bleu; run it again without that"
+
+
+def _chose(verdict: Verdict | None) -> bool | None:
+    if verdict is None or verdict.tied > 1:
+        return None
+    return verdict.winner == verdict.gold

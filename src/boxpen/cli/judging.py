@@ -1,0 +1,118 @@
+"""What the commands about judgements share: sheets, journals, and how agreement is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from boxpen.cli.output import note, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from boxpen.judgements import Agreement, Disagreement, Imported, Journal, Judgement
+
+__all__ = [
+    "check_sheet",
+    "history",
+    "number",
+    "progress",
+    "show_agreement",
+    "show_disagreements",
+    "show_imported",
+]
+
+
+def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:
+    """Refuse a sheet that is nobody's, or that would take the place of another.
+
+    Raises:
+        BuildError: If it is.
+    """
+    from boxpen.errors import BuildError
+
+    if not judge.strip():
+        raise BuildError("--judge is empty, expected the judge's name")
+    if out.exists() and not overwrite:
+        raise BuildError(f"{out} is there already; import it, and give another name or --overwrite")
+
+
+def history(journal: Journal) -> tuple[Judgement, ...]:
+    """Return all judgements of a journal, and say so if its last line was cut off."""
+    found = journal.read()
+    if found.torn:
+        note(found.torn)
+    return found.judgements
+
+
+def progress(given: Sequence[Judgement]) -> dict[str, int]:
+    """Return how many items each judge has judged."""
+    from boxpen.judgements import latest
+
+    judged = [name for of in latest(given).values() for name, one in of.items() if one.verdict]
+    return {name: judged.count(name) for name in sorted(set(judged))}
+
+
+def show_imported(found: Imported, journal: Journal, *, json: bool) -> None:
+    """Print what became of sheets."""
+    if found.torn:
+        note(found.torn)
+    if json:
+        print_json(
+            {
+                "journal": str(journal.path),
+                "added": len(found.added),
+                "known": found.known,
+                "changed": [{"before": asdict(a), "after": asdict(b)} for a, b in found.changed],
+            }
+        )
+        return
+    for before, after in found.changed:
+        print(f"{after.judge}, {after.item}: {_said(before)} → {_said(after)}")
+    note(
+        f"{len(found.added)} judgement(s) added to {journal.path}, {len(found.changed)} of them in "
+        f"place of others; {found.known} known already"
+    )
+
+
+def show_agreement(screen: Console, rows: Sequence[Agreement]) -> None:
+    """Print a line for every part, and under 'all' one for every two of several judges."""
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("agreement", "n", "pairs", "Cohen", "Fleiss", "(n)", "Krippendorff"):
+        shown.add_column(column, justify="left" if column == "agreement" else "right")
+    for row in rows:
+        shown.add_row(
+            Text(row.part), f"{row.items:,}", number(row.percent), number(row.cohen),
+            number(row.fleiss), f"{row.fleiss_items:,}", number(row.alpha),
+        )  # fmt: skip
+        if row.part == "all" and len(row.pairs) > 1:
+            for pair in row.pairs:
+                names = Text(f"  {pair.first}, {pair.second}")
+                numbers = (f"{pair.items:,}", number(pair.percent), number(pair.kappa))
+                shown.add_row(names, *numbers, "", "", "")
+    screen.print()
+    screen.print(shown)
+
+
+def show_disagreements(screen: Console, found: Sequence[Disagreement]) -> None:
+    """Print every item on which judges differ, with who said what."""
+    if found:
+        screen.print("\nJudges differ:", markup=False)
+    for one in found:
+        verdicts = "; ".join(f"{each.judge} {_said(each)}" for each in one.judgements)
+        screen.print(f"  {one.item}: {verdicts}", markup=False)
+
+
+def number(value: float) -> str:
+    """Return a number as it is shown; a dash if it is none."""
+    return "–" if value != value else f"{value:.3f}"  # NaN is the number that is not itself
+
+
+def _said(judgement: Judgement) -> str:
+    edit = f" ({' / '.join(judgement.edit.splitlines())})" if judgement.edit else ""
+    return (judgement.verdict or "no verdict") + edit

@@ -1,0 +1,1 @@
+"""Trainable translation models: data, training, translation."""

@@ -1,0 +1,145 @@
+"""Checkpoints of a training: written whole or not at all, and pruned to what is still needed.
+
+A checkpoint has the weights; the last one has also what a restart needs (the state of the
+optimiser, of chance, and the place in the data). The weights of the last looks are kept for the
+average, and those of the best look.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["Checkpoints", "averaged"]
+
+_PREFIX = "step-"
+_UNFINISHED = ".unfinished"
+RESTART = ("optimizer.pt", "state.json")
+"""What only the last checkpoint keeps; files of chance, ``chance-N.pt``, go with them."""
+
+
+class Checkpoints:
+    """The checkpoints of one training.
+
+    Args:
+        folder: Where they are; made when the first is saved.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def steps(self) -> list[int]:
+        """Return the steps of which there are weights, in order."""
+        found = (p.name.removeprefix(_PREFIX) for p in self.folder.glob(f"{_PREFIX}*"))
+        return sorted(int(step) for step in found if step.isdigit())
+
+    def last(self) -> Path | None:
+        """Return the last checkpoint that a training can go on from, if there is one."""
+        for step in reversed(self.steps()):
+            if all((self.at(step) / name).is_file() for name in RESTART):
+                return self.at(step)
+        return None
+
+    def at(self, step: int) -> Path:
+        """Return where the checkpoint of a step is."""
+        return self.folder / f"{_PREFIX}{step}"
+
+    def save(self, step: int, write: Callable[[Path], None], keep: Collection[int]) -> None:
+        """Save a checkpoint, then drop what is needed no more.
+
+        Args:
+            step: Its step.
+            write: Writes its files into a folder.
+            keep: Earlier steps whose weights are still wanted.
+
+        Raises:
+            NmtError: If it cannot be written; the ones before it stay.
+        """
+        aside = self.folder / _UNFINISHED
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir()
+            write(aside)
+            shutil.rmtree(self.at(step), ignore_errors=True)
+            aside.replace(self.at(step))
+        except Exception as error:
+            shutil.rmtree(aside, ignore_errors=True)
+            if not _is_of_disk(error):
+                raise
+            last = self.last()
+            stays = f"; {last.name} stays, and the same command goes on from there" if last else ""
+            raise NmtError(
+                f"the checkpoint of step {step} cannot be written to {self.folder} "
+                f"({_reason(error)}){stays}"
+            ) from error
+        for old in self.steps():
+            if old == step:
+                continue
+            if old not in keep:
+                shutil.rmtree(self.at(old), ignore_errors=True)
+                continue
+            for name in RESTART:
+                (self.at(old) / name).unlink(missing_ok=True)
+            for chance in self.at(old).glob("chance-*.pt"):
+                chance.unlink()
+
+    def state(self) -> dict[str, Any] | None:
+        """Return the state of the last checkpoint, or None if there is none.
+
+        Raises:
+            NmtError: If it is damaged.
+        """
+        last = self.last()
+        if last is None:
+            return None
+        try:
+            found: dict[str, Any] = json.loads((last / "state.json").read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise NmtError(f"{last / 'state.json'} cannot be read: {error}") from None
+        return found
+
+    def remove(self) -> None:
+        """Drop them all."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def averaged(folders: Collection[Path]) -> dict[str, Any]:
+    """Return the mean of the weights of several checkpoints.
+
+    Raises:
+        NmtError: If one cannot be read, or they are not of one model.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    total: dict[str, Any] = {}
+    for folder in folders:
+        path = folder / "model.safetensors"
+        try:
+            weights = load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise NmtError(f"{path} cannot be read: {error}") from None
+        if total and weights.keys() != total.keys():
+            raise NmtError(f"{path} is of another model than the checkpoints before it")
+        for name, value in weights.items():
+            total[name] = total[name] + value.double() if name in total else value.double()
+    return {name: (value / len(folders)).to(weights[name].dtype) for name, value in total.items()}
+
+
+def _is_of_disk(error: Exception) -> bool:
+    """Whether the disk refused; Torch and safetensors have errors of their own for that."""
+    from safetensors import SafetensorError
+
+    return isinstance(error, (OSError, SafetensorError)) or (
+        isinstance(error, RuntimeError) and "write" in str(error).lower()
+    )
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error).split("\n")[0]

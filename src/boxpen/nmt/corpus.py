@@ -1,0 +1,184 @@
+"""Parallel text, read as a stream of pairs that know where they come from."""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import BinaryIO, Literal, cast
+
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["CorpusSpec", "Pair", "read_pairs"]
+
+_COLUMNS = ("source", "target", "doc")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation.
+
+    Attributes:
+        source: The sentence.
+        target: Its translation.
+        doc: The document it belongs to, where the corpus tells.
+        line: Its line in the file, from 1.
+        corpus: The name of the corpus.
+    """
+
+    source: str
+    target: str
+    doc: str | None
+    line: int
+    corpus: str
+
+
+@dataclass(frozen=True)
+class CorpusSpec:
+    """Where a corpus stands and how it is written: one table, or two files of equal length.
+
+    Any file may be plain or end in .gz, .xz or .bz2.
+
+    Attributes:
+        name: What the corpus is called.
+        tsv: A table, one pair a line, columns parted by tabs.
+        source: A file of sentences, one a line; with ``target`` and without ``tsv``.
+        target: The file of their translations.
+        columns: Which columns of the table hold what, from 0: source, target, perhaps doc.
+        documents: What ends a document: nothing is known of any ('none'), a line that is empty on
+            both sides ('blank'), or the doc column changes ('column').
+        limit: Read so many pairs at most.
+    """
+
+    name: str
+    tsv: Path | None = None
+    source: Path | None = None
+    target: Path | None = None
+    columns: Mapping[str, int] = field(default_factory=lambda: {"source": 0, "target": 1})
+    documents: Literal["none", "blank", "column"] = "none"
+    limit: int | None = None
+
+    def __post_init__(self) -> None:
+        given = [n for n in ("tsv", "source", "target") if getattr(self, n) is not None]
+        if given not in (["tsv"], ["source", "target"]):
+            raise NmtError(
+                f"corpus '{self.name}' has {' and '.join(given) or 'no file'}, "
+                "expected either 'tsv', or both 'source' and 'target'"
+            )
+        for column, place in self.columns.items():
+            if column not in _COLUMNS or place < 0:
+                raise NmtError(
+                    f"corpus '{self.name}' has the column {column} = {place}, "
+                    f"expected {', '.join(_COLUMNS)}, counted from 0"
+                )
+        needed = {"source", "target"} | ({"doc"} if self.documents == "column" else set())
+        if self.tsv is None and self.documents == "column":
+            raise NmtError(
+                f"corpus '{self.name}' has documents = 'column' but no table, "
+                "expected 'blank' or 'none' for two files"
+            )
+        if missing := sorted(needed - set(self.columns)):
+            raise NmtError(f"corpus '{self.name}' does not say which column is '{missing[0]}'")
+        if self.limit is not None and self.limit < 1:
+            raise NmtError(f"corpus '{self.name}' has limit = {self.limit}, expected 1 or more")
+
+
+def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
+    """Yield the pairs of a corpus, in order, as they are written.
+
+    Args:
+        spec: Where it stands.
+        counts: Gains 'lines', the lines read, and 'empty', those left out because a side is
+            empty; a line that ends a document counts as no such.
+
+    Raises:
+        NmtError: If a file is missing, damaged or not UTF-8, if the two files differ in length, or
+            if a row of the table has too few columns.
+    """
+    rows = _table(spec, spec.tsv) if spec.tsv is not None else _two_files(spec)
+    blank, column = spec.documents == "blank", spec.documents == "column"
+    doc = 1
+    inside = False  # a document has begun: several empty lines end it only once
+    left = spec.limit
+    for line, (source, target, name) in enumerate(rows, start=1):
+        counts["lines"] += 1
+        if not source or source.isspace() or not target or target.isspace():
+            if not blank or source.strip() or target.strip():
+                counts["empty"] += 1
+            elif inside:
+                doc, inside = doc + 1, False
+            continue
+        inside = True
+        yield Pair(source, target, name if column else str(doc) if blank else None, line, spec.name)
+        if left is not None and not (left := left - 1):
+            return
+
+
+def _two_files(spec: CorpusSpec) -> Iterator[tuple[str, str, None]]:
+    source_path, target_path = cast(Path, spec.source), cast(Path, spec.target)
+    both = zip_longest(_lines(source_path), _lines(target_path))
+    for line, (source, target) in enumerate(both, start=1):
+        if source is None or target is None:
+            short, long = (
+                (source_path, target_path) if source is None else (target_path, source_path)
+            )
+            raise NmtError(
+                f"{short} ends after line {line - 1}, {long} has a line {line}; "
+                "expected as many lines in both"
+            )
+        yield source, target, None
+
+
+def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]]:
+    source, target, doc = (spec.columns.get(column, -1) for column in _COLUMNS)
+    needed = max(source, target, doc) + 1
+    for line, row in enumerate(_lines(path), start=1):
+        cells = row.split("\t")
+        if len(cells) < needed:
+            if not row.strip():
+                yield "", "", None
+                continue
+            raise NmtError(
+                f"{path}, line {line}: found {len(cells)} column(s), expected {needed} or more"
+            )
+        yield cells[source], cells[target], cells[doc] if doc >= 0 else None
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
+    line = 0
+    try:
+        with ExitStack() as stack:
+            for line, raw in enumerate(stack.enter_context(_opened(path)), start=1):
+                yield raw.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise NmtError(
+            f"{path}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
+            "convert the file first"
+        ) from None
+    except FileNotFoundError:
+        raise NmtError(f"{path} does not exist") from None
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        raise NmtError(f"{path} is damaged or cut off after line {line}: {error}") from None
+    except OSError as error:  # a wrong header of gzip or bz2 is one too
+        raise NmtError(
+            f"{path} cannot be read after line {line}: {error.strerror or error}"
+        ) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    import bz2
+    import gzip
+
+    if path.suffix == ".gz":
+        return cast(BinaryIO, gzip.open(path, "rb"))
+    if path.suffix == ".xz":
+        return cast(BinaryIO, lzma.open(path, "rb"))
+    if path.suffix == ".bz2":
+        return cast(BinaryIO, bz2.open(path, "rb"))
+    return path.open("rb")

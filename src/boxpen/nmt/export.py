@@ -1,0 +1,153 @@
+"""A trained Marian model as one of CTranslate2, which translates and scores several times faster.
+
+CTranslate2's own converter expects the models of OPUS-MT: one vocabulary whose last entry is
+``<pad>``, and a decoder that starts from zeros. Here each language may have a vocabulary of its
+own, and the decoder starts from the embedding of ``<pad>``, which tied weights move away from zero
+in training. The weights are laid out as in BART, whose part of the converter does without these
+two assumptions, so that this is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from boxpen.errors import nearest
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["export_ct2"]
+
+_SUBWORDS = ("source.spm", "target.spm")
+
+
+def export_ct2(
+    folder: Path, out: Path, *, quantization: str | None = None, overwrite: bool = False
+) -> None:
+    """Write the CTranslate2 model, with its subwords, that ``ct2:OUT`` names.
+
+    Args:
+        folder: The trained model with its tokenizer.
+        out: The folder to write; it appears when all is written.
+        quantization: What weights are stored as, such as ``int8`` or ``float16``; float32 if None.
+        overwrite: Whether a CTranslate2 model that stands there gives way.
+
+    Raises:
+        NmtError: If the model is not a Marian one, cannot be read, or the output is in the way.
+    """
+    try:
+        from ctranslate2.specs.model_spec import ACCEPTED_MODEL_TYPES
+    except ImportError:
+        raise NmtError(
+            "this needs CTranslate2; install it with: pip install 'boxpen[mt]'"
+        ) from None
+    if quantization is not None and quantization not in ACCEPTED_MODEL_TYPES:
+        raise NmtError(
+            f"there is no quantization '{quantization}', "
+            f"{nearest(quantization, list(ACCEPTED_MODEL_TYPES))}"
+        )
+    _require_marian(folder)
+    if out.exists() or out.is_symlink():
+        if not overwrite:
+            raise NmtError(f"{out} exists already; name another folder, or allow to overwrite it")
+        if not (out / "model.bin").is_file():
+            raise NmtError(f"{out} is no CTranslate2 model, so it is not overwritten")
+    model, tokenizer = _loaded(folder)
+    try:
+        spec = _spec(model, tokenizer)
+        spec.validate()
+        spec.optimize(quantization=quantization)
+    except (ValueError, KeyError, NotImplementedError) as error:
+        raise NmtError(f"{folder} cannot be turned into a CTranslate2 model ({error})") from None
+    about = {"from_code": tokenizer.source_lang, "to_code": tokenizer.target_lang}
+    with _new_folder(out) as new:
+        spec.save(str(new))
+        for name in _SUBWORDS:
+            shutil.copyfile(folder / name, new / name)
+        if all(about.values()):
+            (new / "metadata.json").write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+
+
+def _require_marian(folder: Path) -> None:
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_bytes())
+    except OSError as error:
+        raise NmtError(f"{path} cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise NmtError(f"{path} is not JSON") from None
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    if kind != "marian":
+        raise NmtError(
+            f"{folder} holds a model of the type '{kind}', and CTranslate2 runs none such; "
+            "expected 'marian', a transformer"
+        )
+    for name in _SUBWORDS:
+        if not (folder / name).is_file():
+            raise NmtError(f"{folder} has no {name}, expected a model beside its tokenizer")
+
+
+def _loaded(folder: Path) -> tuple[Any, Any]:
+    import torch
+    import transformers
+
+    from boxpen.train.base import quiet
+
+    try:
+        with quiet():
+            model, info = transformers.MarianMTModel.from_pretrained(
+                folder, dtype=torch.float32, output_loading_info=True
+            )
+            tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
+    except Exception as error:  # of many kinds, for a checkpoint may be broken in many ways
+        said = " ".join(str(error).split())
+        raise NmtError(f"{folder} cannot be loaded as a Marian model ({said})") from error
+    missing = sorted(info["missing_keys"])
+    if missing:  # they would be made up at random
+        raise NmtError(f"{folder} lacks {len(missing)} weights, such as '{missing[0]}'")
+    return model, tokenizer
+
+
+def _spec(model: Any, tokenizer: Any) -> Any:
+    import torch
+    from ctranslate2.converters.transformers import BartLoader
+
+    model.config.normalize_before = model.config.normalize_embedding = False
+    loader = BartLoader()
+    with torch.no_grad():
+        spec = loader.get_model_spec(model)
+    spec.config.eos_token = tokenizer.eos_token
+    spec.config.unk_token = tokenizer.unk_token
+    spec.config.decoder_start_token = tokenizer.pad_token
+    target = tokenizer.target_encoder if tokenizer.separate_vocabs else tokenizer.encoder
+    spec.register_source_vocabulary(sorted(tokenizer.encoder, key=tokenizer.encoder.__getitem__))
+    spec.register_target_vocabulary(sorted(target, key=target.__getitem__))
+    return spec
+
+
+@contextlib.contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Make a folder beside ``path`` that takes its place when the body has succeeded."""
+    path = path.resolve()
+    mark = secrets.token_hex(4)
+    new, old = (path.with_name(f".{path.name}.{mark}.{part}") for part in ("tmp", "old"))
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            new.mkdir()
+            yield new
+            if path.exists():
+                path.rename(old)
+            new.rename(path)
+        except BaseException:
+            shutil.rmtree(new, ignore_errors=True)
+            if old.exists():
+                old.rename(path)
+            raise
+    except OSError as refused:
+        raise NmtError(f"{path} cannot be written: {refused.strerror or refused}") from None
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,168 @@
+"""The batches of a training in their order, made ready ahead of time by a thread."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from boxpen.nmt.batches import plan
+from boxpen.nmt.objective import Batch, batch_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from boxpen.nmt.prepared import Examples
+
+__all__ = ["Feed", "Place", "Step", "ahead", "nested_share"]
+
+T = TypeVar("T")
+_AHEAD = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a training stands in its data: so many steps into an epoch."""
+
+    epoch: int = 0
+    steps: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step of one process learns from.
+
+    Attributes:
+        batches: To be added up.
+        tokens: Target tokens of the step, over all processes.
+        after: Where the training stands when it is done.
+    """
+
+    batches: list[Batch]
+    tokens: int
+    after: Place
+
+
+class Feed:
+    """Gives every process its part of every step.
+
+    Args:
+        examples: The corpus.
+        chosen: Numbers of the pairs that are used; all if None.
+        tokens: Most tokens of a batch on either side.
+        accumulate: Batches of a process that make a step.
+        seed: Of the order.
+        pad: Fills up rows.
+        start: What the decoder reads first.
+        pin: Whether tensors go to pinned memory, from which a GPU copies faster.
+        rank: Which process this is.
+        world: How many there are.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        chosen: NDArray[np.int64] | None,
+        *,
+        tokens: int,
+        accumulate: int,
+        seed: int,
+        pad: int,
+        start: int,
+        pin: bool = False,
+        rank: int = 0,
+        world: int = 1,
+    ) -> None:
+        self.examples, self.chosen = examples, chosen
+        self.tokens, self.accumulate, self.seed = tokens, accumulate, seed
+        self.pad, self.start, self.pin = pad, start, pin
+        self.rank, self.world = rank, world
+
+    def steps(self, place: Place) -> Iterator[Step]:
+        """Yield the steps from a place on, epoch after epoch, for ever."""
+        while True:
+            groups = self.groups(place.epoch)
+            for number in range(place.steps, len(groups)):
+                last = number + 1 == len(groups)
+                after = Place(place.epoch + 1) if last else Place(place.epoch, number + 1)
+                yield self._step(groups[number], after)
+            place = Place(place.epoch + 1)
+
+    def groups(self, epoch: int) -> list[list[NDArray[np.int64]]]:
+        """Return the batches of every step of an epoch, for all processes together."""
+        source, target = self.examples.source_lengths, self.examples.target_lengths
+        if self.chosen is not None:
+            source, target = source[self.chosen], target[self.chosen]
+        batches = plan(source, target, tokens=self.tokens, seed=self.seed, epoch=epoch, multiple=8)
+        if self.chosen is not None:
+            batches = [self.chosen[batch] for batch in batches]
+        size = self.accumulate * self.world
+        groups = [batches[at : at + size] for at in range(0, len(batches), size)]
+        if len(groups) > 1 and len(groups[-1]) < size:
+            groups.pop()  # it would be a step of another size, and some process would have none
+        return groups
+
+    def _step(self, group: list[NDArray[np.int64]], after: Place) -> Step:
+        mine = group[self.rank :: self.world] or group[:1]
+        tokens = sum(int(self.examples.target_lengths[batch].sum()) for batch in group)
+        return Step(
+            [
+                batch_of(self.examples, batch, pad=self.pad, start=self.start, pin=self.pin)
+                for batch in mine
+            ],
+            tokens,
+            after,
+        )
+
+
+def ahead(items: Iterator[T], size: int = _AHEAD) -> Generator[T, None, None]:
+    """Yield items that a thread makes ready ahead of time; it ends with the consumer."""
+    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(size)
+    stopped = threading.Event()
+
+    def put(item: T | None, error: BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                ready.put((item, error), timeout=0.1)
+            except queue.Full:
+                continue
+            return
+
+    def work() -> None:
+        try:
+            for item in items:
+                put(item, None)
+                if stopped.is_set():
+                    return
+        except BaseException as error:
+            put(None, error)
+        else:
+            put(None, StopIteration())
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while True:
+            item, error = ready.get()
+            if isinstance(error, StopIteration):
+                return
+            if error is not None:
+                raise error
+            assert item is not None
+            yield item
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def nested_share(pairs: int, share: float, seed: int) -> NDArray[np.int64] | None:
+    """Return the numbers of a share of the pairs; a smaller share is a part of a larger one."""
+    import numpy as np
+
+    if share >= 1:
+        return None
+    drawn = np.random.default_rng([seed, 99]).permutation(pairs)
+    return np.sort(drawn[: max(1, round(pairs * share))])

@@ -1,0 +1,274 @@
+"""The folder of a translation model: what it was begun with, its log, and the model itself.
+
+training.json   every setting, so that nothing else goes on in the same folder
+log.jsonl       one JSON object a line: loss and speed of steps, looks at the validation set
+checkpoints/    until the end
+result.json, the weights, the tokenizer and, last of all, config.json
+
+The finished folder is a model of Transformers: ``hf:FOLDER`` for boxpen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boxpen.atomic import replaced
+from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
+from boxpen.train.base import quiet
+
+if TYPE_CHECKING:
+    from boxpen.nmt.prepared import Prepared
+
+__all__ = ["ModelFolder", "load_model", "load_tokenizer"]
+
+# What may be changed for a training that goes on: when it ends, and what is only shown.
+_FREE = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_every"})
+
+
+class ModelFolder:
+    """The folder of one training."""
+
+    def __init__(self, config: NmtConfig, prepared: Prepared) -> None:
+        self.config, self.prepared = config, prepared
+        self.folder = config.folder
+
+    def check(self) -> None:
+        """Refuse a folder that is none, holds other things, or belongs to another training.
+
+        Raises:
+            NmtError: If it is so; the message names the setting.
+        """
+        if self.folder.exists() and not self.folder.is_dir():
+            raise NmtError(f"{self.folder} is a file, expected a folder for the model")
+        if not self._settings_file.is_file():
+            strange = [p.name for p in self._others()]
+            if strange:
+                raise NmtError(
+                    f"{self.folder} holds '{strange[0]}' and no training.json, expected a new or "
+                    "empty folder, or one of an earlier training"
+                )
+            return
+        then, now = _read(self._settings_file), self._settings()
+        if then["vocabulary"] != now["vocabulary"]:
+            raise NmtError(
+                f"{self.folder} was begun with another vocabulary than that of "
+                f"{self.prepared.subwords}; use another folder"
+            )
+        if then["pairs"] != now["pairs"]:
+            raise NmtError(
+                f"{self.folder} was begun with {then['pairs']:,} pairs, now there are "
+                f"{now['pairs']:,}; use another folder"
+            )
+        for table in ("model", "train", "top"):
+            for key, value in now[table].items():
+                if then[table].get(key) != value and key not in _FREE:
+                    name = key if table == "top" else f"[{table}] {key}"
+                    raise NmtError(
+                        f"{self.folder} was begun with {name} = {then[table].get(key)!r}, not "
+                        f"{value!r}; use the same value, or another folder"
+                    )
+
+    def begin(self) -> None:
+        """Write down what is begun, unless it was before.
+
+        Raises:
+            NmtError: If the folder cannot be written.
+        """
+        if self._settings_file.is_file():
+            return
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise NmtError(f"{self.folder} cannot be made: {error.strerror}") from None
+        with replaced(self._settings_file, NmtError) as stream:
+            stream.write(json.dumps(self._settings(), indent=1).encode())
+
+    def new_model(self) -> Any:
+        """Return the model with random weights, drawn from Torch's generator."""
+        from boxpen.nmt.sizes import new_model
+
+        model = self.config.model
+        source, target = vocabulary_sizes(self.prepared.subwords)
+        made = new_model(
+            model.architecture,
+            model.size,
+            source_vocabulary=source,
+            target_vocabulary=target,
+            shared=self.config.subwords.kind == "joint",
+            pad=PAD,
+            eos=EOS,
+            dropout=model.dropout,
+            max_length=max(model.max_tokens, 512),
+        )
+        made.generation_config.num_beams = self.config.decode.beam
+        made.generation_config.length_penalty = self.config.decode.length_penalty
+        return made
+
+    def log(self, entry: Mapping[str, Any]) -> None:
+        """Add a line to the log.
+
+        Raises:
+            NmtError: If it cannot be written.
+        """
+        try:
+            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as stream:
+                stream.write(json.dumps(entry) + "\n")
+        except OSError as error:
+            raise NmtError(
+                f"{self.folder / 'log.jsonl'} cannot be written: {error.strerror}"
+            ) from None
+
+    def rewind(self, step: int) -> None:
+        """Drop the lines of steps that are done again, and a line that was cut off."""
+        path = self.folder / "log.jsonl"
+        if not path.is_file():
+            return
+        kept = []
+        for line in path.read_text("utf-8").splitlines():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if entry.get("step", 0) <= step:
+                kept.append(line)
+        with replaced(path, NmtError) as stream:
+            stream.write("".join(f"{line}\n" for line in kept).encode())
+
+    def result(self) -> dict[str, Any] | None:
+        """Return the result of a finished training, or None."""
+        if not (self.folder / "config.json").is_file():
+            return None
+        self.check()
+        found: dict[str, Any] = _read(self.folder / "result.json")
+        return found
+
+    def finish(self, model: Any, result: Mapping[str, Any]) -> None:
+        """Put model, tokenizer and result in place; ``config.json``, which makes it one, last.
+
+        Raises:
+            NmtError: If it cannot be written; the checkpoints stay.
+        """
+        from safetensors import SafetensorError
+
+        aside = self.folder / ".finished"
+        shutil.rmtree(aside, ignore_errors=True)
+        try:
+            with quiet():
+                model.save_pretrained(aside)
+            for file in sorted(self.prepared.subwords.iterdir()):
+                shutil.copyfile(file, aside / file.name)
+            (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
+            mode = (aside / "result.json").stat().st_mode
+            for place in sorted(aside.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
+                place.chmod(mode)  # weights are written for their owner only
+                place.replace(self.folder / place.name)
+            aside.rmdir()
+        except (OSError, RuntimeError, SafetensorError) as error:
+            shutil.rmtree(aside, ignore_errors=True)
+            raise NmtError(
+                f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
+                "and the same command tries again"
+            ) from error
+
+    def _settings(self) -> dict[str, Any]:
+        config = self.config
+        settings = {
+            "top": {"source": config.source, "target": config.target, "seed": config.seed},
+            "model": asdict(config.model),
+            "train": asdict(config.train),
+            "decode": asdict(config.decode),
+            "vocabulary": _digest(self.prepared.subwords),
+            "pairs": len(self.prepared.train),
+        }
+        found: dict[str, Any] = json.loads(json.dumps(settings))
+        return found
+
+    def _others(self) -> list[Path]:
+        if not self.folder.is_dir():
+            return []
+        return sorted(p for p in self.folder.iterdir() if p != self.config.data)
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.folder / "training.json"
+
+
+def load_model(folder: Path | str) -> tuple[Any, Any]:
+    """Load a model and its tokenizer, from a folder or by the name of a checkpoint.
+
+    Raises:
+        NmtError: If there is none, or the two do not belong together.
+    """
+    from transformers import AutoConfig, AutoModelForSeq2SeqLM
+
+    from boxpen.nmt.rnnsearch import register
+
+    register()
+    path = Path(folder)
+    if path.is_dir() and not (path / "config.json").is_file():
+        unfinished = (path / "training.json").is_file()
+        why = "its training is not finished" if unfinished else "there is no config.json in it"
+        raise NmtError(f"{folder} is no translation model: {why}")
+    try:
+        config = AutoConfig.from_pretrained(folder)
+        with quiet():
+            model = AutoModelForSeq2SeqLM.from_pretrained(folder, config=config)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise NmtError(f"{folder} cannot be loaded: {str(error).splitlines()[0]}") from None
+    tokenizer = load_tokenizer(folder)
+    target = getattr(config, "decoder_vocab_size", None) or config.vocab_size
+    separate = getattr(tokenizer, "separate_vocabs", False)
+    sizes = {
+        "source": (len(tokenizer.encoder) if separate else len(tokenizer), config.vocab_size),
+        "target": (len(tokenizer.target_encoder) if separate else len(tokenizer), target),
+    }
+    for side, (pieces, rows) in sizes.items():
+        if pieces > rows:
+            raise NmtError(
+                f"{folder} has a {side} vocabulary of {pieces:,} pieces, but its model knows "
+                f"{rows:,}: they are not of one training"
+            )
+    return model.eval(), tokenizer
+
+
+def load_tokenizer(folder: Path | str) -> Any:
+    """Load a tokenizer.
+
+    Raises:
+        NmtError: If there is none.
+    """
+    from transformers import AutoTokenizer, MarianTokenizer
+
+    try:
+        with quiet():
+            if (Path(folder) / "source.spm").is_file():
+                return MarianTokenizer.from_pretrained(folder)
+            return AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError, TypeError) as error:
+        raise NmtError(
+            f"{folder} has no tokenizer that can be loaded: {str(error).splitlines()[0]}"
+        ) from None
+
+
+def _digest(folder: Path) -> str:
+    out = hashlib.sha256()
+    for name in ("source.spm", "target.spm", "vocab.json", "target_vocab.json"):
+        if (folder / name).is_file():
+            out.update(name.encode() + (folder / name).read_bytes())
+    return out.hexdigest()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise NmtError(f"{path} cannot be read ({error}); use another folder") from None
+    return found

@@ -1,0 +1,121 @@
+"""Which training pairs stand in an evaluation suite.
+
+A model that was trained on a test remembers it instead of understanding it. So a pair goes if its
+source or its target is a text of a suite, be it a source, a context, a candidate or a reference:
+one side is enough, for a right translation that was seen is an answer that was seen.
+
+Very short texts are the exception: *Yes.* or *真的?* stand in every corpus of speech and tell
+nothing of a test; a model that may not learn them is worse for no gain. They count only where both
+sides of the pair stand in one item. (That each stands somewhere would take thousands of pairs such
+as *Yes.* from a corpus of subtitles.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, NamedTuple
+
+from boxpen.items import Choice, Item, Suite, Translate
+from boxpen.nmt.text import base_language, key
+
+__all__ = ["Found", "Overlap", "overlap_of"]
+
+# Fewer than so many: too short to tell of a test. A Chinese word has about two characters.
+SHORT_CHARACTERS = 4
+SHORT_WORDS = 3
+
+
+class Found(NamedTuple):
+    """The first suite in which a pair was found, and by which of its sides."""
+
+    suite: str
+    side: Literal["source", "target", "both"]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The texts of suites by their keys, for two languages.
+
+    Attributes:
+        source: The keys of texts in the source language, each with the first suite that has it.
+        target: Those in the target language.
+        together: The two keys of texts that stand in one item, with its suite.
+        source_language: What a short text is hangs on it.
+        target_language: Likewise.
+    """
+
+    source: Mapping[str, str]
+    target: Mapping[str, str]
+    together: Mapping[tuple[str, str], str]
+    source_language: str
+    target_language: str
+
+    def find(self, source: str, target: str) -> Found | None:
+        """Return where a pair stands, given the keys of its sides; None if in no suite."""
+        by_source, by_target = self.source.get(source), self.target.get(target)
+        if by_source is None and by_target is None:
+            return None
+        whole = self.together.get((source, target))
+        if by_source is not None and _short(source, self.source_language):
+            by_source = whole
+        if by_target is not None and _short(target, self.target_language):
+            by_target = whole
+        if by_source is not None:
+            return Found(by_source, "source" if by_target is None else "both")
+        return None if by_target is None else Found(by_target, "target")
+
+
+def overlap_of(suites: Sequence[Suite], source_language: str, target_language: str) -> Overlap:
+    """Gather the texts of suites that are in one of two languages.
+
+    A text whose language nobody tells counts in both. What role a text plays does not matter: the
+    references of a suite that translates into Chinese are sources of a model that translates it.
+    """
+    languages = base_language(source_language), base_language(target_language)
+    source_keys: dict[str, str] = {}
+    target_keys: dict[str, str] = {}
+    together: dict[tuple[str, str], str] = {}
+    for suite in suites:
+        for item in suite:
+            texts = list(_texts(suite, item))
+            sources, targets = (_keys(texts, language) for language in languages)
+            for keys, found in ((source_keys, sources), (target_keys, targets)):
+                for one in found:
+                    keys.setdefault(one, suite.name)
+            for pair in product(sources, targets):
+                together.setdefault(pair, suite.name)
+    return Overlap(source_keys, target_keys, together, *languages)
+
+
+def _keys(texts: Sequence[tuple[str, str | None]], language: str) -> set[str]:
+    """Return the keys of the texts in a language; nothing but punctuation has none."""
+    return {
+        key(text, language)
+        for text, other in texts
+        if other is None or base_language(other) == language
+    } - {""}
+
+
+def _texts(suite: Suite, item: Item) -> Iterator[tuple[str, str | None]]:
+    """Yield every text of an item with its language."""
+    language, source_language = suite.languages_of(item)
+    if isinstance(item, Choice):
+        own: tuple[str | None, ...] = item.candidates
+        # Before the source if there is one, else before the candidates.
+        other = (item.source, item.context) if item.source is not None else ()
+        own += (item.context,) if item.source is None else ()
+    elif isinstance(item, Translate):
+        own = (item.reference, item.reference_context, *item.contrast)
+        other = (item.source, item.context)
+    else:
+        own, other = (item.premise, item.hypothesis), ()
+    yield from ((text, language) for text in own if text is not None)
+    yield from ((text, source_language) for text in other if text is not None)
+
+
+def _short(text: str, language: str) -> bool:
+    if language == "zh":
+        return len(text) < SHORT_CHARACTERS
+    return len(text.split()) < SHORT_WORDS

@@ -1,0 +1,201 @@
+"""The shapes of translation models by name, and new models of them.
+
+``base`` is what He et al. (2020) trained: the Transformer of Vaswani et al. (2017), and RNNSearch
+with 4 layers of LSTM, 512 wide. ``small`` learns a little in an hour on a modest GPU; ``tiny`` is
+for tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from boxpen.errors import nearest
+from boxpen.nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+__all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters"]
+
+Architecture = Literal["transformer", "rnnsearch"]
+Size = Literal["tiny", "small", "base"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The numbers of a model.
+
+    Attributes:
+        layers: Of the encoder, and of the decoder.
+        width: Of embeddings and states.
+        dropout: If none is asked for.
+        heads: Of every attention; a Transformer's.
+        feed_forward: Width between the two layers of a feed-forward network; a Transformer's.
+    """
+
+    layers: int
+    width: int
+    dropout: float
+    heads: int = 0
+    feed_forward: int = 0
+
+
+SIZES: Mapping[Architecture, Mapping[Size, Shape]] = MappingProxyType(
+    {
+        "transformer": MappingProxyType(
+            {
+                "tiny": Shape(2, 64, 0.1, heads=4, feed_forward=128),
+                "small": Shape(4, 256, 0.1, heads=4, feed_forward=1024),
+                "base": Shape(6, 512, 0.1, heads=8, feed_forward=2048),
+            }
+        ),
+        "rnnsearch": MappingProxyType(
+            {"tiny": Shape(2, 64, 0.2), "small": Shape(3, 256, 0.2), "base": Shape(4, 512, 0.2)}
+        ),
+    }
+)
+
+
+def new_model(
+    architecture: Architecture,
+    size: Size,
+    *,
+    source_vocabulary: int,
+    target_vocabulary: int,
+    shared: bool,
+    pad: int,
+    eos: int,
+    dropout: float | None = None,
+    max_length: int = 512,
+) -> PreTrainedModel:
+    """Make a model with random weights; ``torch.manual_seed`` says which.
+
+    The output layer is tied to the target's embedding, and the decoder starts from the padding
+    token, as with Marian.
+
+    Args:
+        architecture: ``transformer`` or ``rnnsearch``.
+        size: ``tiny``, ``small`` or ``base``.
+        source_vocabulary: Tokens of the source.
+        target_vocabulary: Tokens of the target.
+        shared: Whether the two are one vocabulary, with one embedding.
+        pad: The token that fills up rows, on both sides.
+        eos: The token that ends sentences, on both sides.
+        dropout: Another than the size's own.
+        max_length: Most tokens of a sentence: for which a Transformer has positions, and at which
+            either stops translating.
+
+    Raises:
+        NmtError: If there is no such size, or the numbers do not fit together.
+    """
+    shape = _shape(architecture, size)
+    if shared and source_vocabulary != target_vocabulary:
+        raise NmtError(
+            f"a shared vocabulary has one size, but the source has {source_vocabulary} tokens and "
+            f"the target {target_vocabulary}"
+        )
+    if max(pad, eos) >= min(source_vocabulary, target_vocabulary) or pad == eos:
+        raise NmtError(
+            f"the padding is token {pad} and the end of a sentence token {eos}, expected two "
+            f"tokens of both vocabularies ({source_vocabulary} and {target_vocabulary})"
+        )
+    if dropout is not None and not 0 <= dropout < 1:
+        raise NmtError(f"dropout is {dropout}, expected 0 or more and less than 1")
+    if max_length < 1:
+        raise NmtError(f"max_length is {max_length}, expected 1 or more")
+    make = _transformer if architecture == "transformer" else _rnnsearch
+    model = make(
+        shape,
+        shape.dropout if dropout is None else dropout,
+        max_length,
+        vocab_size=source_vocabulary,
+        decoder_vocab_size=target_vocabulary,
+        share_encoder_decoder_embeddings=shared,
+        tie_word_embeddings=True,
+        pad_token_id=pad,
+        eos_token_id=eos,
+        decoder_start_token_id=pad,
+    )
+    model.generation_config.max_length = max_length
+    return model
+
+
+def parameters(model: PreTrainedModel) -> int:
+    """Return how many numbers are learnt; tied weights count once, fixed positions not at all."""
+    return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+
+
+def _shape(architecture: Architecture, size: Size) -> Shape:
+    if architecture not in SIZES:
+        raise NmtError(f"no architecture '{architecture}', {nearest(architecture, [*SIZES])}")
+    shapes = SIZES[architecture]
+    if size not in shapes:
+        raise NmtError(f"no size '{size}' of a {architecture}, {nearest(size, [*shapes])}")
+    return shapes[size]
+
+
+def _transformer(
+    shape: Shape, dropout: float, max_length: int, **vocabularies: Any
+) -> PreTrainedModel:
+    """Make a Transformer as Vaswani et al. (2017) describe it.
+
+    Marian has the same layers: post-norm, sinusoids, scaled and tied embeddings. The activation is
+    their ReLU and not the swish of the OPUS-MT models.
+    """
+    from transformers import MarianConfig, MarianMTModel
+
+    config = MarianConfig(
+        d_model=shape.width,
+        encoder_layers=shape.layers,
+        decoder_layers=shape.layers,
+        encoder_attention_heads=shape.heads,
+        decoder_attention_heads=shape.heads,
+        encoder_ffn_dim=shape.feed_forward,
+        decoder_ffn_dim=shape.feed_forward,
+        max_position_embeddings=max_length,
+        activation_function="relu",
+        dropout=dropout,
+        scale_embedding=True,
+        forced_eos_token_id=None,
+        **vocabularies,
+    )
+    model = MarianMTModel(config)
+    _draw(model, shape.width)
+    return model
+
+
+def _rnnsearch(
+    shape: Shape,
+    dropout: float,
+    max_length: int,  # noqa: ARG001
+    **vocabularies: Any,
+) -> PreTrainedModel:
+    from boxpen.nmt.rnnsearch import RNNSearchConfig, RNNSearchForConditionalGeneration
+
+    config = RNNSearchConfig(
+        hidden_size=shape.width,
+        num_hidden_layers=shape.layers,
+        dropout=dropout,
+        **vocabularies,
+    )
+    return RNNSearchForConditionalGeneration(config)
+
+
+def _draw(model: PreTrainedModel, width: int) -> None:
+    """Draw the weights of a Transformer anew, as it is done where one is trained from nothing.
+
+    Transformers draws all weights with the standard deviation 0.02, which suits the fine-tuning of
+    BERT. Glorot & Bengio (2010) keep the scale of signals from layer to layer; embeddings of
+    1/√width have unit variance where they are read, times √width, and so have the logits.
+    """
+    from torch import nn
+
+    tied = model.get_output_embeddings()
+    for module in model.modules():
+        if isinstance(module, nn.Linear) and module is not tied:
+            nn.init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.Embedding) and module.weight.requires_grad:
+            nn.init.normal_(module.weight, std=width**-0.5)

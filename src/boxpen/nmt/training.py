@@ -1,0 +1,446 @@
+"""The training of a translation model: steps, looks at the validation set, checkpoints, the end.
+
+A training that was killed goes on from its last checkpoint as if nothing had happened: the order of
+the data follows from the seed, and the state of the optimiser and of chance is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boxpen.nmt.checkpoints import Checkpoints, averaged
+from boxpen.nmt.compiled import compile_layers, eager
+from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.feed import Feed, Place, Step, ahead, nested_share
+from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.objective import Batch, Objective
+from boxpen.nmt.schedule import learning_rate
+from boxpen.nmt.validation import Look, Validation
+
+if TYPE_CHECKING:
+    import torch
+
+    from boxpen.nmt.prepared import Prepared
+
+__all__ = ["Course", "Training"]
+
+Watch = Callable[["Course"], None]
+
+
+@dataclass
+class Course:
+    """How far a training has come; what a checkpoint keeps besides weights.
+
+    Attributes:
+        step: Steps done.
+        place: Where it stands in the data.
+        tokens: Target tokens learnt from.
+        seconds: Time spent, interruptions left out, looks included.
+        looks: What was seen of the validation set.
+        log: The line that was logged last.
+    """
+
+    step: int = 0
+    place: Place = field(default_factory=Place)
+    tokens: int = 0
+    seconds: float = 0.0
+    looks: list[Look] = field(default_factory=list)
+    log: dict[str, Any] = field(default_factory=dict)
+
+
+class Training:
+    """One training in one process; several processes are started by ``accelerate launch``.
+
+    Args:
+        config: What is trained, from what, and how.
+        prepared: The corpus.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        watch: Called after every line of the log and every look.
+        note: Told what is worth knowing.
+    """
+
+    def __init__(
+        self,
+        config: NmtConfig,
+        prepared: Prepared,
+        *,
+        device: str = "auto",
+        watch: Watch = lambda _: None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        from accelerate import Accelerator
+
+        # Batches of many shapes would cut the memory of a GPU into pieces that fit no other.
+        os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
+        self.config, self.prepared = config, prepared
+        self.watch, self.note = watch, note
+        self.accelerator = Accelerator(cpu=device == "cpu")
+        self.folder = ModelFolder(config, prepared)
+        self.checkpoints = Checkpoints(config.folder / "checkpoints")
+        self.course = Course()
+        self._begun = 0.0
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        found: torch.device = self.accelerator.device
+        return found
+
+    @property
+    def chief(self) -> bool:
+        """Whether this process writes files and looks at the validation set."""
+        return bool(self.accelerator.is_main_process)
+
+    def run(self) -> dict[str, Any]:
+        """Train to the end, or go on to it; return the result.
+
+        Raises:
+            NmtError: If the folder belongs to another training, a checkpoint cannot be written, or
+                the loss is no number any more.
+        """
+        if finished := self.folder.result():
+            self.note(f"{self.config.folder} is finished; nothing was done")
+            return finished
+        self.folder.check()
+        if self.chief:
+            self.folder.begin()
+        self._build()
+        self._go_on()
+        try:
+            self._train()
+        finally:
+            self.accelerator.wait_for_everyone()
+        return self._finish()
+
+    def _build(self) -> None:
+        import torch
+
+        torch.manual_seed(self.config.seed)
+        self.model = self.folder.new_model().to(self.device)
+        train = self.config.train
+        cuda = self.device.type == "cuda"
+        compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
+        if compiled:
+            compile_layers(self.model)
+        self.objective = Objective(self.model, train.label_smoothing, compiled=compiled)
+        self.bf16 = train.precision == "bf16" or (
+            train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
+        )
+        if cuda:
+            torch.set_float32_matmul_precision("high")
+            # cuDNN plans its attention anew for every shape, and batches have hundreds.
+            torch.backends.cuda.enable_cudnn_sdp(False)
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=train.learning_rate,
+            betas=(train.betas[0], train.betas[1]),
+            eps=train.epsilon,
+            weight_decay=train.weight_decay,
+            fused=cuda,
+        )
+        self.wrapped = (
+            self.accelerator.prepare_model(self.objective)
+            if self.accelerator.num_processes > 1
+            else self.objective
+        )
+        self.feed = Feed(
+            self.prepared.train,
+            nested_share(len(self.prepared.train), train.share, self.config.seed),
+            tokens=train.tokens,
+            accumulate=train.accumulate,
+            seed=self.config.seed,
+            pad=self.model.config.pad_token_id,
+            start=self.model.config.decoder_start_token_id,
+            pin=cuda,
+            rank=self.accelerator.process_index,
+            world=self.accelerator.num_processes,
+        )
+        self.validation = Validation(self.config, self.prepared, self.model)
+
+    def _go_on(self) -> None:
+        """Take up the last checkpoint, if there is one."""
+        import torch
+
+        state = self.checkpoints.state()
+        last = self.checkpoints.last()
+        if state is None or last is None:
+            return
+        from safetensors.torch import load_model
+
+        try:
+            load_model(self.model, last / "model.safetensors")
+            kept = torch.load(last / "optimizer.pt", map_location=self.device, weights_only=True)
+            self.optimizer.load_state_dict(kept)
+            chance = last / f"chance-{self.accelerator.process_index}.pt"
+            if chance.is_file():
+                _set_chance(torch.load(chance, weights_only=True), self.device)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise NmtError(
+                f"{last} cannot be taken up ({str(error).splitlines()[0]}); remove it to go on "
+                "from the one before, or use another folder"
+            ) from error
+        self.course = Course(
+            step=state["step"],
+            place=Place(**state["place"]),
+            tokens=state["tokens"],
+            seconds=state["seconds"],
+            looks=[Look(**look) for look in state["looks"]],
+        )
+        if self.chief:
+            self.folder.rewind(self.course.step)
+        self.note(f"going on from step {self.course.step}")
+
+    def _train(self) -> None:
+        """Do steps until the end."""
+        course, train = self.course, self.config.train
+        if self._over():
+            return
+        self._begun = time.monotonic() - course.seconds
+        self.model.train()
+        pending: list[Any] = []  # losses on the device, looked at when a line is logged
+        seen, since = 0, time.monotonic()
+        with closing(ahead(self.feed.steps(course.place))) as steps:
+            for step in steps:
+                pending.append(self._step(step))
+                course.step += 1
+                course.place = step.after
+                course.tokens += step.tokens
+                seen += step.tokens
+                look = course.step % train.validate_every == 0
+                if look or course.step % train.log_every == 0:
+                    self._log(pending, seen, time.monotonic() - since)
+                    pending, seen, since = [], 0, time.monotonic()
+                over = self._over()
+                if look or over:
+                    self._look()
+                    since = time.monotonic()
+                    over = over or self._over()
+                if over:
+                    return
+
+    def _step(self, step: Step) -> tuple[Any, int, Any]:
+        """Do one step; return its summed loss and the norm of the gradients, on the device."""
+        import torch
+
+        train, course = self.config.train, self.course
+        rate = learning_rate(train, course.step + 1, self._done())
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        world = self.accelerator.num_processes
+        total = torch.zeros((), device=self.device)
+        for number, batch in enumerate(step.batches):
+            last = number + 1 == len(step.batches)
+            with self._alone() if not last and world > 1 else nullcontext():
+                loss = self._loss(batch)
+                (loss * (world / step.tokens)).backward()
+            total += loss.detach()
+        norm = torch.nn.utils.clip_grad_norm_(
+            self.model.parameters(), train.clip if train.clip else math.inf
+        )
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total, step.tokens, norm
+
+    def _loss(self, batch: Batch) -> Any:
+        import torch
+
+        moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+            return self.wrapped(**moved)
+
+    def _alone(self) -> AbstractContextManager[Any]:
+        """Let gradients add up in this process before they are shared."""
+        found: AbstractContextManager[Any] = self.accelerator.no_sync(self.wrapped)
+        return found
+
+    def _log(self, pending: list[tuple[Any, int, Any]], seen: int, seconds: float) -> None:
+        import torch
+
+        summed = torch.stack([loss for loss, _, _ in pending]).sum()
+        loss = float(self.accelerator.reduce(summed, "sum")) / seen
+        course = self.course
+        course.seconds = time.monotonic() - self._begun
+        if not math.isfinite(loss):
+            raise NmtError(
+                f"the loss is {loss} at step {course.step}; a lower learning_rate or a longer "
+                "warmup may help"
+            )
+        course.log = {
+            "step": course.step,
+            "epoch": self._epoch(),
+            "loss": round(loss, 6),
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+            "gradient": round(float(pending[-1][2]), 6),
+            "tokens": course.tokens,
+            "tokens_per_second": round(seen / seconds) if seconds else 0,
+            "seconds": round(course.seconds, 1),
+        }
+        if self.chief:
+            self.folder.log(course.log)
+            self.watch(course)
+
+    def _look(self) -> None:
+        """Look at the validation set and keep a checkpoint."""
+        import torch
+
+        course = self.course
+        self.accelerator.wait_for_everyone()
+        if self.chief:
+            chance = _chance(self.device)
+            self.model.eval()
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+                look = self.validation.look(course.step)
+            self.model.train()
+            _set_chance(chance, self.device)
+            course.looks.append(look)
+            course.seconds = time.monotonic() - self._begun
+            self.folder.log({**asdict(look), "seconds": round(course.seconds, 1)})
+            self.watch(course)
+        course.looks = self._told(course.looks)
+        self._keep()
+
+    def _told(self, looks: list[Look]) -> list[Look]:
+        """Tell all processes what the chief has seen, so that they stop together."""
+        if self.accelerator.num_processes == 1:
+            return looks
+        from accelerate.utils import broadcast_object_list
+
+        told = [looks]
+        broadcast_object_list(told, from_process=0)
+        return told[0]
+
+    def _keep(self) -> None:
+        """Write a checkpoint; every process adds its own state of chance."""
+        import torch
+
+        course = self.course
+        if not self.chief:
+            self.accelerator.wait_for_everyone()
+            place = self.checkpoints.at(course.step)
+            torch.save(_chance(self.device), place / f"chance-{self.accelerator.process_index}.pt")
+            return
+        state = {
+            "step": course.step,
+            "place": asdict(course.place),
+            "tokens": course.tokens,
+            "seconds": course.seconds,
+            "looks": [asdict(look) for look in course.looks],
+        }
+
+        def write(folder: Path) -> None:
+            from safetensors.torch import save_model
+
+            save_model(self.model, str(folder / "model.safetensors"))
+            torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
+            torch.save(_chance(self.device), folder / "chance-0.pt")
+            (folder / "state.json").write_text(json.dumps(state), "utf-8")
+
+        recent = [look.step for look in course.looks][-self.config.train.average :]
+        best = self.validation.best(course.looks)
+        self.checkpoints.save(course.step, write, {*recent, best.step})
+        self.accelerator.wait_for_everyone()
+
+    def _finish(self) -> dict[str, Any]:
+        """Choose between the best look and the average of the last ones, and put it in place."""
+        import torch
+        from safetensors.torch import load_file
+
+        if not self.chief:
+            self.accelerator.wait_for_everyone()
+            return self.folder.result() or {}
+        course, train = self.course, self.config.train
+        best = self.validation.best(course.looks)
+        recent = [look.step for look in course.looks][-train.average :]
+        chosen, mean = best, False
+        weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
+        if len(recent) > 1:
+            average = averaged([self.checkpoints.at(step) for step in recent])
+            self.model.load_state_dict(average, strict=False)
+            self.model.eval()
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+                look = self.validation.look(course.step)
+            if self.validation.best([best, look]) is look:
+                chosen, mean, weights = look, True, average
+        self.model.load_state_dict(weights, strict=False)
+        result = {
+            "steps": course.step,
+            "epochs": self._epoch(),
+            "best_step": best.step,
+            "averaged": recent if mean else [],
+            "loss": chosen.valid_loss,
+            "bleu": chosen.bleu,
+            "bleu_signature": chosen.signature,
+            "tokens": course.tokens,
+            "seconds": round(course.seconds, 1),
+            "device": str(self.device),
+            "precision": "bf16" if self.bf16 else "float32",
+            "processes": self.accelerator.num_processes,
+            "data": self.prepared.counts,
+        }
+        with eager(self.model):
+            self.folder.finish(self.model, result)
+        self.checkpoints.remove()
+        self.accelerator.wait_for_everyone()
+        return result
+
+    def _over(self) -> bool:
+        course, train = self.course, self.config.train
+        if train.max_steps is not None and course.step >= train.max_steps:
+            return True
+        if train.max_epochs is not None and course.place.epoch >= train.max_epochs:
+            return True
+        if self._minutes() >= (train.max_minutes or math.inf):
+            return True
+        return self.validation.given_up(course.looks)
+
+    def _minutes(self) -> float:
+        if self._begun:
+            return (time.monotonic() - self._begun) / 60
+        return self.course.seconds / 60
+
+    def _done(self) -> float:
+        """Return the share of the training that lies behind."""
+        train = self.config.train
+        shares = [
+            self.course.step / train.max_steps if train.max_steps else 0.0,
+            self._minutes() / train.max_minutes if train.max_minutes else 0.0,
+        ]
+        return max(shares)
+
+    def _epoch(self) -> float:
+        place = self.course.place
+        if not place.steps:
+            return float(place.epoch)
+        return round(place.epoch + place.steps / len(self._groups(place.epoch)), 4)
+
+    def _groups(self, epoch: int) -> list[Any]:
+        if getattr(self, "_planned", (None, []))[0] != epoch:
+            self._planned = (epoch, self.feed.groups(epoch))
+        return self._planned[1]
+
+
+def _chance(device: torch.device) -> dict[str, torch.Tensor]:
+    """Return the state of the generators that dropout draws from."""
+    import torch
+
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    return state
+
+
+def _set_chance(state: dict[str, torch.Tensor], device: torch.device) -> None:
+    import torch
+
+    torch.set_rng_state(state["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"].cpu(), device)

@@ -1,0 +1,454 @@
+"""A training: it learns, it goes on after a kill as if nothing had been, it refuses what is odd."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_corpus import write_config, write_corpus
+
+import boxpen
+from boxpen.nmt.checkpoints import Checkpoints, averaged
+from boxpen.nmt.config import TrainConfig, read_config
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.feed import Feed, Place, ahead, nested_share
+from boxpen.nmt.folder import load_model
+from boxpen.nmt.objective import IGNORED, batch_of, cross_entropy
+from boxpen.nmt.prepared import open_prepared, prepare
+from boxpen.nmt.schedule import learning_rate
+from boxpen.nmt.training import Training
+from boxpen.nmt.validation import Look, Validation
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """A folder with a prepared toy corpus."""
+    folder = tmp_path_factory.mktemp("toy")
+    write_corpus(folder)
+    prepare(read_config(write_config(folder)))
+    return folder
+
+
+def config_of(corpus, folder, **changes):
+    """Return the configuration of a training in a folder of its own, on the prepared corpus."""
+    config = read_config(write_config(corpus, **changes))
+    return replace(config, folder=folder / "out")
+
+
+def trained(config, **more):
+    return Training(config, prepare(config), device="cpu", **more).run()
+
+
+def losses(folder):
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    return {e["step"]: e["loss"] for e in map(json.loads, lines) if "loss" in e}
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnnsearch"])
+def test_a_toy_language_is_learnt_and_the_model_is_one_of_transformers(
+    corpus, tmp_path, architecture
+):
+    config = config_of(
+        corpus,
+        tmp_path,
+        architecture=f'"{architecture}"',
+        max_steps="240",
+        validate_every="60",
+        learning_rate="5e-3",
+    )
+    seen = []
+    result = trained(config, watch=lambda course: seen.append(course.step))
+    assert result["bleu"] > 90
+    assert result["loss"] < 0.3
+    assert seen[0] == 5
+    assert not (config.folder / "checkpoints").exists()
+    model, tokenizer = load_model(config.folder)
+    made = model.generate(**tokenizer(["小狗追红鸟。"], return_tensors="pt"), max_new_tokens=20)
+    assert tokenizer.batch_decode(made, skip_special_tokens=True) == [
+        "The small dog chases the red bird."
+    ]
+    assert trained(config) == json.loads((config.folder / "result.json").read_text())
+    asked = {
+        "大猫看小鱼。": ("The big cat sees the small fish.", "The big cat eats the small fish."),
+        "红马爱大人。": ("The red horse loves the big man.", "The big man loves the red horse."),
+    }
+    items = [
+        boxpen.Choice(id=f"toy-{n}", source=source, candidates=candidates, gold=0)
+        for n, (source, candidates) in enumerate(asked.items())
+    ]
+    card = boxpen.Card(language="en", source_language="zh")
+    run = boxpen.evaluate(
+        f"hf:{config.folder}", boxpen.Suite("toy", tuple(items), card), cache=":memory:"
+    )
+    assert [v.credit for v in run.verdicts] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnnsearch"])
+def test_200_real_pairs_can_be_learnt_by_heart(data_dir, tmp_path, architecture):
+    rows = (data_dir / "tatoeba" / "cmn.txt").read_text("utf-8").splitlines()
+    pairs = list({r.split("\t")[1]: r for r in rows[2000::120]}.values())[:200]
+    assert len(pairs) == 200
+    (tmp_path / "pairs.tsv").write_text("\n".join(pairs) + "\n", "utf-8")
+    (tmp_path / "heart.toml").write_text(f"""
+source = "zh"
+target = "en"
+folder = "out"
+[[corpora]]
+name = "heart"
+tsv = "pairs.tsv"
+columns = {{source = 1, target = 0}}
+[valid]
+tsv = "pairs.tsv"
+columns = {{source = 1, target = 0}}
+[subwords]
+size = 1000
+[model]
+architecture = "{architecture}"
+size = "tiny"
+dropout = 0.0
+[train]
+tokens = 4000
+warmup = 20
+learning_rate = 5e-3
+schedule = "constant"
+label_smoothing = 0.0
+max_steps = 110
+validate_every = 110
+""")
+    assert trained(read_config(tmp_path / "heart.toml"))["bleu"] > 90
+
+
+def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
+    one, other = (config_of(corpus, tmp_path / name) for name in ("one", "other"))
+    whole = trained(one)
+    code = (
+        "import sys; from pathlib import Path; from dataclasses import replace\n"
+        "from boxpen.nmt.config import read_config; from boxpen.nmt.training import Training\n"
+        "from boxpen.nmt.prepared import prepare\n"
+        "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
+        "import time\n"
+        "def watch(course):\n"
+        "    print(course.step, flush=True)\n"
+        "    time.sleep(0.2)\n"
+        "Training(config, prepare(config), device='cpu', watch=watch).run()\n"
+    )
+    begun = subprocess.Popen(
+        [sys.executable, "-c", code, str(corpus / "toy.toml"), str(other.folder)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for line in begun.stdout:  # killed between two checkpoints
+        if int(line) >= 15:
+            begun.send_signal(signal.SIGKILL)
+            break
+    begun.wait()
+    assert not (other.folder / "config.json").exists()
+    told = []
+    again = trained(other, note=told.append)
+    assert told == ["going on from step 10"]
+    assert losses(other.folder).keys() == losses(one.folder).keys()
+    for step, loss in losses(one.folder).items():
+        assert losses(other.folder)[step] == pytest.approx(loss, abs=1e-6)
+    assert again["loss"] == pytest.approx(whole["loss"], abs=1e-6)
+    first, second = (load_model(c.folder)[0] for c in (one, other))
+    for name, weight in first.state_dict().items():
+        assert torch.allclose(weight, second.state_dict()[name], atol=1e-6), name
+
+
+def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path):
+    """A file may not grow beyond a limit that the first checkpoint keeps and the second bursts."""
+    config = config_of(corpus, tmp_path, max_steps="20")
+    code = (
+        "import sys, resource, signal; from pathlib import Path; from dataclasses import replace\n"
+        "from boxpen.nmt.config import read_config; from boxpen.nmt.training import Training\n"
+        "from boxpen.nmt.prepared import prepare; from boxpen.nmt.errors import NmtError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
+        "def watch(course):\n"
+        "    if course.step == 15:\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+        "try:\n"
+        "    Training(config, prepare(config), device='cpu', watch=watch).run()\n"
+        "except NmtError as error:\n"
+        "    print(error)\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(corpus / "toy.toml"), str(config.folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "the checkpoint of step 20 cannot be written to" in said
+    assert "step-10 stays, and the same command goes on from there" in said
+    assert Checkpoints(config.folder / "checkpoints").steps() == [10]
+    assert not list((config.folder / "checkpoints").glob(".*"))
+    assert trained(config)["steps"] == 20
+
+
+def test_the_folder_of_another_training_is_refused(corpus, tmp_path):
+    config = config_of(corpus, tmp_path, max_steps="5", validate_every="5")
+    trained(config)
+    with pytest.raises(NmtError, match=r"was begun with \[train\] tokens = 400, not 500"):
+        trained(config_of(corpus, tmp_path, max_steps="5", validate_every="5", tokens="500"))
+    with pytest.raises(NmtError, match=r"was begun with seed = 1, not 2"):
+        trained(replace(config, seed=2))
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "thesis.txt").write_text("mine")
+    with pytest.raises(NmtError, match=r"holds 'thesis.txt' and no training.json"):
+        trained(replace(config, folder=tmp_path / "strange"))
+
+
+def test_a_checkpoint_of_another_vocabulary_is_refused(corpus, tmp_path):
+    config = config_of(corpus, tmp_path, max_steps="5", validate_every="5")
+    trained(config)
+    write_corpus(tmp_path, pairs=200)
+    smaller = replace(config, subwords=replace(config.subwords, size=440), data=tmp_path / "data")
+    with pytest.raises(NmtError, match="was begun with another vocabulary"):
+        trained(smaller)
+    (tmp_path / "mixed").mkdir()
+    for file in config.folder.iterdir():
+        if file.is_file():
+            (tmp_path / "mixed" / file.name).write_bytes(file.read_bytes())
+    vocabulary = json.loads((tmp_path / "mixed" / "target_vocab.json").read_text())
+    vocabulary["▁more"] = len(vocabulary)
+    (tmp_path / "mixed" / "target_vocab.json").write_text(json.dumps(vocabulary))
+    with pytest.raises(NmtError, match=r"target vocabulary of 451 pieces, but its model knows 450"):
+        load_model(tmp_path / "mixed")
+
+
+def test_steps_of_several_batches_equal_those_of_one(corpus, tmp_path):
+    """Gradients of parts add up to those of the whole, by tokens and not by batches."""
+    config = config_of(corpus, tmp_path)
+    config = replace(config, model=replace(config.model, dropout=0.0))
+    prepared = prepare(config)
+    weights = []
+    for parts in (1, 3):
+        training = Training(config, prepared, device="cpu")
+        training._build()
+        training.model.train()
+        numbers = np.arange(21)
+        batches = [
+            batch_of(prepared.train, part, pad=2, start=2)
+            for part in np.array_split(numbers, parts)
+        ]
+        tokens = int(prepared.train.target_lengths[numbers].sum())
+        from boxpen.nmt.feed import Step
+
+        loss, _, _ = training._step(Step(batches, tokens, Place()))
+        weights.append((float(loss), training.model.state_dict()))
+    (one, whole), (other, added) = weights
+    assert other == pytest.approx(one, rel=1e-5)
+    for name, weight in whole.items():
+        assert torch.allclose(weight, added[name], atol=2e-5), name
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_equals_a_twin(smoothing):
+    dice = np.random.default_rng(2)
+    logits = dice.normal(size=(2, 3, 7))
+    labels = np.array([[1, 4, IGNORED], [0, IGNORED, IGNORED]])
+    total = 0.0
+    for row in range(2):
+        for place in range(3):
+            label = labels[row, place]
+            if label == IGNORED:
+                continue
+            scores = logits[row, place]
+            log = scores - np.log(np.exp(scores).sum())
+            total -= (1 - smoothing) * log[label] + smoothing * log.mean()
+    found = cross_entropy(torch.tensor(logits), torch.tensor(labels), smoothing)
+    assert float(found) == pytest.approx(total, rel=1e-5)
+
+
+def test_the_decoder_reads_the_target_behind_its_start(corpus):
+    examples = open_prepared(corpus / "data").train
+    numbers = np.array([5, 1, 7])
+    batch = batch_of(examples, numbers, pad=2, start=2)
+    for row, number in enumerate(numbers):
+        source, target = (examples.tokens(side, number).tolist() for side in ("source", "target"))
+        width = len(source)
+        assert batch["input_ids"][row, :width].tolist() == source
+        assert (batch["input_ids"][row, width:] == 2).all()
+        labels = batch["labels"][row].tolist()
+        assert labels[: len(target)] == target
+        assert set(labels[len(target) :]) <= {IGNORED}
+        assert batch["decoder_input_ids"][row, : len(target)].tolist() == [2, *target[:-1]]
+        if batch["attention_mask"] is not None:
+            assert int(batch["attention_mask"][row].sum()) == width
+
+
+def test_processes_share_every_step_between_them(corpus):
+    examples = open_prepared(corpus / "data").train
+    settings = {"tokens": 200, "accumulate": 2, "seed": 1, "pad": 2, "start": 2}
+
+    def read(feed, steps):
+        found = feed.steps(Place())
+        return [next(found) for _ in range(steps)]
+
+    alone = Feed(examples, None, **{**settings, "accumulate": 4})
+    shared = [Feed(examples, None, **settings, rank=r, world=2) for r in (0, 1)]
+    for whole, *parts in zip(read(alone, 8), *(read(f, 8) for f in shared), strict=True):
+        assert whole.tokens == parts[0].tokens == parts[1].tokens
+        together = [b for part in parts for b in part.batches]
+        assert sorted(_rows(whole.batches)) == sorted(_rows(together))
+        assert whole.after == parts[0].after == parts[1].after
+
+
+def _rows(batches):
+    return [tuple(row[row != IGNORED].tolist()) for b in batches for row in b["labels"]]
+
+
+def test_an_epoch_can_be_taken_up_anywhere(corpus):
+    examples = open_prepared(corpus / "data").train
+    feed = Feed(examples, None, tokens=300, accumulate=1, seed=4, pad=2, start=2)
+    through = feed.steps(Place())
+    steps = [next(through) for _ in range(len(feed.groups(0)) + 3)]
+    assert steps[len(feed.groups(0)) - 1].after == Place(1, 0)
+    for number in (0, 3, len(feed.groups(0)) - 1):
+        step = next(feed.steps(steps[number].after))
+        assert _rows(step.batches) == _rows(steps[number + 1].batches)
+
+
+def test_smaller_shares_are_parts_of_larger_ones():
+    assert nested_share(1000, 1.0, 1) is None
+    eighth, half = (set(nested_share(1000, s, 1).tolist()) for s in (0.125, 0.5))
+    assert (len(eighth), len(half)) == (125, 500)
+    assert eighth < half
+    assert set(nested_share(1000, 0.125, 2).tolist()) != eighth
+
+
+def test_what_goes_wrong_ahead_is_told():
+    def items():
+        yield 1
+        raise NmtError("pair 7 is odd")
+
+    found = ahead(items())
+    assert next(found) == 1
+    with pytest.raises(NmtError, match="pair 7 is odd"):
+        next(found)
+
+
+def test_a_consumer_that_leaves_ends_the_thread():
+    import itertools
+    import threading
+
+    before = threading.active_count()
+    found = ahead(itertools.count())
+    assert [next(found), next(found)] == [0, 1]
+    found.close()
+    time.sleep(0.2)
+    assert threading.active_count() == before
+
+
+def test_averages_equal_a_twin(tmp_path):
+    from safetensors.torch import save_file
+
+    dice = torch.Generator().manual_seed(3)
+    tensors = [{"w": torch.randn(3, 4, generator=dice)} for _ in range(3)]
+    for number, tensor in enumerate(tensors):
+        (tmp_path / str(number)).mkdir()
+        save_file(tensor, tmp_path / str(number) / "model.safetensors")
+    found = averaged([tmp_path / str(n) for n in range(3)])["w"]
+    for row in range(3):
+        for column in range(4):
+            mean = sum(float(t["w"][row, column]) for t in tensors) / 3
+            assert float(found[row, column]) == pytest.approx(mean, rel=1e-6)
+    save_file({"other": torch.zeros(1)}, tmp_path / "0" / "model.safetensors")
+    with pytest.raises(NmtError, match="is of another model"):
+        averaged([tmp_path / "1", tmp_path / "0"])
+
+
+def test_schedules():
+    base = TrainConfig(learning_rate=1e-3, warmup=100, schedule="inverse_sqrt")
+    assert learning_rate(base, 50) == pytest.approx(5e-4)
+    assert learning_rate(base, 100) == pytest.approx(1e-3)
+    assert learning_rate(base, 400) == pytest.approx(5e-4)
+    linear = replace(base, schedule="linear", max_steps=1000)
+    assert learning_rate(linear, 500, 0.5) == pytest.approx(5e-4)
+    assert learning_rate(linear, 1000, 1.0) == 0
+    cosine = replace(base, schedule="cosine", max_steps=1000)
+    assert learning_rate(cosine, 500, 0.5) == pytest.approx(5e-4)
+    assert learning_rate(replace(base, schedule="constant"), 10**6) == 1e-3
+
+
+def test_patience_counts_looks_without_gain(corpus, tmp_path):
+    config = config_of(corpus, tmp_path, patience="2")
+    validation = Validation(config, None, None)
+    looks = [Look(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
+    assert validation.best(looks).step == 1  # the first of equals
+    assert not validation.given_up(looks[:3])
+    assert validation.given_up(looks)
+    by_bleu = Validation(replace(config, train=replace(config.train, metric="bleu")), None, None)
+    looks = [Look(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
+    assert by_bleu.best(looks).step == 1
+
+
+def test_a_training_stops_early(corpus, tmp_path):
+    config = config_of(
+        corpus, tmp_path, learning_rate="1e-12", patience="2", max_steps="1000", validate_every="3"
+    )
+    assert trained(config)["steps"] <= 15
+
+
+def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
+    config = config_of(corpus, tmp_path, learning_rate="1e30", warmup="0", clip="0.0")
+    with pytest.raises(NmtError, match=r"the loss is (nan|inf) at step \d+; a lower learning_rate"):
+        trained(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokens": "0"}, r"\[train\] has tokens = 0, expected 1 or more"),
+        ({"learning_rate": "0.0"}, r"learning_rate = 0.0, expected more than 0"),
+        ({"betas": "[0.9]"}, r"betas = \[0.9\], expected two"),
+        ({"share": "1.5"}, r"share = 1.5, expected more than 0, 1 at most"),
+        ({"schedule": '"linar"'}, r"schedule = 'linar', expected 'constant'"),
+        ({"tokns": "3"}, r"unknown key 'tokns', did you mean 'tokens'"),
+        ({"max_steps": "3", "metric": '"bleu"', "valid_beam": "0"}, "which gives none"),
+    ],
+)
+def test_bad_configurations_are_named(tmp_path, changes, message):
+    with pytest.raises(NmtError, match=message):
+        read_config(write_config(tmp_path, **changes))
+
+
+def test_sides_of_unequal_length_are_named(tmp_path):
+    write_corpus(tmp_path, pairs=20)
+    (tmp_path / "train.en").write_text("One line.\n")
+    with pytest.raises(NmtError, match=r"train.en ends after line 1, .*train.zh has a line 2"):
+        prepare(read_config(write_config(tmp_path)))
+    assert not (tmp_path / "data" / "train.npz").exists()
+
+
+def test_preparing_twice_does_nothing(corpus):
+    told = []
+    prepare(read_config(write_config(corpus)), told.append)
+    assert all(line.endswith("(as before)") for line in told)
+
+
+def test_suites_are_kept_out_and_counted(tmp_path):
+    write_corpus(tmp_path, pairs=50)
+    suite = boxpen.Suite(
+        "toy-test",
+        tuple(
+            boxpen.Choice(id=f"t{n}", source=line, candidates=("Yes.", "No."), gold=0)
+            for n, line in enumerate((tmp_path / "train.zh").read_text().splitlines()[:2])
+        ),
+        boxpen.Card(language="en", source_language="zh"),
+    )
+    boxpen.write_suite(suite, tmp_path / "toy-test.jsonl")
+    config = read_config(write_config(tmp_path))
+    config = replace(
+        config, clean=replace(config.clean, exclude=(str(tmp_path / "toy-test.jsonl"),))
+    )
+    counts = prepare(config).counts["clean"]
+    assert counts["rules"]["overlap"] >= 2
+    assert sum(counts["overlap"].values()) == counts["rules"]["overlap"]
+    left = (tmp_path / "data" / "text" / "source.txt").read_text().splitlines()
+    assert not {i.source.rstrip("。") for i in suite} & {line.strip() for line in left}
