@@ -18,7 +18,7 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/dev.stamp
 	@$(BIN)/boxpen model get smollm2 || echo "smollm2 is not to be had: its tests will be skipped"
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile  # a thread for each process
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .

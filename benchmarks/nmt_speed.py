@@ -22,12 +22,14 @@ from typing import Any
 
 import torch
 
+from boxpen.nmt.arithmetic import fast_arithmetic
 from boxpen.nmt.config import ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.corpus import CorpusSpec
-from boxpen.nmt.feed import Place, ahead
+from boxpen.nmt.feed import AHEAD, Place
 from boxpen.nmt.objective import batch_of
 from boxpen.nmt.prepared import Prepared, open_prepared
 from boxpen.nmt.training import Training
+from boxpen.scoring.ahead import ahead
 
 RESULTS = Path(__file__).parents[1] / "build" / "nmt_speed.json"
 
@@ -68,10 +70,11 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
         model=ModelConfig(architecture=given.architecture, size=given.size),
         train=TrainConfig(tokens=given.tokens, max_steps=10**6),
     )
-    rates = {
-        "plain": _plain(config, prepared, given.steps),
-        "boxpen": _ours(config, prepared, given.steps),
-    }
+    with fast_arithmetic(torch.device("cuda" if torch.cuda.is_available() else "cpu")):
+        rates = {
+            "plain": _plain(config, prepared, given.steps),
+            "boxpen": _ours(config, prepared, given.steps),
+        }
     return {
         "what": "training, target tokens a second",
         "architecture": f"{given.architecture} {given.size}",
@@ -93,9 +96,7 @@ def _plain(config: NmtConfig, prepared: Prepared, steps: int) -> float:
     def step(number: int) -> int:
         numbers = groups[number % len(groups)][0]
         batch = batch_of(prepared.train, numbers, pad=2, start=2)
-        moved = {k: v.to(device) for k, v in batch.items() if v is not None}
-        if "attention_mask" not in moved:
-            moved["attention_mask"] = torch.ones_like(moved["input_ids"])
+        moved = {k: v.to(device) for k, v in batch.items()}
         moved.pop("decoder_input_ids")
         with torch.autocast(device.type, torch.bfloat16):
             loss = model(**moved).loss
@@ -112,7 +113,7 @@ def _ours(config: NmtConfig, prepared: Prepared, steps: int) -> float:
     training = Training(config, prepared)
     training._build()
     training.model.train()
-    source: Iterator[Any] = ahead(training.feed.steps(Place()))
+    source: Iterator[Any] = ahead(training.feed.steps(Place()), depth=AHEAD)
 
     def step(_: int) -> int:
         made = next(source)

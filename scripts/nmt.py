@@ -19,20 +19,31 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from results import DOCS, METRICS, SETS, table, write
+
 import boxpen
+from boxpen.analysis.curve import curves
+from boxpen.analysis.slices import cut
 from boxpen.metrics.bleu import Bleu, corpus_bleu
+from boxpen.metrics.summary import estimates
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.folder import load_model
 from boxpen.nmt.prepared import Prepared, prepare
 from boxpen.nmt.text import normalised
 from boxpen.nmt.training import Course, Training
 from boxpen.nmt.translate import translate_lines
+from boxpen.report.curve import curve_svg
+from boxpen.report.markdown import cell
+from boxpen.report.training import read_log, training_svg
+from boxpen.rundir import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "nmt"
+PAGE = "nmt.md"
 SHARES = {"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2}
 MINUTES = {"transformer": 5.0, "rnnsearch": 4.0, "1-16": 0.7, "1-8": 0.9, "1-4": 1.2, "1-2": 2.0}
 
@@ -49,7 +60,7 @@ def main() -> None:
             prepared = prepare(config(name), print)
             train(name, prepared, boxpen.load_suite("commonmt"), lambda run, _: _saved(run))
     else:
-        sys.exit("tables: see below")
+        tables()
 
 
 def config(name: str) -> NmtConfig:
@@ -134,6 +145,121 @@ def tvsub_test() -> tuple[list[str], list[list[str]]]:
     if {len(r) for r in references} != {len(sources)}:
         sys.exit(f"{len(sources)} sources, references {[len(r) for r in references]}")
     return sources, references
+
+
+def tables() -> None:
+    """Put all tables and drawings into docs/results/nmt.md."""
+    found = figures()
+    runs = {
+        (run.about["model"]["short"], run.about["recipe"]["name"]): run
+        for run in map(boxpen.Run.load, run_directories([FOLDER / "runs"]))
+    }
+    main_runs = {name: runs[name, "sound"] for name in ("rnnsearch", "transformer")}
+    opus = f"ct2:{ROOT.parent / 'shared' / 'models' / 'opus-mt-zh-en'}"
+    systems = {
+        **{name: partial(_given, run) for name, run in main_runs.items()},
+        **{f"{n}, paper": partial(_given, runs[n, "paper"]) for n in main_runs},
+        "OPUS-MT": partial(boxpen.evaluate, opus),
+    }
+    write(PAGE, "data", data_table(found["transformer"]["data"]))
+    write(PAGE, "trainings", trainings_table(found))
+    write(
+        PAGE,
+        "commonmt",
+        table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu")),
+    )
+    write(PAGE, "length", length_table(main_runs))
+    write(PAGE, "scale", scale_table(found, runs))
+    write(PAGE, "speed", speed_table(json.loads((ROOT / "build" / "nmt_speed.json").read_text())))
+    for metric in ("loss", "valid_loss"):
+        logs = {name: read_log(FOLDER / name) for name in main_runs}
+        (DOCS / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
+
+
+def figures() -> dict[str, dict[str, Any]]:
+    """Return what was kept of every training, the smallest share first."""
+    kept = (json.loads(path.read_text("utf-8")) for path in FOLDER.glob("*/figures.json"))
+    return {f["name"]: f for f in sorted(kept, key=lambda f: f["data"]["encode"]["train"]["pairs"])}
+
+
+def data_table(counts: dict[str, Any]) -> str:
+    """Return how many pairs each rule took."""
+    out = ["| rule | pairs |", "|---|---|"]
+    out += [f"| {rule} | {count:,} |" for rule, count in counts["clean"]["rules"].items()]
+    overlap = counts["clean"]["overlap"].items()
+    out += ["", "Overlap: " + "; ".join(f"{where} {count:,}" for where, count in overlap) + "."]
+    made = counts["encode"]["train"]
+    out.append(
+        f"Left: {made['pairs']:,} pairs, {made['source_tokens']:,} source and "
+        f"{made['target_tokens']:,} target tokens."
+    )
+    return "\n".join(out)
+
+
+def trainings_table(found: dict[str, dict[str, Any]]) -> str:
+    """Return what each training took and came to."""
+    out = [
+        "| training | steps | epochs | target tokens | seconds | validation loss "
+        "| TVsub test, BLEU |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, f in found.items():
+        value, low, high, _ = f["tvsub_bleu"]
+        out.append(
+            f"| {name} | {f['steps']:,} | {f['epochs']:.1f} | {f['tokens']:,} | "
+            f"{f['seconds']:,.0f} | {f['loss']:.3f} | {value:.1f} [{low:.1f}, {high:.1f}] |"
+        )
+    signatures = dict.fromkeys(f["tvsub_signature"] for f in found.values())
+    return "\n".join([*out, "", *(f"- BLEU: `{s}`" for s in signatures)])
+
+
+def length_table(runs: dict[str, boxpen.Run]) -> str:
+    """Return accuracy by the length of the source (Figure 6)."""
+    parts = {name: cut(run, "source length") for name, run in runs.items()}
+    first = next(iter(parts.values()))
+    out = ["| characters of the source | share | " + " | ".join(parts) + " |"]
+    out.append("|---" * (len(parts) + 2) + "|")
+    total = sum(map(len, first.values()))
+    for value, verdicts in first.items():
+        cells = []
+        for found in parts.values():
+            e = dict(estimates(found[value], "wilson"))["accuracy"]
+            cells.append(f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]")
+        out.append(f"| {value} | {len(verdicts) / total:.0%} | " + " | ".join(cells) + " |")
+    return "\n".join(out)
+
+
+def scale_table(found: dict[str, dict[str, Any]], runs: dict[tuple[str, str], boxpen.Run]) -> str:
+    """Return accuracy against the size of the data (Figure 5), and draw it."""
+    sets = SETS["commonmt"]
+    out = ["| share | pairs | " + " | ".join([*sets, "all", "BLEU"]) + " |", "|---" * 7 + "|"]
+    loaded = []
+    pairs = found["transformer"]["data"]["encode"]["train"]["pairs"]
+    for key, share in {**SHARES, "": 1.0}.items():
+        run = runs[f"transformer-{key}" if key else "transformer", "sound"]
+        size = round(pairs * share)
+        loaded.append((float(size), run))
+        rows = {(r.slice, r.metric): r for r in run.summary()}
+        cells = [cell(rows[f"set={s}", "accuracy"]) for s in sets]
+        cells += [cell(rows["all", "accuracy"]), cell(rows["all", "bleu"])]
+        out.append(f"| {key.replace('-', '/') or '1'} | {size:,} | " + " | ".join(cells) + " |")
+    drawn = curve_svg(curves(loaded, "accuracy", "set"), metric="accuracy")
+    (DOCS / "nmt-scale.svg").write_text(drawn, "utf-8")
+    return "\n".join(out)
+
+
+def speed_table(found: list[dict[str, Any]]) -> str:
+    """Return what benchmarks/nmt_speed.py measured."""
+    out = ["| | model | plain loop | boxpen | ratio |", "|---|---|---|---|---|"]
+    out += [
+        f"| {f['what']} | {f['architecture']} | {f['plain']:,} | {f['boxpen']:,} | {f['ratio']} |"
+        for f in found
+    ]
+    return "\n".join(out)
+
+
+def _given(run: boxpen.Run, _: str) -> boxpen.Run:
+    return run
 
 
 def _saved(run: boxpen.Run) -> None:

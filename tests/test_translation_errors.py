@@ -122,7 +122,10 @@ class TestQuestions:
     def test_the_choice_of_the_run_is_kept_and_ties_are_none(self):
         found = outputs_of([("one", [translating("+-=", "abc")])])
         assert [output.chose for output in found] == [True, False, None]
-        assert [output.cluster for output in found] == ["block b0", "block b0", "block b1"]
+        blocks = [output.cluster.split(", ")[1] for output in found]
+        assert blocks == ["block b0", "block b0", "block b1"]
+        suites = {output.cluster.split(", ")[0] for output in found}
+        assert len(suites) == 1
 
     def test_items_without_candidates_have_no_choice(self):
         run = translating("++", "ab")

@@ -43,6 +43,7 @@ source = "valid.zh"
 target = "valid.en"
 [clean]
 duplicates = "keep"
+held_out = "keep"
 [subwords]
 size = 400
 [model]

@@ -21,20 +21,26 @@ def test_every_pair_comes_once_and_no_batch_is_too_large(pairs, tokens, epoch, m
         assert len(batch) * max(source[batch].max(), target[batch].max()) <= tokens
 
 
-@given(lengths, st.integers(40, 300))
+@given(lengths, st.integers(40, 300), st.sampled_from([1, 4]))
 @settings(deadline=None)
-def test_a_batch_is_as_full_as_it_can_be(pairs, tokens):
+def test_batches_equal_those_of_a_twin_that_adds_pair_after_pair(pairs, tokens, multiple):
     source, target = (np.array(side) for side in zip(*pairs, strict=True))
-    batches = plan(source, target, tokens=tokens, seed=3, epoch=0)
-    by_length = sorted(batches, key=lambda b: (target[b[0]], source[b[0]]))
-    widest = [(len(b), max(source[b].max(), target[b].max())) for b in by_length]
-    order = np.concatenate(by_length)
-    place = 0
-    for rows, width in widest[:-1]:
-        place += rows
-        following = order[place]
-        wider = max(width, source[following], target[following])
-        assert (rows + 1) * wider > tokens
+    found = plan(source, target, tokens=tokens, seed=3, epoch=0, multiple=multiple)
+    lots = np.random.default_rng([3, 0]).random(len(pairs))
+    order = sorted(range(len(pairs)), key=lambda i: (target[i], source[i], lots[i]))
+    expected = []
+    while order:
+        batch = []
+        for pair in order:
+            width = max(max(source[i], target[i]) for i in [*batch, pair])
+            if (len(batch) + 1) * width > tokens:
+                break
+            batch.append(pair)
+        if len(batch) < len(order) and len(batch) > multiple:
+            batch = batch[: len(batch) - len(batch) % multiple]
+        expected.append(batch)
+        order = order[len(batch) :]
+    assert sorted(b.tolist() for b in found) == sorted(expected)
 
 
 def test_the_plan_hangs_on_seed_and_epoch_alone():

@@ -123,7 +123,8 @@ def _outputs(system: str, run: Run) -> list[Output]:
         name = f"{made.id}/{Question(made.id, shown).digest}"
         question = Question(name, shown, part=made.tags.get("set", ""))
         block = verdict.block if verdict is not None else None
-        cluster = made.id if block is None else f"block {block}"
+        suite = run.about["suite"]["name"]  # other suites may call their blocks the same
+        cluster = made.id if block is None else f"{suite}, block {block}"
         found.append(Output(system, made.id, question, cluster, _chose(verdict)))
     return found
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.device import Device, check_device
 from boxpen.cli.output import console, note, print_json
 
 if TYPE_CHECKING:
-    from boxpen.nmt.training import Course
+    from boxpen.nmt.config import NmtConfig
+    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.processes import Processes
 
 __all__ = ["nmt"]
 
@@ -21,8 +25,6 @@ nmt = typer.Typer(no_args_is_help=True, help="Train translation models, and tran
 app.add_typer(nmt, name="nmt")
 
 Config = Annotated[Path, typer.Argument(help="A TOML file; see 'boxpen nmt example'.")]
-Model = Annotated[str, typer.Argument(help="Folder of a model, or the name of a checkpoint.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -94,15 +96,19 @@ def prepare(config: Config, json: Json = False) -> None:
 @nmt.command()
 def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a model, or go on with a training that was stopped."""
+    from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
-    from boxpen.nmt.prepared import prepare as prepared
-    from boxpen.nmt.training import Training
 
-    given = read_config(config)
-    _check_device(device)
-    data = prepared(given, note)
-    with _watching(given.train.max_steps) as watch:
-        result = Training(given, data, device=device, watch=watch, note=note).run()
+    with _processes(device) as processes:
+        given = processes.once(lambda: read_config(config))
+        data = _prepared(given, processes)
+        from boxpen.nmt.training import Training
+
+        with TrainingDisplay(given.train) as display:
+            training = Training(given, data, device=device, watch=display.show, note=note)
+            result = training.run()
+    if not processes.chief:
+        return
     if json:
         print_json(result | {"folder": str(given.folder)})
         return
@@ -115,73 +121,6 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
         f"{result['tokens']:,} target tokens, {result['seconds']:,.0f} s)"
     )
     print(f"model            hf:{given.folder}")
-
-
-@nmt.command()
-def translate(
-    model: Model,
-    source: Annotated[
-        Path | None, typer.Argument(help="A file, a sentence a line; or stdin.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write here, whole or not at all; or stdout.")
-    ] = None,
-    beam: Annotated[
-        int | None, typer.Option(help="Hypotheses followed.", show_default="the model's")
-    ] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(help="Power of the length.", show_default="the model's")
-    ] = None,
-    tokens: Annotated[
-        int | None,
-        typer.Option(help="Tokens of a batch, beams included.", show_default="by device"),
-    ] = None,
-    scores: Annotated[bool, typer.Option(help="Print SCORE, a tab, and the translation.")] = False,
-    device: Device = "auto",
-) -> None:
-    """Translate sentences, as many as there are, in their order."""
-    import torch
-
-    from boxpen.nmt.folder import load_model
-    from boxpen.nmt.translate import translate_lines
-
-    _check_device(device)
-    loaded, tokenizer = load_model(model)
-    cuda = device != "cpu" and torch.cuda.is_available()
-    kept = loaded.generation_config
-    made = translate_lines(
-        loaded,
-        tokenizer,
-        _input(source),
-        beam=beam or kept.num_beams or 5,
-        length_penalty=kept.length_penalty if length_penalty is None else length_penalty,
-        tokens=tokens or (131_072 if cuda else 4_096),
-        scores=scores,
-        device="cuda" if cuda else "cpu",
-        dtype=torch.bfloat16 if cuda and loaded.config.model_type != "rnnsearch" else None,
-    )
-    cut = 0
-
-    def lines() -> Iterator[str]:
-        nonlocal cut
-        for translation in made:
-            cut += translation.cut
-            before = f"{translation.score:.4f}\t" if scores else ""
-            yield f"{before}{translation.text}\n"
-
-    if out is None:
-        for line in lines():
-            sys.stdout.write(line)
-        sys.stdout.flush()
-    else:
-        from boxpen.atomic import replaced
-        from boxpen.nmt.errors import NmtError
-
-        with replaced(out, NmtError) as stream:
-            for line in lines():
-                stream.write(line.encode())
-    if cut:
-        note(f"{cut:,} sentence(s) were longer than the model can read, and were cut")
 
 
 @nmt.command()
@@ -213,7 +152,8 @@ def plot(
     from boxpen.nmt.errors import NmtError
     from boxpen.report.training import read_log, training_svg
 
-    drawn = training_svg({folder.name: read_log(folder) for folder in folders}, metric)
+    logs = {name: read_log(folder) for name, folder in _told_apart(folders).items()}
+    drawn = training_svg(logs, metric)
     with replaced(svg, NmtError) as stream:
         stream.write(drawn.encode())
     note(f"drawn into {svg}")
@@ -226,93 +166,97 @@ def scale(
     share: Annotated[
         list[str] | None, typer.Option(help="Share of the data; again for more.")
     ] = None,
-    suite: Annotated[list[str] | None, typer.Option(help="What each model is put to.")] = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(help="What each model is put to; again for more.", show_default="commonmt"),
+    ] = None,
+    recipe: Annotated[str, typer.Option(help="How suites are put: sound or paper.")] = "sound",
+    train_only: Annotated[
+        bool, typer.Option("--train-only", help="Put the models to nothing.")
+    ] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option(help="File of the score cache.", show_default="in the user's cache folder"),
+    ] = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Train on more and more of the data, and see what that does (Figure 5 of CommonMT)."""
+    from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
+    from boxpen.nmt.errors import NmtError
     from boxpen.nmt.scale import parse_share, run_scale
 
-    _check_device(device)
-    shares = [parse_share(s) for s in share or ["1/16", "1/8", "1/4", "1/2", "1"]]
-    with _watching(None) as watch:
-        points = run_scale(
-            read_config(config), shares, suites=suite or ["commonmt"], out=out, device=device,
-            watch=watch, note=note,
-        )  # fmt: skip
+    if train_only and suite:
+        raise NmtError("--suite and --train-only are given, expected one of them")
+    with _processes(device) as processes:
+        shares = [parse_share(s) for s in share or ["1/16", "1/8", "1/4", "1/2", "1"]]
+        given = processes.once(lambda: read_config(config))
+        if processes.count > 1:  # or all of them would prepare it
+            _prepared(given, processes)
+        with TrainingDisplay(given.train) as display:
+            points = run_scale(
+                given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
+                device=device, watch=display.show, note=note if processes.chief else _silent,
+                recipe=recipe, cache=cache,
+            )  # fmt: skip
+    if not processes.chief:
+        return
     if json:
         print_json({"points": points})
         return
-    note(f"points in {out / 'scale.json'}, drawn into {out / 'scale.svg'}")
-    for point in points:
-        print(point)
+    from boxpen.report.scale import scale_table
+
+    console().print(scale_table(points))
+    drawn = "" if train_only else f", drawn into {out / 'scale.svg'}"
+    note(f"points in {out / 'scale.json'}{drawn}")
 
 
-def _check_device(device: str) -> None:
-    from boxpen.errors import ModelError
+@contextlib.contextmanager
+def _processes(device: str) -> Iterator[Processes]:
+    """Yield the processes that ``accelerate launch`` has started; what ends them is told once."""
+    from boxpen.nmt.processes import Processes, ToldByChiefError
 
-    if device not in ("auto", "cpu", "cuda"):
-        raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
-    if device == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise ModelError("there is no device 'cuda' here, expected cpu or auto")
-
-
-def _input(path: Path | None) -> Iterator[str]:
-    """Yield the lines of a file or of stdin."""
-    from boxpen.nmt.errors import NmtError
-
-    name = "stdin" if path is None else str(path)
+    processes = Processes(device)
     try:
-        stream = sys.stdin.buffer if path is None else path.open("rb")
-    except OSError as error:
-        raise NmtError(f"{name} cannot be read: {error.strerror}") from None
-    with stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise NmtError(f"{name} line {number} is not UTF-8") from None
+        processes.each(lambda: check_device(device))
+        yield processes
+    except ToldByChiefError:
+        time.sleep(1)  # when one leaves, the launcher ends the others, and the chief has to speak
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        if processes.chief:
+            raise
+        raise typer.Exit(130) from None
+    finally:
+        processes.part()
 
 
-class _watching:  # noqa: N801 (used as a function)
-    """Show the course of a training on stderr: a line that moves, or plain lines in a file."""
+def _prepared(config: NmtConfig, processes: Processes) -> Prepared:
+    """Let one process prepare the corpus; all open it."""
+    from boxpen.nmt.prepared import open_prepared, prepare
 
-    def __init__(self, last: int | None) -> None:
-        self.last = last
+    if processes.count == 1:
+        return prepare(config, note)
 
-    def __enter__(self) -> Any:
-        from rich.console import Console
-        from rich.live import Live
+    def work() -> None:  # returns nothing: the corpus is too much to be sent around
+        prepare(config, note)
 
-        self.console = Console(stderr=True, highlight=False)
-        self.live = Live(console=self.console, refresh_per_second=4, transient=False)
-        if self.console.is_terminal:
-            self.live.__enter__()
-        return self._show
+    processes.once(work)
+    return processes.each(lambda: open_prepared(config.data))
 
-    def __exit__(self, *error: object) -> None:
-        if self.console.is_terminal:
-            self.live.__exit__(None, None, None)
 
-    def _show(self, course: Course) -> None:
-        from rich.text import Text
+def _silent(_: str) -> None: ...
 
-        log = course.log
-        steps = f"{course.step:,}" + (f"/{self.last:,}" if self.last else "")
-        line = (
-            f"step {steps}  epoch {log.get('epoch', 0):.2f}  loss {log.get('loss', 0):.3f}  "
-            f"{log.get('tokens_per_second', 0) / 1000:,.0f}k tok/s"
-        )
-        if course.looks:
-            look = course.looks[-1]
-            line += f"  | valid {look.valid_loss:.3f}"
-            if look.bleu is not None:
-                line += f" BLEU {look.bleu:.1f}"
-        if self.console.is_terminal:
-            self.live.update(Text(line))
-        else:
-            note(line)
+
+def _told_apart(folders: list[Path]) -> dict[str, Path]:
+    """Name folders by as few of the last parts of their paths as tell them apart."""
+    found = list(dict.fromkeys(folder.resolve() for folder in folders))
+    for count in range(1, 1 + max(len(folder.parts) for folder in found)):
+        names = {str(Path(*folder.parts[-count:])): folder for folder in found}
+        if len(names) == len(found):
+            break
+    return names
+
+
+from boxpen.cli import nmt_translate  # noqa: E402, F401 (it adds its command)

@@ -11,6 +11,10 @@ from boxpen.metrics.intervals import Estimate
 __all__ = ["Bleu", "bleu", "corpus_bleu", "require_sacrebleu"]
 
 _RESAMPLES = 1000
+_TOKENIZERS = {
+    **dict.fromkeys(("zh", "zho", "chi", "cmn"), "zh"),
+    **dict.fromkeys(("ja", "jpn", "ko", "kor"), "char"),
+}
 
 
 class Bleu(NamedTuple):
@@ -49,7 +53,8 @@ def corpus_bleu(
     require_sacrebleu()
     from sacrebleu.metrics import BLEU
 
-    tokenizer = {"zh": "zh", "ja": "char", "ko": "char"}.get(language or "", "13a")
+    code = (language or "").replace("_", "-").split("-")[0].lower()
+    tokenizer = _TOKENIZERS.get(code, "13a")
     metric = BLEU(tokenize=tokenizer, lowercase=lowercase)
     sets = [list(one) for one in references]
     if not resamples:

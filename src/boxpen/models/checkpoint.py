@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
+import json
 import re
 import shutil
 import tempfile
@@ -61,6 +63,8 @@ def from_checkpoint(
     if local and not (folder / "config.json").is_file():
         raise ModelError(f"model '{name}': {path} has no config.json, so it is no checkpoint")
     where = str(folder) if local else path
+    if local:
+        _introduce(folder)
     with _quiet():
         config = _loaded(
             name, "configuration", lambda: transformers.AutoConfig.from_pretrained(where)
@@ -290,10 +294,21 @@ def _transformers() -> Any:
         raise ModelError(
             "this model needs PyTorch and Transformers; install them with: pip install 'boxpen[hf]'"
         ) from None
-    from boxpen.nmt.rnnsearch import register
-
-    register()  # a checkpoint may be one of our own architectures
     return transformers
+
+
+# Architectures that Transformers does not know, and the modules that tell it.
+_OWN = {"rnnsearch": "boxpen.nmt.rnnsearch"}
+
+
+def _introduce(folder: Path) -> None:
+    """Let Transformers know the architecture of a checkpoint, if it is one of our own."""
+    try:
+        kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
+    except (OSError, ValueError, AttributeError):
+        return  # loading will say what is wrong with it
+    if kind in _OWN:
+        importlib.import_module(_OWN[kind]).register()
 
 
 def _loaded(name: str, what: str, load: Any) -> Any:

@@ -69,16 +69,13 @@ def plan(
 
 
 def _stop(longest: NDArray[np.integer[Any]], start: int, tokens: int) -> int:
-    """Return where a batch that begins at ``start`` must end."""
+    """Return where a batch that begins at ``start`` must end: as many as fit the budget."""
     import numpy as np
 
     most = tokens // max(1, int(longest[start]))
-    while True:
-        width = int(np.max(longest[start : start + most]))
-        fits = tokens // width
-        if fits >= most:
-            return min(start + most, len(longest))
-        most = fits
+    widths = np.maximum.accumulate(longest[start : start + most])
+    sizes = widths * np.arange(1, len(widths) + 1)  # it grows with every pair
+    return start + int(np.searchsorted(sizes, tokens, side="right"))
 
 
 def token_batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from boxpen.nmt.errors import NmtError
 
-__all__ = ["Checkpoints", "averaged"]
+__all__ = ["Checkpoints", "averaged", "load_weights"]
 
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
@@ -130,6 +130,20 @@ def averaged(folders: Collection[Path]) -> dict[str, Any]:
         for name, value in weights.items():
             total[name] = total[name] + value.double() if name in total else value.double()
     return {name: (value / len(folders)).to(weights[name].dtype) for name, value in total.items()}
+
+
+def load_weights(model: Any, weights: dict[str, Any]) -> None:
+    """Put weights into a model; of tied ones, one is enough.
+
+    Raises:
+        NmtError: If some are missing, or belong to another model.
+    """
+    missing, strange = model.load_state_dict(weights, strict=False)
+    state = model.state_dict()
+    loaded = {state[name].data_ptr() for name in weights if name in state}
+    lost = [name for name in missing if state[name].data_ptr() not in loaded]
+    if lost or strange:
+        raise NmtError(f"the weights are not of this model: {[*lost, *strange][0]}")
 
 
 def _is_of_disk(error: Exception) -> bool:

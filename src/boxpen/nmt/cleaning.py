@@ -42,6 +42,7 @@ class CleanConfig:
         duplicates: 'drop' all but the first of the pairs that are the same but for case and
             punctuation.
         exclude: Names of suites whose texts must not be trained on.
+        held_out: 'drop' pairs that stand in the validation set or in a test set as well.
     """
 
     normalise: bool = True
@@ -53,6 +54,7 @@ class CleanConfig:
     drop_copies: bool = True
     duplicates: Literal["keep", "drop"] = "drop"
     exclude: tuple[str, ...] = ()
+    held_out: Literal["keep", "drop"] = "drop"
 
     def __post_init__(self) -> None:
         for name, least in (("min_tokens", 1), ("max_characters", 1), ("max_ratio", 1)):

@@ -170,7 +170,8 @@ class NmtConfig:
         target: Code of the target language.
         seed: Of everything that is left to chance.
         corpora: What is learnt from.
-        valid: What the course of the training is judged by.
+        valid: What the course of the training is judged by; none of its pairs is learnt from.
+        tests: Other pairs that must not be learnt from.
     """
 
     path: Path
@@ -180,6 +181,7 @@ class NmtConfig:
     target: str
     corpora: tuple[CorpusSpec, ...]
     valid: CorpusSpec
+    tests: tuple[CorpusSpec, ...] = ()
     seed: int = 1
     clean: CleanConfig = field(default_factory=CleanConfig)
     subwords: SubwordConfig = field(default_factory=SubwordConfig)
@@ -222,7 +224,9 @@ def read_config(path: Path) -> NmtConfig:
 
 def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     folder = path.parent
-    tables = {name: found.pop(name) for name in [*_TABLES, "corpora", "valid"] if name in found}
+    tables = {
+        name: found.pop(name) for name in [*_TABLES, "corpora", "valid", "tests"] if name in found
+    }
     top = settings(_Top, found, str(path), folder)
     corpora = tables.pop("corpora", None)
     if not isinstance(corpora, list) or not corpora:
@@ -232,6 +236,9 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     valid = tables.pop("valid")
     if isinstance(valid, dict):
         valid = {"name": "valid", **valid}
+    tests = tables.pop("tests", [])
+    if not isinstance(tests, list):
+        raise NmtError(f"{path} has tests that are no list; write [[tests]]")
     return NmtConfig(
         path=path,
         folder=top.folder,
@@ -244,6 +251,10 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
             for n, table in enumerate(corpora, 1)
         ),
         valid=settings(CorpusSpec, valid, f"{path} [valid]", folder),
+        tests=tuple(
+            settings(CorpusSpec, table, f"{path} [[tests]] {n}", folder)
+            for n, table in enumerate(tests, 1)
+        ),
         **{
             name: settings(_TABLES[name], table, f"{path} [{name}]", folder)
             for name, table in tables.items()

@@ -64,6 +64,8 @@ class CorpusSpec:
     limit: int | None = None
 
     def __post_init__(self) -> None:
+        if not self.name.strip() or not self.name.isprintable():
+            raise NmtError(f"a corpus has the name {self.name!r}, expected a plain one")
         given = [n for n in ("tsv", "source", "target") if getattr(self, n) is not None]
         if given not in (["tsv"], ["source", "target"]):
             raise NmtError(

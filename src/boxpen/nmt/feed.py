@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from boxpen.nmt.batches import plan
+from boxpen.nmt.errors import NmtError
 from boxpen.nmt.objective import Batch, batch_of
 
 if TYPE_CHECKING:
@@ -17,10 +16,10 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.prepared import Examples
 
-__all__ = ["Feed", "Place", "Step", "ahead", "nested_share"]
+__all__ = ["AHEAD", "Feed", "Place", "Step", "nested_share"]
 
-T = TypeVar("T")
-_AHEAD = 16
+AHEAD = 64
+"""Steps to make ready ahead: enough to go on while the order of the next epoch is made."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +38,13 @@ class Step:
         batches: To be added up.
         tokens: Target tokens of the step, over all processes.
         after: Where the training stands when it is done.
+        epochs: The same as a number: 1.5 is the middle of the second epoch.
     """
 
     batches: list[Batch]
     tokens: int
     after: Place
+    epochs: float
 
 
 class Feed:
@@ -88,7 +89,7 @@ class Feed:
             for number in range(place.steps, len(groups)):
                 last = number + 1 == len(groups)
                 after = Place(place.epoch + 1) if last else Place(place.epoch, number + 1)
-                yield self._step(groups[number], after)
+                yield self._step(groups[number], after, place.epoch + (number + 1) / len(groups))
             place = Place(place.epoch + 1)
 
     def groups(self, epoch: int) -> list[list[NDArray[np.int64]]]:
@@ -100,13 +101,17 @@ class Feed:
         if self.chosen is not None:
             batches = [self.chosen[batch] for batch in batches]
         size = self.accumulate * self.world
+        if len(batches) < self.world:
+            raise NmtError(
+                f"an epoch has {len(batches)} batches for {self.world} processes; lower 'tokens'"
+            )
         groups = [batches[at : at + size] for at in range(0, len(batches), size)]
         if len(groups) > 1 and len(groups[-1]) < size:
             groups.pop()  # it would be a step of another size, and some process would have none
         return groups
 
-    def _step(self, group: list[NDArray[np.int64]], after: Place) -> Step:
-        mine = group[self.rank :: self.world] or group[:1]
+    def _step(self, group: list[NDArray[np.int64]], after: Place, epochs: float) -> Step:
+        mine = group[self.rank :: self.world]
         tokens = sum(int(self.examples.target_lengths[batch].sum()) for batch in group)
         return Step(
             [
@@ -115,47 +120,8 @@ class Feed:
             ],
             tokens,
             after,
+            round(epochs, 4),
         )
-
-
-def ahead(items: Iterator[T], size: int = _AHEAD) -> Generator[T, None, None]:
-    """Yield items that a thread makes ready ahead of time; it ends with the consumer."""
-    ready: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(size)
-    stopped = threading.Event()
-
-    def put(item: T | None, error: BaseException | None) -> None:
-        while not stopped.is_set():
-            try:
-                ready.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-            return
-
-    def work() -> None:
-        try:
-            for item in items:
-                put(item, None)
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            put(None, error)
-        else:
-            put(None, StopIteration())
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error = ready.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            assert item is not None
-            yield item
-    finally:
-        stopped.set()
-        thread.join()
 
 
 def nested_share(pairs: int, share: float, seed: int) -> NDArray[np.int64] | None:

@@ -67,7 +67,12 @@ class ModelFolder:
                 f"{self.folder} was begun with {then['pairs']:,} pairs, now there are "
                 f"{now['pairs']:,}; use another folder"
             )
-        for table in ("model", "train", "top"):
+        if then["corpus"] != now["corpus"]:
+            raise NmtError(
+                f"{self.folder} was begun with other pairs than those of {self.prepared.folder}; "
+                "use another folder"
+            )
+        for table in ("model", "train", "decode", "top"):
             for key, value in now[table].items():
                 if then[table].get(key) != value and key not in _FREE:
                     name = key if table == "top" else f"[{table}] {key}"
@@ -96,12 +101,13 @@ class ModelFolder:
         from boxpen.nmt.sizes import new_model
 
         model = self.config.model
-        source, target = vocabulary_sizes(self.prepared.subwords)
+        # One size for both: beam search of Transformers before 5.18 takes the source's for all.
+        rows = max(vocabulary_sizes(self.prepared.subwords))
         made = new_model(
             model.architecture,
             model.size,
-            source_vocabulary=source,
-            target_vocabulary=target,
+            source_vocabulary=rows,
+            target_vocabulary=rows,
             shared=self.config.subwords.kind == "joint",
             pad=PAD,
             eos=EOS,
@@ -109,7 +115,8 @@ class ModelFolder:
             max_length=max(model.max_tokens, 512),
         )
         made.generation_config.num_beams = self.config.decode.beam
-        made.generation_config.length_penalty = self.config.decode.length_penalty
+        if self.config.decode.beam > 1:  # or Transformers refuses to save it
+            made.generation_config.length_penalty = self.config.decode.length_penalty
         return made
 
     def log(self, entry: Mapping[str, Any]) -> None:
@@ -165,13 +172,16 @@ class ModelFolder:
                 model.save_pretrained(aside)
             for file in sorted(self.prepared.subwords.iterdir()):
                 shutil.copyfile(file, aside / file.name)
+            told = _read(aside / "tokenizer_config.json")
+            told["model_max_length"] = model.generation_config.max_length
+            (aside / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
             (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
             mode = (aside / "result.json").stat().st_mode
             for place in sorted(aside.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
                 place.chmod(mode)  # weights are written for their owner only
                 place.replace(self.folder / place.name)
             aside.rmdir()
-        except (OSError, RuntimeError, SafetensorError) as error:
+        except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise NmtError(
                 f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
@@ -187,6 +197,7 @@ class ModelFolder:
             "decode": asdict(config.decode),
             "vocabulary": _digest(self.prepared.subwords),
             "pairs": len(self.prepared.train),
+            "corpus": _fingerprint(self.prepared),
         }
         found: dict[str, Any] = json.loads(json.dumps(settings))
         return found
@@ -256,6 +267,15 @@ def load_tokenizer(folder: Path | str) -> Any:
         raise NmtError(
             f"{folder} has no tokenizer that can be loaded: {str(error).splitlines()[0]}"
         ) from None
+
+
+def _fingerprint(prepared: Prepared) -> str:
+    """Return a digest of the pairs that are learnt from and judged by."""
+    out = hashlib.sha256()
+    for examples in (prepared.train, prepared.valid):
+        for array in (examples.source, examples.target, examples.source_ends, examples.target_ends):
+            out.update(array.tobytes())
+    return out.hexdigest()
 
 
 def _digest(folder: Path) -> str:

@@ -12,12 +12,13 @@ as *Yes.* from a corpus of subtitles.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal, NamedTuple
 
 from boxpen.items import Choice, Item, Suite, Translate
+from boxpen.nmt.corpus import Pair
 from boxpen.nmt.text import base_language, key
 
 __all__ = ["Found", "Overlap", "overlap_of"]
@@ -55,23 +56,31 @@ class Overlap:
     def find(self, source: str, target: str) -> Found | None:
         """Return where a pair stands, given the keys of its sides; None if in no suite."""
         by_source, by_target = self.source.get(source), self.target.get(target)
-        if by_source is None and by_target is None:
-            return None
         whole = self.together.get((source, target))
+        if by_source is None and by_target is None:
+            return None if whole is None else Found(whole, "both")
         if by_source is not None and _short(source, self.source_language):
             by_source = whole
         if by_target is not None and _short(target, self.target_language):
             by_target = whole
         if by_source is not None:
             return Found(by_source, "source" if by_target is None else "both")
-        return None if by_target is None else Found(by_target, "target")
+        if by_target is not None:
+            return Found(by_target, "target")
+        return None if whole is None else Found(whole, "both")
 
 
-def overlap_of(suites: Sequence[Suite], source_language: str, target_language: str) -> Overlap:
-    """Gather the texts of suites that are in one of two languages.
+def overlap_of(
+    suites: Sequence[Suite],
+    source_language: str,
+    target_language: str,
+    pairs: Iterable[Pair] = (),
+) -> Overlap:
+    """Gather the texts of suites that are in one of two languages, and pairs that are held out.
 
     A text whose language nobody tells counts in both. What role a text plays does not matter: the
     references of a suite that translates into Chinese are sources of a model that translates it.
+    A pair that is held out counts where both of its sides are found, under the name of its corpus.
     """
     languages = base_language(source_language), base_language(target_language)
     source_keys: dict[str, str] = {}
@@ -86,6 +95,10 @@ def overlap_of(suites: Sequence[Suite], source_language: str, target_language: s
                     keys.setdefault(one, suite.name)
             for pair in product(sources, targets):
                 together.setdefault(pair, suite.name)
+    for held in pairs:
+        sides = key(held.source, languages[0]), key(held.target, languages[1])
+        if all(sides):
+            together.setdefault(sides, held.corpus)
     return Overlap(source_keys, target_keys, together, *languages)
 
 

@@ -3,7 +3,7 @@
 A folder of
 
 text/source.txt, text/target.txt   the cleaned pairs; text/where.tsv says where each comes from
-valid/source.txt, valid/target.txt the validation set, normalised, nothing left out
+valid/source.txt, valid/target.txt the validation set, normalised; only empty sides are left out
 subwords/                          the tokenizer, as Transformers reads it
 train.npz, valid.npz               tokens and offsets of both sides, document and line of each pair
 stages.json                        what was done, with counts; nothing is done twice
@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.atomic import replaced
 from boxpen.build.stages import Stages
+from boxpen.items import Suite
 from boxpen.nmt.cleaning import Cleaner
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.corpus import read_pairs
+from boxpen.nmt.corpus import Pair, read_pairs
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.overlap import Overlap, overlap_of
 from boxpen.nmt.subwords import encode_lines, train_subwords, vocabulary_sizes
@@ -52,6 +53,7 @@ class Examples:
         target: Likewise.
         target_ends: Likewise.
         document: The number of each pair's document; -1 where none is known.
+        line: The line of each pair in its file, from 1: where lines are missing, so is context.
     """
 
     source: NDArray[np.int32]
@@ -59,6 +61,7 @@ class Examples:
     target: NDArray[np.int32]
     target_ends: NDArray[np.int64]
     document: NDArray[np.int32]
+    line: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.source_ends)
@@ -164,7 +167,7 @@ def open_prepared(folder: Path) -> Prepared:
 def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path], list[str]]:
     """Return the settings of a stage, the files it reads, and those it writes."""
     languages = {"source": config.source, "target": config.target}
-    specs = [*config.corpora, config.valid]
+    specs = [*config.corpora, config.valid, *config.tests]
     texts = [f"{part}/{side}.txt" for part in ("text", "valid") for side in _SIDES]
     subwords = ["subwords/source.spm", "subwords/target.spm", "subwords/vocab.json"]
     if name == "clean":
@@ -172,9 +175,14 @@ def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path],
         if missing := next((p for p in files if not p.is_file()), None):
             raise NmtError(f"there is no file {missing}")
         return (
-            {**languages, "clean": asdict(config.clean), "corpora": [_told(s) for s in specs]},
+            {
+                **languages,
+                "clean": asdict(config.clean),
+                "corpora": [_told(s) for s in specs],
+                "suites": [suite.hash for suite in _suites(config)],
+            },
             files,
-            [*texts, "text/where.tsv"],
+            [*texts, "text/where.tsv", "valid/where.tsv"],
         )
     if name == "subwords":
         settings = {
@@ -186,7 +194,7 @@ def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path],
         return settings, [config.data / t for t in texts[:2]], subwords
     return (
         {"max_tokens": config.model.max_tokens},
-        [config.data / t for t in [*texts, *subwords, "text/where.tsv"]],
+        [config.data / t for t in [*texts, *subwords, "text/where.tsv", "valid/where.tsv"]],
         ["train.npz", "valid.npz"],
     )
 
@@ -212,8 +220,7 @@ def _clean(config: NmtConfig) -> dict[str, Any]:
             for pair in cleaner.clean(read_pairs(spec, counts)):
                 sources.write(f"{pair.source}\n".encode())
                 targets.write(f"{pair.target}\n".encode())
-                doc = "" if pair.doc is None else pair.doc
-                where.write(f"{pair.corpus}\t{doc}\t{pair.line}\n".encode())
+                where.write(_place(pair))
             read[spec.name] = dict(counts)
     if not cleaner.counts["kept"]:
         raise NmtError(f"no pair of {cleaner.counts['read']:,} is left: {_shown(cleaner.counts)}")
@@ -227,6 +234,11 @@ def _clean(config: NmtConfig) -> dict[str, Any]:
     }
 
 
+def _place(pair: Pair) -> bytes:
+    doc = "" if pair.doc is None else pair.doc.replace("\t", " ")
+    return f"{pair.corpus}\t{doc}\t{pair.line}\n".encode()
+
+
 def _clean_valid(config: NmtConfig) -> int:
     """Normalise the validation set; what is judged by it must not be chosen by us."""
     from boxpen.nmt.text import normalised
@@ -237,6 +249,7 @@ def _clean_valid(config: NmtConfig) -> int:
     with (
         replaced(folder / "source.txt", NmtError) as sources,
         replaced(folder / "target.txt", NmtError) as targets,
+        replaced(folder / "where.tsv", NmtError) as where,
     ):
         for pair in read_pairs(config.valid, Counter()):
             sides = pair.source, pair.target
@@ -248,19 +261,26 @@ def _clean_valid(config: NmtConfig) -> int:
             if all(sides):
                 sources.write(f"{sides[0]}\n".encode())
                 targets.write(f"{sides[1]}\n".encode())
+                where.write(_place(pair))
                 kept += 1
     if not kept:
         raise NmtError(f"the validation set '{config.valid.name}' is empty")
     return kept
 
 
-def _excluded(config: NmtConfig) -> Overlap | None:
+def _excluded(config: NmtConfig) -> Overlap:
+    """Return what must not be learnt from: suites, the validation set, and test sets."""
+    specs = (config.valid, *config.tests) if config.clean.held_out == "drop" else ()
+    held = (pair for spec in specs for pair in read_pairs(spec, Counter()))
+    return overlap_of(_suites(config), config.source, config.target, held)
+
+
+def _suites(config: NmtConfig) -> list[Suite]:
     if not config.clean.exclude:
-        return None
+        return []
     from boxpen.catalog import load_suite
 
-    suites = [load_suite(name) for name in config.clean.exclude]
-    return overlap_of(suites, config.source, config.target)
+    return [load_suite(name) for name in config.clean.exclude]
 
 
 def _learn(config: NmtConfig) -> dict[str, Any]:
@@ -295,12 +315,8 @@ def _encode(config: NmtConfig) -> dict[str, Any]:
         fits = (lengths["source"] <= limit) & (lengths["target"] <= limit)
         if not fits.any():
             raise NmtError(f"no pair of {len(fits):,} has {limit} tokens or fewer on both sides")
-        document = (
-            _documents(config.data / "text" / "where.tsv")
-            if part == "text"
-            else np.full(len(fits), -1, np.int32)
-        )
-        arrays: dict[str, Any] = {"document": document[fits]}
+        document, line = _places(config.data / part / "where.tsv")
+        arrays: dict[str, Any] = {"document": document[fits], "line": line[fits]}
         for side, (flat, _) in sides.items():
             inside = np.repeat(fits, lengths[side])
             arrays[side] = flat[inside]
@@ -333,16 +349,17 @@ def _encoded(folder: Path, side: Any, path: Path) -> tuple[NDArray[np.int32], ND
     return np.concatenate(flat), np.cumsum(np.asarray(sizes, np.int64))
 
 
-def _documents(path: Path) -> NDArray[np.int32]:
-    """Number the documents in their order; a pair without one has -1."""
+def _places(path: Path) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Number the documents in their order, and return the lines; a pair without one has -1."""
     import numpy as np
 
     known: dict[str, int] = {}
-    out = []
-    for line in _lines(path):
-        corpus, doc, _ = line.split("\t")
-        out.append(known.setdefault(f"{corpus}\t{doc}", len(known)) if doc else -1)
-    return np.asarray(out, np.int32)
+    documents, lines = [], []
+    for row in _lines(path):
+        corpus, doc, line = row.split("\t")
+        documents.append(known.setdefault(f"{corpus}\t{doc}", len(known)) if doc else -1)
+        lines.append(int(line))
+    return np.asarray(documents, np.int32), np.asarray(lines, np.int32)
 
 
 def _load(path: Path) -> Examples:

@@ -41,7 +41,7 @@ __all__ = [
 EOS, UNK, PAD = 0, 1, 2
 _SPECIAL = ("</s>", "<unk>", "<pad>")
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
-_LONGEST = 512  # tokens; what the tokenizer tells others to cut at
+_LONGEST = 512  # tokens; what the tokenizer tells others to cut at, until a model knows better
 
 Side = Literal["source", "target"]
 

@@ -14,17 +14,23 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.checkpoints import Checkpoints, averaged
+from safetensors import SafetensorError
+
+from boxpen.nmt.arithmetic import chance_of, fast_arithmetic, set_chance
+from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import compile_layers, eager
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import Feed, Place, Step, ahead, nested_share
+from boxpen.nmt.feed import AHEAD, Feed, Place, Step, nested_share
 from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.objective import Batch, Objective
+from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.validation import Look, Validation
+from boxpen.scoring.ahead import ahead
 
 if TYPE_CHECKING:
     import torch
@@ -43,6 +49,7 @@ class Course:
     Attributes:
         step: Steps done.
         place: Where it stands in the data.
+        epochs: The same as a number.
         tokens: Target tokens learnt from.
         seconds: Time spent, interruptions left out, looks included.
         looks: What was seen of the validation set.
@@ -51,6 +58,7 @@ class Course:
 
     step: int = 0
     place: Place = field(default_factory=Place)
+    epochs: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
     looks: list[Look] = field(default_factory=list)
@@ -82,8 +90,10 @@ class Training:
         # Batches of many shapes would cut the memory of a GPU into pieces that fit no other.
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
         self.config, self.prepared = config, prepared
-        self.watch, self.note = watch, note
-        self.accelerator = Accelerator(cpu=device == "cpu")
+        self.processes = Processes(device)
+        # Precision is ours, whatever a configuration of Accelerate says.
+        self.accelerator = Accelerator(cpu=self.processes.cpu, mixed_precision="no")
+        self.watch, self.note = watch, note if self.chief else _silent
         self.folder = ModelFolder(config, prepared)
         self.checkpoints = Checkpoints(config.folder / "checkpoints")
         self.course = Course()
@@ -98,34 +108,36 @@ class Training:
     @property
     def chief(self) -> bool:
         """Whether this process writes files and looks at the validation set."""
-        return bool(self.accelerator.is_main_process)
+        return self.processes.chief
 
     def run(self) -> dict[str, Any]:
         """Train to the end, or go on to it; return the result.
 
         Raises:
             NmtError: If the folder belongs to another training, a checkpoint cannot be written, or
-                the loss is no number any more.
+                the loss is no number any more. Of several processes, one tells it.
         """
-        if finished := self.folder.result():
+        if finished := self.processes.once(self.folder.result):
             self.note(f"{self.config.folder} is finished; nothing was done")
             return finished
-        self.folder.check()
-        if self.chief:
-            self.folder.begin()
-        self._build()
-        self._go_on()
-        try:
+        self.processes.once(self._begin)
+        with fast_arithmetic(self.device):
+            self._build()
+            self.processes.each(self._go_on)
             self._train()
-        finally:
-            self.accelerator.wait_for_everyone()
-        return self._finish()
+            return self.processes.once(self._finish)
+
+    def _begin(self) -> None:
+        self.folder.check()
+        self.folder.begin()
 
     def _build(self) -> None:
         import torch
 
         torch.manual_seed(self.config.seed)
         self.model = self.folder.new_model().to(self.device)
+        if self.processes.rank:  # the same weights, but other units dropped than elsewhere
+            torch.manual_seed(self.config.seed + 1_000_003 * self.processes.rank)
         train = self.config.train
         cuda = self.device.type == "cuda"
         compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
@@ -135,10 +147,6 @@ class Training:
         self.bf16 = train.precision == "bf16" or (
             train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
         )
-        if cuda:
-            torch.set_float32_matmul_precision("high")
-            # cuDNN plans its attention anew for every shape, and batches have hundreds.
-            torch.backends.cuda.enable_cudnn_sdp(False)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(),
             lr=train.learning_rate,
@@ -149,7 +157,7 @@ class Training:
         )
         self.wrapped = (
             self.accelerator.prepare_model(self.objective)
-            if self.accelerator.num_processes > 1
+            if self.processes.count > 1
             else self.objective
         )
         self.feed = Feed(
@@ -161,8 +169,8 @@ class Training:
             pad=self.model.config.pad_token_id,
             start=self.model.config.decoder_start_token_id,
             pin=cuda,
-            rank=self.accelerator.process_index,
-            world=self.accelerator.num_processes,
+            rank=self.processes.rank,
+            world=self.processes.count,
         )
         self.validation = Validation(self.config, self.prepared, self.model)
 
@@ -173,24 +181,31 @@ class Training:
         state = self.checkpoints.state()
         last = self.checkpoints.last()
         if state is None or last is None:
+            if self.chief:
+                self.folder.rewind(0)
             return
         from safetensors.torch import load_model
 
         try:
             load_model(self.model, last / "model.safetensors")
-            kept = torch.load(last / "optimizer.pt", map_location=self.device, weights_only=True)
+            kept = torch.load(last / "optimizer.pt", map_location="cpu", weights_only=True)
             self.optimizer.load_state_dict(kept)
-            chance = last / f"chance-{self.accelerator.process_index}.pt"
+            chance = last / f"chance-{self.processes.rank}.pt"
             if chance.is_file():
-                _set_chance(torch.load(chance, weights_only=True), self.device)
-        except (OSError, RuntimeError, ValueError) as error:
+                set_chance(torch.load(chance, weights_only=True), self.device)
+        except _DAMAGED as error:
             raise NmtError(
-                f"{last} cannot be taken up ({str(error).splitlines()[0]}); remove it to go on "
-                "from the one before, or use another folder"
+                f"{last} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
+                f"{self.checkpoints.folder} to begin anew, or use another folder"
             ) from error
+        place = Place(**state["place"])
+        if (then := state.get("processes", 1)) != self.processes.count:
+            # Steps have another size now; this is the nearest place that nothing is left out at.
+            place = Place(place.epoch, place.steps * then // self.processes.count)
         self.course = Course(
             step=state["step"],
-            place=Place(**state["place"]),
+            place=place,
+            epochs=state["epochs"],
             tokens=state["tokens"],
             seconds=state["seconds"],
             looks=[Look(**look) for look in state["looks"]],
@@ -208,18 +223,18 @@ class Training:
         self.model.train()
         pending: list[Any] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
-        with closing(ahead(self.feed.steps(course.place))) as steps:
+        with closing(ahead(self.feed.steps(course.place), depth=AHEAD)) as steps:
             for step in steps:
                 pending.append(self._step(step))
                 course.step += 1
-                course.place = step.after
+                course.place, course.epochs = step.after, step.epochs
                 course.tokens += step.tokens
                 seen += step.tokens
-                look = course.step % train.validate_every == 0
-                if look or course.step % train.log_every == 0:
-                    self._log(pending, seen, time.monotonic() - since)
+                look, over = course.step % train.validate_every == 0, self._over()
+                if look or over or course.step % train.log_every == 0:
+                    self._log(pending, seen, since)
                     pending, seen, since = [], 0, time.monotonic()
-                over = self._over()
+                    over = over or self._over()
                 if look or over:
                     self._look()
                     since = time.monotonic()
@@ -235,7 +250,7 @@ class Training:
         rate = learning_rate(train, course.step + 1, self._done())
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        world = self.accelerator.num_processes
+        world = self.processes.count
         total = torch.zeros((), device=self.device)
         for number, batch in enumerate(step.batches):
             last = number + 1 == len(step.batches)
@@ -262,21 +277,19 @@ class Training:
         found: AbstractContextManager[Any] = self.accelerator.no_sync(self.wrapped)
         return found
 
-    def _log(self, pending: list[tuple[Any, int, Any]], seen: int, seconds: float) -> None:
+    def _log(self, pending: list[tuple[Any, int, Any]], seen: int, since: float) -> None:
         import torch
 
+        course = self.course
         summed = torch.stack([loss for loss, _, _ in pending]).sum()
         loss = float(self.accelerator.reduce(summed, "sum")) / seen
-        course = self.course
-        course.seconds = time.monotonic() - self._begun
-        if not math.isfinite(loss):
-            raise NmtError(
-                f"the loss is {loss} at step {course.step}; a lower learning_rate or a longer "
-                "warmup may help"
-            )
+        seconds = time.monotonic() - since  # now that the device has done it all
+        course.seconds = self.processes.once(self._elapsed)
+        if not math.isfinite(loss):  # in all processes alike
+            self.processes.once(lambda: _no_number(loss, course.step))
         course.log = {
             "step": course.step,
-            "epoch": self._epoch(),
+            "epoch": course.epochs,
             "loss": round(loss, 6),
             "learning_rate": self.optimizer.param_groups[0]["lr"],
             "gradient": round(float(pending[-1][2]), 6),
@@ -290,47 +303,38 @@ class Training:
 
     def _look(self) -> None:
         """Look at the validation set and keep a checkpoint."""
-        import torch
-
         course = self.course
-        self.accelerator.wait_for_everyone()
+        look, course.seconds = self.processes.once(self._seen)
+        course.looks.append(look)
         if self.chief:
-            chance = _chance(self.device)
-            self.model.eval()
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
-                look = self.validation.look(course.step)
-            self.model.train()
-            _set_chance(chance, self.device)
-            course.looks.append(look)
-            course.seconds = time.monotonic() - self._begun
-            self.folder.log({**asdict(look), "seconds": round(course.seconds, 1)})
             self.watch(course)
-        course.looks = self._told(course.looks)
-        self._keep()
+        chances = self.processes.gathered(chance_of(self.device))
+        self.processes.once(lambda: self._keep(chances))
 
-    def _told(self, looks: list[Look]) -> list[Look]:
-        """Tell all processes what the chief has seen, so that they stop together."""
-        if self.accelerator.num_processes == 1:
-            return looks
-        from accelerate.utils import broadcast_object_list
+    def _seen(self) -> tuple[Look, float]:
+        """Return what is seen of the validation set, and the time after that."""
+        import torch
 
-        told = [looks]
-        broadcast_object_list(told, from_process=0)
-        return told[0]
+        chance = chance_of(self.device)
+        self.model.eval()
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+            look = self.validation.look(self.course.step)
+        self.model.train()
+        set_chance(chance, self.device)
+        seconds = self._elapsed()
+        self.folder.log({**asdict(look), "seconds": round(seconds, 1)})
+        return look, seconds
 
-    def _keep(self) -> None:
-        """Write a checkpoint; every process adds its own state of chance."""
+    def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
+        """Write a checkpoint, with the state of chance in every process."""
         import torch
 
         course = self.course
-        if not self.chief:
-            self.accelerator.wait_for_everyone()
-            place = self.checkpoints.at(course.step)
-            torch.save(_chance(self.device), place / f"chance-{self.accelerator.process_index}.pt")
-            return
         state = {
             "step": course.step,
             "place": asdict(course.place),
+            "epochs": course.epochs,
+            "processes": self.processes.count,
             "tokens": course.tokens,
             "seconds": course.seconds,
             "looks": [asdict(look) for look in course.looks],
@@ -341,22 +345,19 @@ class Training:
 
             save_model(self.model, str(folder / "model.safetensors"))
             torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
-            torch.save(_chance(self.device), folder / "chance-0.pt")
+            for rank, chance in enumerate(chances):
+                torch.save(chance, folder / f"chance-{rank}.pt")
             (folder / "state.json").write_text(json.dumps(state), "utf-8")
 
         recent = [look.step for look in course.looks][-self.config.train.average :]
         best = self.validation.best(course.looks)
         self.checkpoints.save(course.step, write, {*recent, best.step})
-        self.accelerator.wait_for_everyone()
 
     def _finish(self) -> dict[str, Any]:
         """Choose between the best look and the average of the last ones, and put it in place."""
         import torch
         from safetensors.torch import load_file
 
-        if not self.chief:
-            self.accelerator.wait_for_everyone()
-            return self.folder.result() or {}
         course, train = self.course, self.config.train
         best = self.validation.best(course.looks)
         recent = [look.step for look in course.looks][-train.average :]
@@ -364,16 +365,16 @@ class Training:
         weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
         if len(recent) > 1:
             average = averaged([self.checkpoints.at(step) for step in recent])
-            self.model.load_state_dict(average, strict=False)
+            load_weights(self.model, average)
             self.model.eval()
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
                 look = self.validation.look(course.step)
             if self.validation.best([best, look]) is look:
                 chosen, mean, weights = look, True, average
-        self.model.load_state_dict(weights, strict=False)
+        load_weights(self.model, weights)
         result = {
             "steps": course.step,
-            "epochs": self._epoch(),
+            "epochs": course.epochs,
             "best_step": best.step,
             "averaged": recent if mean else [],
             "loss": chosen.valid_loss,
@@ -383,13 +384,12 @@ class Training:
             "seconds": round(course.seconds, 1),
             "device": str(self.device),
             "precision": "bf16" if self.bf16 else "float32",
-            "processes": self.accelerator.num_processes,
+            "processes": self.processes.count,
             "data": self.prepared.counts,
         }
         with eager(self.model):
             self.folder.finish(self.model, result)
         self.checkpoints.remove()
-        self.accelerator.wait_for_everyone()
         return result
 
     def _over(self) -> bool:
@@ -403,9 +403,13 @@ class Training:
         return self.validation.given_up(course.looks)
 
     def _minutes(self) -> float:
-        if self._begun:
-            return (time.monotonic() - self._begun) / 60
-        return self.course.seconds / 60
+        # Several processes must agree: for them the clock of the chief counts, which they are told
+        # with every line of the log.
+        alone = self._begun and self.processes.count == 1
+        return (self._elapsed() if alone else self.course.seconds) / 60
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
 
     def _done(self) -> float:
         """Return the share of the training that lies behind."""
@@ -416,31 +420,14 @@ class Training:
         ]
         return max(shares)
 
-    def _epoch(self) -> float:
-        place = self.course.place
-        if not place.steps:
-            return float(place.epoch)
-        return round(place.epoch + place.steps / len(self._groups(place.epoch)), 4)
 
-    def _groups(self, epoch: int) -> list[Any]:
-        if getattr(self, "_planned", (None, []))[0] != epoch:
-            self._planned = (epoch, self.feed.groups(epoch))
-        return self._planned[1]
+_DAMAGED = (OSError, RuntimeError, ValueError, EOFError, SafetensorError, UnpicklingError)
 
 
-def _chance(device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the state of the generators that dropout draws from."""
-    import torch
-
-    state = {"cpu": torch.get_rng_state()}
-    if device.type == "cuda":
-        state["cuda"] = torch.cuda.get_rng_state(device)
-    return state
+def _silent(_: str) -> None: ...
 
 
-def _set_chance(state: dict[str, torch.Tensor], device: torch.device) -> None:
-    import torch
-
-    torch.set_rng_state(state["cpu"].cpu())
-    if device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(state["cuda"].cpu(), device)
+def _no_number(loss: float, step: int) -> None:
+    raise NmtError(
+        f"the loss is {loss} at step {step}; a lower learning_rate or a longer warmup may help"
+    )

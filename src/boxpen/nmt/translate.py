@@ -221,7 +221,8 @@ class _Engine:
         for few, (found, scores) in self.in_batches([len(r) * search.beam for r in rows], run):
             decoded = self.tokenizer.batch_decode(found, skip_special_tokens=True)
             made = [
-                Hypothesis(text.strip(), tuple(ids), score)
+                # Spelt in bytes, a text may hold a line break, and would be two lines of a file.
+                Hypothesis(" ".join(text.split()), tuple(ids), score)
                 for text, ids, score in zip(decoded, found, scores, strict=True)
             ]
             for n, i in enumerate(few):

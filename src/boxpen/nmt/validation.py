@@ -117,4 +117,4 @@ class Validation:
     def _cost(self, look: Look) -> float:
         if self.config.train.metric == "bleu":
             return -look.bleu if look.bleu is not None else math.inf
-        return look.valid_loss
+        return look.valid_loss if math.isfinite(look.valid_loss) else math.inf

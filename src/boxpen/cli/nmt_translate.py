@@ -1,0 +1,155 @@
+"""boxpen nmt translate: sentences in, translations out."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from boxpen.atomic import replaced
+from boxpen.cli.device import Device, check_device
+from boxpen.cli.nmt import nmt
+from boxpen.cli.output import note
+from boxpen.cli.sentences import Sentences
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["translate"]
+
+
+@nmt.command()
+def translate(
+    model: Annotated[str, typer.Argument(help="Folder of a model, or hf:NAME.")],
+    source: Annotated[
+        Path | None, typer.Argument(help="A file, a sentence a line; or stdin.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write here, whole or not at all; or stdout.")
+    ] = None,
+    beam: Annotated[
+        int | None, typer.Option(help="Hypotheses followed.", show_default="the model's")
+    ] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Power of the length.", show_default="the model's")
+    ] = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option(help="Tokens of a batch, beams included.", show_default="by device"),
+    ] = None,
+    scores: Annotated[bool, typer.Option(help="Print SCORE, a tab, and the translation.")] = False,
+    device: Device = "auto",
+) -> None:
+    """Translate sentences, as many as there are, in their order.
+
+    What is typed, or comes through a pipe, is translated as it comes.
+    """
+    for name, value in (("beam", beam), ("tokens", tokens)):
+        if value is not None and value < 1:
+            raise NmtError(f"--{name} is {value}, expected 1 or more")
+    if length_penalty is not None and not math.isfinite(length_penalty):
+        raise NmtError(f"--length-penalty is {length_penalty}, expected a number")
+    check_device(device)
+    checkpoint = _checkpoint(model)
+    sentences = Sentences(source)
+    if out is not None and sentences.is_file(out):
+        raise NmtError(f"--out {out} is what is translated, expected another file")
+    import torch
+
+    from boxpen.nmt.folder import load_model
+    from boxpen.nmt.translate import translate_lines
+
+    loaded, tokenizer = load_model(checkpoint)
+    cuda = device != "cpu" and torch.cuda.is_available()
+    kept = loaded.generation_config
+    budget = tokens or (131_072 if cuda else 4_096)
+    cut = 0
+
+    def translated(lines: list[str]) -> str:
+        nonlocal cut
+        made = translate_lines(
+            loaded,
+            tokenizer,
+            lines,
+            beam=beam or kept.num_beams or 5,
+            length_penalty=kept.length_penalty if length_penalty is None else length_penalty,
+            tokens=budget,
+            scores=scores,
+            device="cuda" if cuda else "cpu",
+            dtype=torch.bfloat16 if cuda and loaded.config.model_type != "rnnsearch" else None,
+        )
+        text = []
+        for translation in made:
+            cut += translation.cut
+            before = f"{translation.score:.4f}\t" if scores else ""
+            text.append(f"{before}{translation.text}\n")
+        return "".join(text)
+
+    # Some ten batches or more: enough to put sentences of like length together, and not so many
+    # that nothing is seen of them for long.
+    windows = sentences.windows(max(1, budget // 4))
+    if out is None:
+        with _translation_progress(sentences, hidden=sys.stdout.isatty()) as progress:
+            for lines in windows:
+                sys.stdout.write(translated(lines))
+                sys.stdout.flush()
+                progress(len(lines))
+    else:
+        with (
+            _translation_progress(sentences) as progress,
+            replaced(out, NmtError) as stream,
+        ):
+            for lines in windows:
+                stream.write(translated(lines).encode())
+                progress(len(lines))
+    if cut:
+        note(f"{cut:,} sentence(s) were longer than the model can read, and were cut")
+
+
+def _checkpoint(model: str) -> str:
+    """Return what Transformers takes; only ``hf:NAME`` is looked for elsewhere than here."""
+    name = model.removeprefix("hf:")
+    if name == model and not Path(name).is_dir():
+        raise NmtError(f"there is no folder {name}, expected one of a model, or hf:NAME")
+    return name
+
+
+@contextlib.contextmanager
+def _translation_progress(
+    sentences: Sentences, *, hidden: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Show on stderr how much of a file is translated, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    screen = Console(stderr=True)
+    lines = 0
+    with Progress(
+        TextColumn("{task.fields[lines]:,} lines"),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=screen,
+        transient=True,
+        redirect_stdout=False,
+        disable=hidden or not screen.is_terminal or not sentences.size,
+    ) as bars:
+        task = bars.add_task("", total=sentences.size, lines=0)
+
+        def report(more: int) -> None:
+            nonlocal lines
+            lines += more
+            bars.update(task, completed=sentences.read, lines=lines)
+
+        yield report

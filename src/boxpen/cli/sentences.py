@@ -1,0 +1,131 @@
+"""Sentences to translate, from a file or as they come, in windows that are worked off together."""
+
+from __future__ import annotations
+
+import os
+import queue
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["Sentences"]
+
+_CHUNK = 1 << 16
+
+
+class Sentences:
+    """The lines of a file, or of stdin.
+
+    Args:
+        path: The file; stdin if None.
+
+    Raises:
+        NmtError: If it cannot be read.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.name = "stdin" if path is None else str(path)
+        try:
+            self._stream: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
+        except OSError as error:
+            raise NmtError(f"{self.name} cannot be read: {error.strerror}") from None
+        try:
+            self._status: os.stat_result | None = os.fstat(self._stream.fileno())
+        except OSError:  # a stream in memory
+            self._status = None
+        self.read = 0
+        """Bytes of the windows so far."""
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file; None for what comes from elsewhere."""
+        status = self._status
+        return status.st_size if status and stat.S_ISREG(status.st_mode) else None
+
+    def is_file(self, path: Path) -> bool:
+        """Whether these are the lines of this file."""
+        status = self._status
+        if status is None or not stat.S_ISREG(status.st_mode) or not path.exists():
+            return False
+        return os.path.samestat(status, path.stat())
+
+    def windows(self, most: int) -> Iterator[list[str]]:
+        """Yield the lines, so many at a time.
+
+        What comes through a pipe or from a keyboard is not waited for: a window has the lines that
+        are there, those that came while the one before was worked off.
+
+        Raises:
+            NmtError: If a line is not UTF-8, or cannot be read.
+        """
+        waits = self._status is not None and self.size is None
+        found = (
+            _as_they_come(self._stream.fileno(), most) if waits else _in_turn(self._stream, most)
+        )
+        number = 0
+        try:
+            for lines in found:
+                window = []
+                for line in lines:
+                    number += 1
+                    self.read += len(line)
+                    window.append(self._text(line, number))
+                yield window
+        except OSError as error:
+            raise NmtError(
+                f"{self.name} cannot be read after line {number}: {error.strerror}"
+            ) from None
+
+    def _text(self, line: bytes, number: int) -> str:
+        try:
+            return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise NmtError(
+                f"{self.name}, line {number}: byte {error.object[error.start]:#04x} is not UTF-8; "
+                "convert the file first"
+            ) from None
+
+
+def _in_turn(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
+    while lines := list(islice(stream, most)):
+        yield lines
+
+
+def _as_they_come(descriptor: int, most: int) -> Iterator[list[bytes]]:
+    """Yield the lines that are there, one at least, while a thread waits for more."""
+    ready: queue.Queue[bytes] = queue.Queue(most)
+    refused: list[OSError] = []
+
+    def wait() -> None:
+        # Not through a buffered file, whose lock would still be held when the program ends.
+        rest = b""
+        try:
+            while chunk := os.read(descriptor, _CHUNK):
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    ready.put(line + b"\n")
+        except OSError as error:
+            refused.append(error)
+        if rest:
+            ready.put(rest)
+        ready.put(b"")  # the end: no line is empty, its line feed included
+
+    threading.Thread(target=wait, daemon=True).start()
+    ended = False
+    while not ended:
+        lines = [ready.get()]
+        while len(lines) < most and not ready.empty():
+            lines.append(ready.get())
+        if not lines[-1]:
+            lines.pop()
+            ended = True
+        if lines:
+            yield lines
+    if refused:
+        raise refused[0]

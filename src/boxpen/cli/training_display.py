@@ -1,0 +1,137 @@
+"""The course of a training on stderr: two lines that move in a terminal, plain lines in a file."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from boxpen.cli.output import note
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from boxpen.nmt.config import TrainConfig
+    from boxpen.nmt.training import Course
+
+__all__ = ["TrainingDisplay"]
+
+_BAR = 20
+
+
+class TrainingDisplay:
+    """Shows a training for as long as the block runs; notes printed meanwhile stand above it.
+
+    Args:
+        train: Says when the training ends, as far as that is known.
+    """
+
+    def __init__(self, train: TrainConfig) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._train = train
+        self._course: Course | None = None
+        self._since = 0.0  # when the course was seen; since then it goes on
+        self._left: float | None = None
+        console = Console(stderr=True, highlight=False)
+        # Standard output is left alone: it may be a file while stderr is a terminal.
+        self._live = (
+            Live(console=console, get_renderable=self._render, redirect_stdout=False)
+            if console.is_terminal
+            else None
+        )
+
+    def __enter__(self) -> TrainingDisplay:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live is not None and self._live.is_started:
+            self._since = time.monotonic()  # what stays on the screen is what was seen last
+            self._live.stop()
+
+    def show(self, course: Course) -> None:
+        """Show how far the training has come."""
+        self._course, self._since = course, time.monotonic()
+        self._left = _left(course, self._train)
+        if self._live is None:
+            looked = course.looks and course.looks[-1].step == course.step
+            line = _look(course) if looked else f"{_numbers(course)}  {self._times()}"
+            note(f"step {_steps(course, self._train)}  {line}")
+        elif not self._live.is_started:  # only now, lest nothing be shown of no training
+            self._live.start()
+        else:
+            self._live.refresh()
+
+    def _times(self, more: float = 0.0) -> str:
+        """Return the time that has passed, and what is left if it goes on like that."""
+        assert self._course is not None
+        passed = _clock(self._course.seconds + more)
+        return passed if self._left is None else f"{passed}, {_clock(self._left - more)} left"
+
+    def _render(self) -> RenderableType:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        course = self._course
+        if course is None:
+            return Text()
+        done = _done(course, self._train)
+        top = Table.grid(padding=(0, 2, 0, 0))
+        cells: list[RenderableType] = [Text(f"step {_steps(course, self._train)}", no_wrap=True)]
+        if done:
+            cells += [ProgressBar(1.0, done, width=_BAR), Text(f"{done:.0%}", no_wrap=True)]
+        top.add_row(*cells, Text(self._times(time.monotonic() - self._since), no_wrap=True))
+        below = "  ".join(part for part in (_numbers(course), _look(course)) if part)
+        return Group(top, Text(below, no_wrap=True, overflow="ellipsis"))
+
+
+def _done(course: Course, train: TrainConfig) -> float | None:
+    """Return the share of the training that lies behind; None if its end is not known."""
+    shares = [
+        course.step / train.max_steps if train.max_steps else None,
+        course.log.get("epoch", 0) / train.max_epochs if train.max_epochs else None,
+        course.seconds / 60 / train.max_minutes if train.max_minutes else None,
+    ]
+    known = [share for share in shares if share is not None]
+    return min(1.0, max(known)) if known else None
+
+
+def _steps(course: Course, train: TrainConfig) -> str:
+    return f"{course.step:,}" + (f"/{train.max_steps:,}" if train.max_steps else "")
+
+
+def _numbers(course: Course) -> str:
+    log = course.log
+    if not log:
+        return ""
+    speed = log["tokens_per_second"]
+    shown = f"{speed / 1000:,.0f}k" if speed >= 10_000 else f"{speed:,}"
+    return f"epoch {log['epoch']:.2f}  loss {log['loss']:.3f}  {shown} tokens/s"
+
+
+def _look(course: Course) -> str:
+    """Return what was seen of the validation set last."""
+    if not course.looks:
+        return ""
+    look = course.looks[-1]
+    bleu = "" if look.bleu is None else f"  BLEU {look.bleu:.1f}"
+    return f"validation: loss {look.valid_loss:.3f}{bleu}"
+
+
+def _left(course: Course, train: TrainConfig) -> float | None:
+    done = _done(course, train)
+    return course.seconds / done - course.seconds if done and done < 1 else None
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"

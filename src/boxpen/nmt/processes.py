@@ -1,0 +1,113 @@
+"""Processes that train together: what one does for all, and errors that all hear of.
+
+``accelerate launch`` starts the same command several times. One process, the chief, reads and
+writes files and speaks. When something goes wrong in one process the others must hear of it, or
+they would wait for it until they are killed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar, cast
+
+from boxpen.errors import BoxpenError
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["Processes", "ToldByChiefError"]
+
+T = TypeVar("T")
+_LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+_PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the others wait
+
+
+class ToldByChiefError(NmtError):
+    """Raised in all processes but the chief, which raises and tells the error itself."""
+
+
+class Processes:
+    """The processes of one training, mostly one.
+
+    Attributes:
+        cpu: Whether they train on the CPU.
+        count: How many there are.
+        rank: Which of them this is, from 0.
+
+    Args:
+        device: ``auto``, ``cpu`` or ``cuda``.
+    """
+
+    def __init__(self, device: str) -> None:
+        self.cpu = device == "cpu"
+        self.count, self.rank = 1, 0
+        if not any(name in os.environ for name in _LAUNCHED):
+            return  # which is most often so, and spares a second
+        import torch
+        from accelerate import PartialState
+
+        # Without a GPU, Accelerate sees no other processes unless it is told to use the CPU.
+        self.cpu = self.cpu or not torch.cuda.is_available()
+        self._state = PartialState(cpu=self.cpu, timeout=_PATIENCE)
+        self.count, self.rank = self._state.num_processes, self._state.process_index
+
+    @property
+    def chief(self) -> bool:
+        """Whether this is the one that reads and writes files, and speaks."""
+        return self.rank == 0
+
+    def once(self, work: Callable[[], T]) -> T:
+        """Let the chief do something, and return in all processes what came of it.
+
+        Raises:
+            BoxpenError: If it failed, in the chief; ``ToldByChiefError`` in the others.
+        """
+        if self.count == 1:
+            return work()
+        from accelerate.utils import broadcast_object_list
+
+        result, error = _tried(work) if self.chief else (None, None)
+        told = [result, error is not None]
+        broadcast_object_list(told, from_process=0)
+        if error is not None:
+            raise error
+        if told[1]:
+            raise ToldByChiefError("the first process has failed")
+        return cast(T, told[0])
+
+    def each(self, work: Callable[[], T]) -> T:
+        """Do something in every process.
+
+        Raises:
+            BoxpenError: If it failed in any of them: the first error in the chief, and
+                ``ToldByChiefError`` in the others.
+        """
+        result, error = _tried(work)
+        failed = [(n, said) for n, said in enumerate(self.gathered(error and str(error))) if said]
+        if failed:
+            rank, said = failed[0]
+            if not self.chief:
+                raise ToldByChiefError(said)
+            raise error or NmtError(f"process {rank}: {said}")
+        return cast(T, result)
+
+    def gathered(self, value: T) -> list[T]:
+        """Return the values of all processes, in their order."""
+        if self.count == 1:
+            return [value]
+        from accelerate.utils import gather_object
+
+        found: list[T] = gather_object([value])
+        return found
+
+    def part(self) -> None:
+        """Close what connects them; a process that leaves without is taken for one that died."""
+        if self.count > 1:
+            self._state.destroy_process_group()
+
+
+def _tried(work: Callable[[], Any]) -> tuple[Any, BoxpenError | None]:
+    try:
+        return work(), None
+    except BoxpenError as error:
+        return None, error

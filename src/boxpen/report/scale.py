@@ -1,0 +1,82 @@
+"""What more training data did, as a table for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from boxpen.nmt.scale import Measure, ScalePoint, SuiteResult
+
+__all__ = ["scale_table"]
+
+
+def scale_table(points: Sequence[ScalePoint]) -> RenderableType:
+    """Return the points: a line for each set of each suite, or for each training without any."""
+    if any(point["suites"] for point in points):
+        return _of_suites(points)
+    return _of_trainings(points)
+
+
+def _of_suites(points: Sequence[ScalePoint]) -> Table:
+    from rich.text import Text
+
+    table = _empty("share", "pairs", "suite", "n", "accuracy [95 %]", "BLEU [95 %]")
+    for point in points:
+        first = [f"{point['share']:g}", f"{point['pairs']:,}"]
+        for result in point["suites"]:
+            for name, measure, bleu in _lines(result):
+                n = measure or bleu
+                table.add_row(
+                    *first,
+                    Text(name),
+                    f"{n['n']:,}" if n else "",
+                    _shown(measure, 3),
+                    _shown(bleu, 1),
+                    style="bold" if name == result["suite"] else "",
+                )
+                first = ["", ""]
+    return table
+
+
+def _of_trainings(points: Sequence[ScalePoint]) -> Table:
+    table = _empty("share", "pairs", "target tokens", "steps", "validation loss", "BLEU")
+    for point in points:
+        bleu = point["valid_bleu"]
+        table.add_row(
+            f"{point['share']:g}",
+            f"{point['pairs']:,}",
+            f"{point['target_tokens']:,}",
+            f"{point['steps']:,}",
+            f"{point['valid_loss']:.4f}",
+            "" if bleu is None else f"{bleu:.2f}",
+        )
+    return table
+
+
+def _lines(result: SuiteResult) -> list[tuple[str, Measure | None, Measure | None]]:
+    """Return the suite as a whole, then its sets, whose BLEU is not kept."""
+    sets = [(f"  {name}", measure, None) for name, measure in result["sets"].items()]
+    return [(result["suite"], result["accuracy"], result["bleu"]), *sets]
+
+
+def _empty(*columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        if column == "suite":
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _shown(measure: Measure | None, digits: int) -> str:
+    if measure is None:
+        return ""
+    value, low, high = (f"{measure[key]:.{digits}f}" for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"

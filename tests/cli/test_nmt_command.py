@@ -1,0 +1,538 @@
+"""boxpen nmt: training, translation, curves; and one sentence for everything that is refused."""
+
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("sentencepiece")
+pytest.importorskip("accelerate")
+
+from test_commands import invoke, refused
+
+import boxpen
+from boxpen.cli.nmt import _told_apart
+from boxpen.cli.sentences import Sentences
+from boxpen.cli.training_display import TrainingDisplay
+from boxpen.nmt.config import TrainConfig
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.training import Course
+from boxpen.nmt.validation import Look
+from boxpen.report.scale import scale_table
+
+sys.path.append(str(Path(__file__).parents[1] / "nmt"))
+from toy_corpus import CONFIG, write_config, write_corpus
+
+PLAIN = CONFIG.replace('size = "tiny"', 'size = "tiny"\ndropout = 0.0')
+LINES = ["小狗追红鸟。", "大猫看小鱼。", "", "红马爱大人。"]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory) -> Path:
+    """A folder with a toy corpus, and ``out``, a model that was trained by the command."""
+    folder = tmp_path_factory.mktemp("toy")
+    write_corpus(folder)
+    done = invoke("nmt", "train", config(folder, folder), "--device", "cpu", "--json")
+    assert done.exit_code == 0, done.output
+    result = json.loads(done.stdout)
+    assert (result["steps"], result["folder"]) == (30, str(folder / "out"))
+    pairs = result["data"]["encode"]["train"]["pairs"]
+    assert f"encode: {pairs} pairs" in done.stderr
+    shown = r"^step 5/30  epoch [\d.]+  loss [\d.]+  [\d,k]+ tokens/s  0:00:0\d, 0:00:\d\d left$"
+    assert re.search(shown, done.stderr, re.M)
+    assert len(re.findall(r"^step 10/30  validation: loss", done.stderr, re.M)) == 1
+    return folder
+
+
+def config(toy: Path, folder: Path, text: str = CONFIG, **changes: str) -> Path:
+    """A configuration for a training in a folder of its own, on the corpus of the toy."""
+    for name in ("train.zh", "train.en", "valid.zh", "valid.en", "data"):
+        text = text.replace(f'"{name}"', f'"{toy / name}"')
+    return write_config(folder, text, **changes)
+
+
+def told(result, *parts: str) -> None:
+    """Exit status 2, and one sentence behind the notes."""
+    assert result.exit_code == 2, (result.exit_code, result.output)
+    assert result.stdout == ""
+    said = [line for line in result.stderr.splitlines() if line.startswith("boxpen: ")]
+    assert said == result.stderr.splitlines()[-1:]
+    for part in parts:
+        assert part in said[0], (part, said[0])
+
+
+def losses(folder: Path) -> dict[int, float]:
+    entries = map(json.loads, (folder / "log.jsonl").read_text().splitlines())
+    return {e["step"]: e["loss"] for e in entries if "loss" in e}
+
+
+def command(*args: object) -> list[str]:
+    return [sys.executable, "-m", "boxpen", *map(str, args)]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "OMP_NUM_THREADS": "1", **more}
+
+
+class TestTrain:
+    def test_a_finished_training_is_left_alone_and_its_result_is_shown(self, toy):
+        done = invoke("nmt", "train", toy / "toy.toml", "--device", "cpu")
+        assert done.exit_code == 0, done.output
+        assert "is finished; nothing was done" in done.stderr
+        assert "step " not in done.stderr
+        lines = dict(line.split("  ", 1) for line in done.stdout.splitlines())
+        assert list(lines) == ["validation loss", "validation BLEU", "steps", "model"]
+        assert lines["model"].strip() == f"hf:{toy / 'out'}"
+
+    def test_an_interrupted_training_goes_on(self, toy, tmp_path):
+        path = config(toy, tmp_path, max_steps="100000")
+        begun = subprocess.Popen(
+            command("nmt", "train", path, "--device", "cpu"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+        said = []
+        for line in begun.stderr:
+            said.append(line)
+            if line.startswith("step 15/"):  # there is a checkpoint
+                begun.send_signal(signal.SIGINT)
+        assert begun.wait() == 130
+        assert begun.stdout.read() == ""
+        assert said[-1] == (
+            "boxpen: interrupted; what was done is kept, and the same command goes on\n"
+        )
+        assert not [line for line in said if "Traceback" in line]
+        last = max(losses(tmp_path / "out"))
+        config(toy, tmp_path, max_steps=str(last + 10))
+        done = invoke("nmt", "train", path, "--device", "cpu", "--json")
+        assert re.search(r"^going on from step [1-9]\d*$", done.stderr, re.M)
+        assert json.loads(done.stdout)["steps"] == last + 10
+        assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
+
+    def test_two_processes_learn_what_one_does_with_twice_the_batches(self, toy, tmp_path):
+        for name, changes in (("one", {"accumulate": "2"}), ("two", {})):
+            (tmp_path / name).mkdir()
+            config(toy, tmp_path / name, PLAIN, max_steps="10", **changes)
+        # Data of its own: only one of the processes may prepare it.
+        path = tmp_path / "two" / "toy.toml"
+        path.write_text(path.read_text().replace(str(toy / "data"), str(tmp_path / "data")))
+        done = subprocess.run(
+            [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes",
+             "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
+             "--main_process_port", "0", *command()[1:], "nmt", "train", str(path), "--device",
+             "cpu"],
+            capture_output=True,
+            text=True,
+            env=environment(),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        one = invoke("nmt", "train", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
+        assert one.exit_code == 0, one.output
+        alone, together = (losses(tmp_path / name / "out") for name in ("one", "two"))
+        assert alone.keys() == together.keys() == {5, 10}
+        for step, loss in alone.items():
+            assert together[step] == pytest.approx(loss, abs=1e-4)
+        result = json.loads((tmp_path / "two" / "out" / "result.json").read_text())
+        assert result["processes"] == 2
+        assert result["loss"] == pytest.approx(json.loads(one.stdout)["loss"], abs=1e-4)
+        # One of them speaks.
+        assert done.stdout.count("validation loss") == 1
+        for line in ("clean: ", "subwords: ", "encode: ", "step 5/10", "validation: loss"):
+            assert done.stderr.count(line) == 1, (line, done.stderr)
+        assert "as before" not in done.stderr
+
+
+class TestBadInput:
+    @pytest.fixture
+    def corpus(self, tmp_path) -> Path:
+        write_corpus(tmp_path, pairs=20)
+        return tmp_path
+
+    def refused(self, folder: Path, *parts: str, **changes: str) -> None:
+        for task in ("prepare", "train"):
+            told(invoke("nmt", task, write_config(folder, **changes)), *parts)
+
+    def test_sides_of_unequal_length(self, corpus):
+        (corpus / "train.en").write_text("One.\nTwo.\n")
+        self.refused(corpus, "train.en ends after line 2", "train.zh has a line 3")
+
+    def test_a_line_that_is_not_utf8(self, corpus):
+        lines = (corpus / "train.zh").read_bytes().splitlines()
+        lines[6] = "大猫看小鱼。".encode("gb18030")
+        (corpus / "train.zh").write_bytes(b"\n".join(lines) + b"\n")
+        self.refused(corpus, "train.zh, line 7: byte 0x", "is not UTF-8")
+
+    def test_files_that_are_not_there(self, corpus):
+        refused(invoke("nmt", "train", corpus / "no.toml"), "no.toml")
+        (corpus / "valid.zh").unlink()
+        self.refused(corpus, "there is no file", "valid.zh")
+
+    def test_keys_and_values_of_the_configuration(self, corpus):
+        self.refused(corpus, "toy.toml [train] has the unknown key 'tokns'", "'tokens'", tokns="3")
+        self.refused(corpus, "tokens = 0, expected 1 or more", tokens="0")
+        refused(invoke("nmt", "example", "comonmt-transformer"), "'commonmt-transformer'")
+
+    def test_another_vocabulary(self, toy, tmp_path):
+        text = CONFIG.replace('"out"', f'"{toy / "out"}"').replace('"data"', f'"{tmp_path}/data"')
+        path = config(toy, tmp_path, text.replace("size = 450", "size = 440"))
+        told(invoke("nmt", "train", path), str(toy / "out"), "begun with another vocabulary")
+
+    def test_a_full_disk(self, toy, tmp_path):
+        path = config(toy, tmp_path)
+        with largest_file(100_000):
+            done = invoke("nmt", "train", path, "--device", "cpu")
+        told(done, "the checkpoint of step 10 cannot be written", str(tmp_path / "out"))
+        assert not list((tmp_path / "out").glob("**/*.safetensors"))
+        assert not (tmp_path / "out" / "config.json").exists()
+
+    def test_devices(self, toy, monkeypatch):
+        monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+        for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "no device 'cuda'")):
+            for task in (("train", toy / "toy.toml"), ("translate", toy / "out", toy / "valid.zh"),
+                         ("scale", toy / "toy.toml", "--out", toy / "s")):  # fmt: skip
+                refused(invoke("nmt", *task, "--device", device), part)
+
+    def test_rnnsearch_cannot_be_exported(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"model_type": "rnnsearch"}')
+        out = tmp_path / "ct2"
+        refused(invoke("nmt", "export", tmp_path, "--out", out), "'rnnsearch'", "expected 'marian'")
+        assert not out.exists()
+
+
+@contextlib.contextmanager
+def largest_file(size: int):
+    """Let no file grow beyond a size, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.fixture(scope="module")
+def expected(toy) -> list[str]:
+    """The translations of the lines."""
+    from boxpen.nmt.folder import load_model
+    from boxpen.nmt.translate import translate_lines
+
+    return [t.text for t in translate_lines(*load_model(toy / "out"), LINES, beam=5)]
+
+
+class TestTranslate:
+    @pytest.fixture
+    def source(self, tmp_path) -> Path:
+        path = tmp_path / "source.zh"
+        path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(LINES).encode())
+        return path
+
+    def test_a_file_stdin_and_out(self, toy, source, expected, tmp_path):
+        model, out = toy / "out", tmp_path / "out.en"
+        assert invoke("nmt", "translate", model, source).stdout.splitlines() == expected
+        done = CliRunner().invoke(
+            boxpen.cli.app.app, ["nmt", "translate", f"hf:{model}"], input="\n".join(LINES)
+        )
+        assert done.stdout.splitlines() == expected
+        done = invoke("nmt", "translate", model, source, "--out", out, "--tokens", "8")
+        assert (done.stdout, done.stderr) == ("", "")
+        assert out.read_text().splitlines() == expected
+        scored = invoke("nmt", "translate", model, source, "--scores").stdout.splitlines()
+        assert [line.split("\t")[1] for line in scored] == expected
+        assert float(scored[0].split("\t")[0]) < 0 == float(scored[2].split("\t")[0])
+
+    def test_lines_of_a_pipe_are_not_kept_waiting_and_a_reader_may_leave(self, toy, expected):
+        begun = subprocess.Popen(
+            command("nmt", "translate", toy / "out", "--device", "cpu"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+        for line, translation in zip(LINES, expected, strict=True):
+            begun.stdin.write(f"{line}\n".encode())
+            begun.stdin.flush()
+            assert begun.stdout.readline().decode() == f"{translation}\n"
+        begun.stdout.close()
+        begun.stdin.write("小狗追红鸟。\n".encode())
+        begun.stdin.close()
+        assert begun.stderr.read().decode() == ""
+        assert begun.wait() == 0
+
+    @pytest.mark.parametrize(
+        ("options", "part"),
+        [
+            (("--beam", 0), "--beam is 0, expected 1 or more"),
+            (("--beam", -3), "--beam is -3, expected 1 or more"),
+            (("--tokens", 0), "--tokens is 0, expected 1 or more"),
+            (("--length-penalty", "nan"), "--length-penalty is nan, expected a number"),
+        ],
+    )
+    def test_numbers_that_make_no_sense(self, toy, source, options, part):
+        refused(invoke("nmt", "translate", toy / "out", source, *options), part)
+
+    def test_the_source_is_not_written_over(self, toy, source, tmp_path):
+        before = source.read_bytes()
+        (tmp_path / "link").symlink_to(source)
+        for out in (source, tmp_path / "link"):
+            done = invoke("nmt", "translate", toy / "out", source, "--out", out)
+            refused(done, f"--out {out} is what is translated")
+        assert source.read_bytes() == before
+
+    def test_sources_that_cannot_be_read(self, toy, tmp_path):
+        path, out = tmp_path / "source.zh", tmp_path / "out.en"
+        refused(invoke("nmt", "translate", toy / "out", path), "source.zh cannot be read: No such")
+        refused(invoke("nmt", "translate", toy / "out", tmp_path), "cannot be read: Is a directory")
+        path.write_bytes("小狗\n".encode() + b"\xff\n")
+        done = invoke("nmt", "translate", toy / "out", path, "--out", out)
+        refused(done, "source.zh, line 2: byte 0xff is not UTF-8")
+        assert not out.exists()
+
+    def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
+        missing = tmp_path / "missing"
+        refused(invoke("nmt", "translate", missing, source), f"there is no folder {missing}")
+        refused(invoke("nmt", "translate", tmp_path, source), "there is no config.json in it")
+        (tmp_path / "training.json").write_text("{}")
+        refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")
+        refused(invoke("nmt", "translate", gpt2_dir, source), str(gpt2_dir), "GPT2Config")
+
+
+class TestSentences:
+    def test_windows_of_a_file(self, tmp_path):
+        path = tmp_path / "a"
+        path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\n\nfour \xe2\x80\xa8 four")
+        sentences = Sentences(path)
+        windows = sentences.windows(2)
+        assert next(windows) == ["one", "two"]
+        assert sentences.read == 12
+        assert list(windows) == [["", "four \u2028 four"]]
+        assert sentences.read == sentences.size == path.stat().st_size
+        assert sentences.is_file(path)
+        assert not sentences.is_file(tmp_path / "b")
+
+    def test_windows_of_a_pipe_have_what_has_come(self, tmp_path):
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        seen = threading.Event()
+
+        def write() -> None:
+            with path.open("wb", buffering=0) as stream:
+                stream.write("一\n二".encode())
+                assert seen.wait(10)
+                stream.write("二\n三\n四\n五\n".encode())
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        sentences = Sentences(path)
+        windows = sentences.windows(3)
+        assert next(windows) == ["一"]
+        seen.set()
+        writer.join()
+        time.sleep(0.2)
+        assert list(windows) == [["二二", "三", "四"], ["五"]]
+        assert sentences.size is None
+
+    def test_a_line_of_a_pipe_that_is_not_utf8_is_named(self, tmp_path):
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        writer = threading.Thread(target=path.write_bytes, args=(b"one\ntwo\n\xc3(\n",))
+        writer.start()
+        with pytest.raises(NmtError, match=r"pipe, line 3: byte 0xc3 is not UTF-8"):
+            list(Sentences(path).windows(10))
+        writer.join()
+
+
+class TestDisplay:
+    @pytest.fixture
+    def terminal(self, monkeypatch):
+        monkeypatch.setenv("TTY_COMPATIBLE", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", "80")
+
+    @staticmethod
+    def course(step: int, seconds: float, looks: int = 0) -> Course:
+        log = {"epoch": 123.456, "loss": 12.3456, "tokens_per_second": 123_456}
+        seen = [Look(step, 10.1234, 12.34) for _ in range(looks)]
+        return Course(step=step, seconds=seconds, looks=seen, log=log)
+
+    def shown(self, capsys) -> list[str]:
+        text = capsys.readouterr().err
+        return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text).replace("\r", "\n").splitlines()
+
+    def test_two_lines_of_80_columns_with_notes_above(self, terminal, capsys):
+        with TrainingDisplay(TrainConfig(max_steps=1_000_000)) as display:
+            display.show(self.course(250_000, 90_000.0))
+            print("going on", file=sys.stderr)
+            display.show(self.course(500_000, 180_000.0, looks=1))
+        lines = self.shown(capsys)
+        assert max(map(len, lines)) <= 80
+        assert lines[-2].startswith("step 500,000/1,000,000  ━")
+        assert lines[-2].endswith("50%  50:00:00, 50:00:00 left")
+        assert lines[-1] == (
+            "epoch 123.46  loss 12.346  123k tokens/s  validation: loss 10.123  BLEU 12.3"
+        )
+        assert "going on" in lines
+
+    def test_standard_output_is_left_alone(self, terminal, capsys):
+        with TrainingDisplay(TrainConfig(max_steps=10)) as display:
+            display.show(self.course(5, 1.0))
+            print("a result")
+        assert capsys.readouterr().out == "a result\n"
+
+    @pytest.mark.parametrize(
+        ("limits", "left"),
+        [
+            ({"max_steps": 400}, "0:01:40, 0:05:00 left"),
+            ({"max_minutes": 5.0}, "0:01:40, 0:03:20 left"),
+            ({"max_steps": 400, "max_minutes": 5.0}, "0:01:40, 0:03:20 left"),
+            ({}, "0:01:40"),
+            ({"max_steps": 100}, "0:01:40"),
+        ],
+    )
+    def test_what_is_left_of_it(self, capsys, limits, left):
+        with TrainingDisplay(TrainConfig(**limits)) as display:
+            display.show(self.course(100, 100.0))
+        assert self.shown(capsys)[0].split("tokens/s  ")[1] == left
+
+    def test_nothing_is_shown_of_no_training(self, terminal, capsys):
+        with TrainingDisplay(TrainConfig()):
+            pass
+        assert capsys.readouterr().err == ""
+
+
+class TestPlot:
+    @staticmethod
+    def logged(folder: Path) -> Path:
+        folder.mkdir(parents=True)
+        (folder / "log.jsonl").write_text('{"step": 1, "valid_loss": 2.0}\n')
+        return folder
+
+    def test_folders_of_one_name_are_told_apart(self, tmp_path, monkeypatch):
+        one, other = (self.logged(tmp_path / name / "out") for name in ("one", "other"))
+        svg = tmp_path / "course.svg"
+        done = invoke("nmt", "plot", one, other, "--svg", svg)
+        assert done.exit_code == 0, done.output
+        drawn = svg.read_text()
+        assert ">one/out<" in drawn
+        assert ">other/out<" in drawn
+        monkeypatch.chdir(one)
+        assert invoke("nmt", "plot", ".", "--svg", svg).exit_code == 0
+        assert ">out<" in svg.read_text()
+
+    def test_names_are_as_short_as_can_be(self):
+        def names(*paths: str) -> list[str]:
+            return list(_told_apart([Path(p) for p in paths]))
+
+        assert names("/a/x", "/a/y") == ["x", "y"]
+        assert names("/a/x", "/b/x", "/b/y") == ["a/x", "b/x", "b/y"]
+        assert names("/a/x", "/a/../a/x") == ["x"]
+        assert names("/x", "/y/x") == ["/x", "y/x"]
+
+    def test_a_metric_that_is_unknown(self, tmp_path):
+        place = self.logged(tmp_path / "a")
+        args = ("nmt", "plot", place, "--svg", tmp_path / "b.svg", "--metric", "los")
+        refused(invoke(*args), "no metric 'los'", "'loss'")
+
+
+@pytest.fixture(scope="module")
+def small(toy, tmp_path_factory) -> Path:
+    """The configuration of a training that is soon over."""
+    return config(toy, tmp_path_factory.mktemp("scale"), max_steps="5", validate_every="5")
+
+
+@pytest.fixture(scope="module")
+def suite(small) -> Path:
+    """Three items in two sets."""
+    items = [
+        boxpen.Choice(
+            id=str(n),
+            source=f"{kind}狗追红鸟。",
+            candidates=(f"The {said} dog chases the red bird.", "The red bird."),
+            gold=0,
+            tags={"set": name},
+        )
+        for n, (kind, said, name) in enumerate(
+            [("大", "big", "LA"), ("小", "small", "LA"), ("红", "red", "CL-SA")]
+        )
+    ]
+    path = small.parent / "roles.jsonl"
+    card = boxpen.Card(language="en", source_language="zh")
+    boxpen.write_suite(boxpen.Suite("roles", tuple(items), card), path)
+    return path
+
+
+class TestScale:
+    SHARES = ("--share", "1", "--share", "1/2")
+
+    def run(self, small: Path, *args: object):
+        out, cache = (small.parent / name for name in ("all", "scores.sqlite"))
+        options = ("--out", out, "--cache", cache, "--device", "cpu")
+        return invoke("nmt", "scale", small, *options, *self.SHARES, *args)
+
+    def test_a_table(self, small, suite):
+        done = self.run(small, "--train-only")
+        assert done.exit_code == 0, done.output
+        header, *rows = done.stdout.splitlines()
+        assert header.split() == ["share", "pairs", "target", "tokens", "steps", "validation",
+                                  "loss", "BLEU"]  # fmt: skip
+        half, whole = (row.split()[:2] for row in rows)
+        assert (half[0], whole[0]) == ("0.5", "1")
+        assert int(half[1]) == round(int(whole[1]) / 2)
+        assert "scale.svg" not in done.stderr
+
+        done = self.run(small, "--suite", suite)
+        assert done.exit_code == 0, done.output
+        lines = done.stdout.splitlines()
+        assert re.split(r"\s{2,}", lines[0].strip()) == [
+            "share", "pairs", "suite", "n", "accuracy [95 %]", "BLEU [95 %]",
+        ]  # fmt: skip
+        assert max(map(len, lines)) <= 80
+        points = json.loads((small.parent / "all" / "scale.json").read_text())["points"]
+        for point, whole in zip(points, (lines[1], lines[4]), strict=True):
+            (result,) = point["suites"]
+            numbers = re.findall(r"-?[\d.]+", whole)
+            assert numbers[:3] == [f"{point['share']:g}", str(point["pairs"]), "3"]
+            shown = [result["accuracy"][key] for key in ("value", "low", "high")]
+            assert [float(n) for n in numbers[3:6]] == pytest.approx(shown, abs=6e-4)
+            shown = [result["bleu"][key] for key in ("value", "low", "high")]
+            assert [float(n) for n in numbers[6:9]] == pytest.approx(shown, abs=0.06)
+        assert [line.split()[:2] for line in lines[2:4]] == [["LA", "2"], ["CL-SA", "1"]]
+        assert json.loads(self.run(small, "--suite", suite, "--json").stdout)["points"] == points
+
+    def test_what_is_refused(self, small, suite):
+        done = self.run(small, "--suite", suite, "--train-only")
+        refused(done, "--suite and --train-only are given")
+        refused(self.run(small, "--suite", suite, "--recipe", "nosuch"), "no recipe 'nosuch'")
+        refused(self.run(small, "--share", "2"), "'2' is no share of the data")
+
+    def test_rows_of_two_suites_and_of_one_without_sets(self):
+        from rich.console import Console
+
+        measure = {"value": 0.5, "low": 0.25, "high": 0.75, "n": 1200}
+        first = {"suite": "commonmt", "accuracy": measure, "sets": {"LA": {**measure, "n": 400}},
+                 "bleu": {"value": 12.345, "low": 10.0, "high": 14.0, "n": 1200}}  # fmt: skip
+        second = {"suite": "plain", "accuracy": measure, "sets": {}, "bleu": None}
+        points = [{"share": 1 / 16, "pairs": 1_234_567, "suites": [first, second]}]
+        screen = Console(width=80)
+        with screen.capture() as captured:
+            screen.print(scale_table(points))
+        assert [line.rstrip() for line in captured.get().splitlines()] == [
+            " share      pairs  suite         n       accuracy [95 %]        BLEU [95 %]",
+            "0.0625  1,234,567  commonmt  1,200  0.500 [0.250, 0.750]  12.3 [10.0, 14.0]",
+            "                     LA        400  0.500 [0.250, 0.750]",
+            "                   plain     1,200  0.500 [0.250, 0.750]",
+        ]
