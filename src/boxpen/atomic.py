@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from boxpen.errors import BoxpenError, SuiteError
 
-__all__ = ["replaced"]
+__all__ = ["moved_in", "replaced"]
 
 
 @contextlib.contextmanager
@@ -47,3 +47,25 @@ def replaced(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[Bina
             raise
     except OSError as refused:
         raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+
+
+def moved_in(aside: Path, folder: Path, last: str) -> None:
+    """Move the files of a folder into another one, and drop it.
+
+    Args:
+        aside: Where the files are now, on the same file system.
+        folder: Where they go.
+        last: The name of the file that makes the rest count; it comes last.
+
+    Raises:
+        OSError: If the system refuses.
+    """
+    places = sorted(aside.iterdir(), key=lambda p: (p.name == last, p.name))
+    probe = aside / ".mode"
+    probe.touch()
+    mode = probe.stat().st_mode
+    probe.unlink()
+    for place in places:
+        place.chmod(mode)  # weights are written for their owner only
+        place.replace(folder / place.name)
+    aside.rmdir()

@@ -308,7 +308,11 @@ class TestTranslate:
         refused(invoke("nmt", "translate", tmp_path, source), "there is no config.json in it")
         (tmp_path / "training.json").write_text("{}")
         refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")
-        refused(invoke("nmt", "translate", gpt2_dir, source), str(gpt2_dir), "GPT2Config")
+        refused(
+            invoke("nmt", "translate", gpt2_dir, source),
+            str(gpt2_dir),
+            "gpt2 model, expected one that reads a source",
+        )
 
 
 class TestSentences:

@@ -556,3 +556,17 @@ def test_a_suite_that_grows_is_left_out_anew(tmp_path):
         boxpen.write_suite(boxpen.Suite("grows", items, card), path)
         dropped.append(prepare(config).counts["clean"]["rules"]["overlap"])
     assert dropped[0] < dropped[1]
+
+
+def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
+    config = config_of(corpus, tmp_path, max_steps="4", validate_every="2", log_every="2")
+    refused = []
+
+    def watch(course):
+        if course.step == 2 and not refused:
+            with pytest.raises(NmtError, match="another training is at work in"):
+                trained(config)
+            refused.append(True)
+
+    assert trained(config, watch=watch)["steps"] == 4
+    assert refused

@@ -11,6 +11,9 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.judging import (
+    Disputed,
+    Everything,
+    Overwrite,
     check_sheet,
     history,
     number,
@@ -70,15 +73,9 @@ def export_sheet(
         Literal["own", "random", "suite"],
         typer.Option(help="Shuffled for each judge; shuffled; as in the suite."),
     ] = "own",
-    disputed: Annotated[
-        bool, typer.Option("--disputed", help="Only what other judges differ about.")
-    ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also what is judged already, with its verdicts.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over a sheet that is there.")
-    ] = False,
+    disputed: Disputed = False,
+    everything: Everything = False,
+    overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(help="Seed of samples and orders.")] = 0,
 ) -> None:
     """Write a sheet of the translations that a judge has not judged; it does not tell systems."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from boxpen.cli.output import note, print_json
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from boxpen.judgements import Agreement, Disagreement, Imported, Journal, Judgement
 
 __all__ = [
+    "Disputed",
+    "Everything",
+    "Overwrite",
     "check_sheet",
     "history",
     "number",
@@ -23,6 +28,12 @@ __all__ = [
     "show_disagreements",
     "show_imported",
 ]
+
+Disputed = Annotated[bool, typer.Option("--disputed", help="Only what other judges differ about.")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="Also what is judged already, with its verdicts.")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a sheet that is there.")]
 
 
 def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from boxpen.cli.judging import (
+    Disputed,
+    Everything,
+    Overwrite,
     check_sheet,
     history,
     progress,
@@ -71,15 +74,9 @@ def export_sheet(
         list[str] | None, typer.Option(help="All judges, if each item is judged by some of them.")
     ] = None,
     each: Annotated[int | None, typer.Option(help="How many of them judge an item.")] = None,
-    disputed: Annotated[
-        bool, typer.Option("--disputed", help="Only what other judges differ about.")
-    ] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also what is judged already, with its verdicts.")
-    ] = False,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over a sheet that is there.")
-    ] = False,
+    disputed: Disputed = False,
+    everything: Everything = False,
+    overwrite: Overwrite = False,
     seed: Annotated[int, typer.Option(help="Seed of samples, lots and orders.")] = 0,
     wrong: Wrong = False,
 ) -> None:

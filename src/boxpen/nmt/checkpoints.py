@@ -8,6 +8,7 @@ average, and those of the best look.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -66,6 +67,9 @@ class Checkpoints:
             shutil.rmtree(aside, ignore_errors=True)
             aside.mkdir()
             write(aside)
+            for file in aside.iterdir():  # before what it takes the place of is dropped
+                with file.open("rb") as written:
+                    os.fsync(written.fileno())
             shutil.rmtree(self.at(step), ignore_errors=True)
             aside.replace(self.at(step))
         except Exception as error:

@@ -10,15 +10,16 @@ The finished folder is a model of Transformers: ``hf:FOLDER`` for boxpen.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import replaced
+from boxpen.atomic import moved_in, replaced
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
@@ -95,6 +96,25 @@ class ModelFolder:
             raise NmtError(f"{self.folder} cannot be made: {error.strerror}") from None
         with replaced(self._settings_file, NmtError) as stream:
             stream.write(json.dumps(self._settings(), indent=1).encode())
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other trainings out of the folder; what a killed one held is free at once.
+
+        Raises:
+            NmtError: If another training is at work there.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("w") as held:
+            try:
+                import fcntl
+
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except ImportError:  # a system without such locks
+                pass
+            except OSError:
+                raise NmtError(f"another training is at work in {self.folder}") from None
+            yield
 
     def new_model(self) -> Any:
         """Return the model with random weights, drawn from Torch's generator."""
@@ -176,11 +196,7 @@ class ModelFolder:
             told["model_max_length"] = model.generation_config.max_length
             (aside / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
             (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
-            mode = (aside / "result.json").stat().st_mode
-            for place in sorted(aside.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
-                place.chmod(mode)  # weights are written for their owner only
-                place.replace(self.folder / place.name)
-            aside.rmdir()
+            moved_in(aside, self.folder, last="config.json")
         except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise NmtError(
@@ -205,7 +221,8 @@ class ModelFolder:
     def _others(self) -> list[Path]:
         if not self.folder.is_dir():
             return []
-        return sorted(p for p in self.folder.iterdir() if p != self.config.data)
+        ours = {self.config.data, self.folder / ".lock"}
+        return sorted(p for p in self.folder.iterdir() if p not in ours)
 
     @property
     def _settings_file(self) -> Path:
@@ -230,6 +247,11 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
         raise NmtError(f"{folder} is no translation model: {why}")
     try:
         config = AutoConfig.from_pretrained(folder)
+        if not config.is_encoder_decoder:
+            raise NmtError(
+                f"{folder} is a {config.model_type} model, expected one that reads a source and "
+                "writes a target"
+            )
         with quiet():
             model = AutoModelForSeq2SeqLM.from_pretrained(folder, config=config)
     except (OSError, ValueError, RuntimeError, KeyError) as error:

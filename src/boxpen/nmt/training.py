@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from pickle import UnpicklingError
@@ -120,6 +120,11 @@ class Training:
         if finished := self.processes.once(self.folder.result):
             self.note(f"{self.config.folder} is finished; nothing was done")
             return finished
+        with ExitStack() as held:
+            self.processes.once(lambda: held.enter_context(self.folder.alone()))
+            return self._run()
+
+    def _run(self) -> dict[str, Any]:
         self.processes.once(self._begin)
         with fast_arithmetic(self.device):
             self._build()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from boxpen.atomic import replaced
+from boxpen.atomic import moved_in, replaced
 from boxpen.catalog.jsonl import write_jsonl
 from boxpen.items import Card, Item, Suite, item_to_dict
 from boxpen.train.errors import TrainError
@@ -126,11 +126,7 @@ class Record:
         try:
             save(aside)
             (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
-            mode = (aside / "result.json").stat().st_mode
-            for place in sorted(aside.iterdir(), key=lambda p: (p.name == "config.json", p.name)):
-                place.chmod(mode)  # weights are written for their owner only
-                place.replace(self.folder / place.name)
-            aside.rmdir()
+            moved_in(aside, self.folder, last="config.json")
         except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise TrainError(
