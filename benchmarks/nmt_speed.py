@@ -25,10 +25,13 @@ import torch
 from boxpen.nmt.arithmetic import fast_arithmetic
 from boxpen.nmt.config import ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.corpus import CorpusSpec
-from boxpen.nmt.feed import AHEAD, Place
+from boxpen.nmt.feed import AHEAD, Feed, Place
+from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.learner import Learner
 from boxpen.nmt.objective import batch_of
 from boxpen.nmt.prepared import Prepared, open_prepared
-from boxpen.nmt.training import Training
+from boxpen.nmt.processes import Processes
+from boxpen.nmt.subwords import PAD
 from boxpen.scoring.ahead import ahead
 
 RESULTS = Path(__file__).parents[1] / "build" / "nmt_speed.json"
@@ -85,19 +88,31 @@ def train(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def _learner(config: NmtConfig, prepared: Prepared) -> tuple[Learner, Feed]:
+    """Return a new model with its optimiser, and what it learns from."""
+    processes = Processes("auto")
+    learner = Learner(
+        config, ModelFolder(config, prepared).new_model(), processes, processes.device
+    )
+    feed = Feed(
+        prepared.train, None, tokens=config.train.tokens, accumulate=1, seed=1, pad=PAD, start=PAD,
+        pin=processes.device.type == "cuda",
+    )  # fmt: skip
+    return learner, feed
+
+
 def _plain(config: NmtConfig, prepared: Prepared, steps: int) -> float:
     """The loop that most people write."""
-    training = Training(replace(config, train=replace(config.train, compile="no")), prepared)
-    training._build()
-    model, device = training.model.train(), training.device
+    config = replace(config, train=replace(config.train, compile="no"))
+    learner, feed = _learner(config, prepared)
+    model, device = learner.model, learner.device
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    groups = training.feed.groups(0)
+    groups = feed.groups(0)
 
     def step(number: int) -> int:
         numbers = groups[number % len(groups)][0]
-        batch = batch_of(prepared.train, numbers, pad=2, start=2)
-        moved = {k: v.to(device) for k, v in batch.items()}
-        moved.pop("decoder_input_ids")
+        batch = batch_of(prepared.train, numbers, pad=PAD, start=PAD)
+        moved = {k: v.to(device) for k, v in batch.items() if k != "decoder_input_ids"}
         with torch.autocast(device.type, torch.bfloat16):
             loss = model(**moved).loss
         loss.backward()
@@ -110,14 +125,12 @@ def _plain(config: NmtConfig, prepared: Prepared, steps: int) -> float:
 
 
 def _ours(config: NmtConfig, prepared: Prepared, steps: int) -> float:
-    training = Training(config, prepared)
-    training._build()
-    training.model.train()
-    source: Iterator[Any] = ahead(training.feed.steps(Place()), depth=AHEAD)
+    learner, feed = _learner(config, prepared)
+    source: Iterator[Any] = ahead(feed.steps(Place()), depth=AHEAD)
 
     def step(_: int) -> int:
         made = next(source)
-        training._step(made)
+        learner.step(made, rate=1e-4)
         return int(made.tokens)
 
     return _rate(step, steps)

@@ -16,10 +16,12 @@ import boxpen
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import Feed, Place, nested_share
-from boxpen.nmt.folder import load_model
+from boxpen.nmt.feed import Feed, Place, Step, nested_share
+from boxpen.nmt.folder import ModelFolder, load_model
+from boxpen.nmt.learner import Learner
 from boxpen.nmt.objective import IGNORED, batch_of, cross_entropy
 from boxpen.nmt.prepared import open_prepared, prepare
+from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.training import Training
 from boxpen.nmt.validation import Look, Validation
@@ -234,19 +236,18 @@ def test_steps_of_several_batches_equal_those_of_one(corpus, tmp_path):
     prepared = prepare(config)
     weights = []
     for parts in (1, 3):
-        training = Training(config, prepared, device="cpu")
-        training._build()
-        training.model.train()
+        torch.manual_seed(1)
+        processes = Processes("cpu")
+        model = ModelFolder(config, prepared).new_model()
+        learner = Learner(config, model, processes, processes.device)
         numbers = np.arange(21)
         batches = [
             batch_of(prepared.train, part, pad=2, start=2)
             for part in np.array_split(numbers, parts)
         ]
         tokens = int(prepared.train.target_lengths[numbers].sum())
-        from boxpen.nmt.feed import Step
-
-        loss, _, _ = training._step(Step(batches, tokens, Place(), 0.0))
-        weights.append((float(loss), training.model.state_dict()))
+        learnt = learner.step(Step(batches, tokens, Place(), 0.0), rate=1e-3)
+        weights.append((float(learnt.loss), model.state_dict()))
     (one, whole), (other, added) = weights
     assert other == pytest.approx(one, rel=1e-5)
     for name, weight in whole.items():

@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
-from typing import Any, TypeVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from boxpen.errors import BoxpenError
 from boxpen.nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    import torch
 
 __all__ = ["Processes", "ToldByChiefError"]
 
@@ -99,6 +104,41 @@ class Processes:
 
         found: list[T] = gather_object([value])
         return found
+
+    @cached_property
+    def device(self) -> torch.device:
+        """Where this process trains."""
+        import torch
+
+        if self.count > 1:
+            found: torch.device = self._accelerator.device
+            return found
+        return torch.device("cuda" if not self.cpu and torch.cuda.is_available() else "cpu")
+
+    def shared(self, module: Any) -> Any:
+        """Return a module whose gradients are the mean over all processes."""
+        return self._accelerator.prepare_model(module) if self.count > 1 else module
+
+    def unshared(self, module: Any) -> AbstractContextManager[Any]:
+        """Let the gradients of such a module be this process's own for a while."""
+        if self.count == 1:
+            return nullcontext()
+        found: AbstractContextManager[Any] = self._accelerator.no_sync(module)
+        return found
+
+    def summed(self, value: torch.Tensor) -> torch.Tensor:
+        """Return the sum of a number over all processes."""
+        if self.count == 1:
+            return value
+        found: torch.Tensor = self._accelerator.reduce(value, "sum")
+        return found
+
+    @cached_property
+    def _accelerator(self) -> Any:
+        from accelerate import Accelerator
+
+        # Precision is ours, whatever a configuration of Accelerate says.
+        return Accelerator(cpu=self.cpu, mixed_precision="no")
 
     def part(self) -> None:
         """Close what connects them; a process that leaves without is taken for one that died."""

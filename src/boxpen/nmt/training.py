@@ -11,22 +11,19 @@ import math
 import os
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from safetensors import SafetensorError
-
-from boxpen.nmt.arithmetic import chance_of, fast_arithmetic, set_chance
+from boxpen.nmt.arithmetic import fast_arithmetic, set_chance
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
-from boxpen.nmt.compiled import compile_layers, eager
+from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import AHEAD, Feed, Place, Step, nested_share
+from boxpen.nmt.feed import AHEAD, Feed, Place, nested_share
 from boxpen.nmt.folder import ModelFolder
-from boxpen.nmt.objective import Batch, Objective
+from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.validation import Look, Validation
@@ -85,25 +82,15 @@ class Training:
         watch: Watch = lambda _: None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        from accelerate import Accelerator
-
         # Batches of many shapes would cut the memory of a GPU into pieces that fit no other.
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
         self.config, self.prepared = config, prepared
         self.processes = Processes(device)
-        # Precision is ours, whatever a configuration of Accelerate says.
-        self.accelerator = Accelerator(cpu=self.processes.cpu, mixed_precision="no")
         self.watch, self.note = watch, note if self.chief else _silent
         self.folder = ModelFolder(config, prepared)
         self.checkpoints = Checkpoints(config.folder / "checkpoints")
         self.course = Course()
         self._begun = 0.0
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model is."""
-        found: torch.device = self.accelerator.device
-        return found
 
     @property
     def chief(self) -> bool:
@@ -126,7 +113,7 @@ class Training:
 
     def _run(self) -> dict[str, Any]:
         self.processes.once(self._begin)
-        with fast_arithmetic(self.device):
+        with fast_arithmetic(self.processes.device):
             self._build()
             self.processes.each(self._go_on)
             self._train()
@@ -139,70 +126,33 @@ class Training:
     def _build(self) -> None:
         import torch
 
-        torch.manual_seed(self.config.seed)
-        self.model = self.folder.new_model().to(self.device)
-        if self.processes.rank:  # the same weights, but other units dropped than elsewhere
-            torch.manual_seed(self.config.seed + 1_000_003 * self.processes.rank)
-        train = self.config.train
-        cuda = self.device.type == "cuda"
-        compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
-        if compiled:
-            compile_layers(self.model)
-        self.objective = Objective(self.model, train.label_smoothing, compiled=compiled)
-        self.bf16 = train.precision == "bf16" or (
-            train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
-        )
-        self.optimizer = torch.optim.AdamW(
-            self.model.parameters(),
-            lr=train.learning_rate,
-            betas=(train.betas[0], train.betas[1]),
-            eps=train.epsilon,
-            weight_decay=train.weight_decay,
-            fused=cuda,
-        )
-        self.wrapped = (
-            self.accelerator.prepare_model(self.objective)
-            if self.processes.count > 1
-            else self.objective
-        )
+        config, train = self.config, self.config.train
+        torch.manual_seed(config.seed)
+        model = self.folder.new_model()
+        self.learner = Learner(config, model, self.processes, self.processes.device)
         self.feed = Feed(
             self.prepared.train,
-            nested_share(len(self.prepared.train), train.share, self.config.seed),
+            nested_share(len(self.prepared.train), train.share, config.seed),
             tokens=train.tokens,
             accumulate=train.accumulate,
-            seed=self.config.seed,
-            pad=self.model.config.pad_token_id,
-            start=self.model.config.decoder_start_token_id,
-            pin=cuda,
+            seed=config.seed,
+            pad=model.config.pad_token_id,
+            start=model.config.decoder_start_token_id,
+            pin=self.learner.device.type == "cuda",
             rank=self.processes.rank,
             world=self.processes.count,
         )
-        self.validation = Validation(self.config, self.prepared, self.model)
+        self.validation = Validation(config, self.prepared, model)
 
     def _go_on(self) -> None:
         """Take up the last checkpoint, if there is one."""
-        import torch
-
         state = self.checkpoints.state()
         last = self.checkpoints.last()
         if state is None or last is None:
             if self.chief:
                 self.folder.rewind(0)
             return
-        from safetensors.torch import load_model
-
-        try:
-            load_model(self.model, last / "model.safetensors")
-            kept = torch.load(last / "optimizer.pt", map_location="cpu", weights_only=True)
-            self.optimizer.load_state_dict(kept)
-            chance = last / f"chance-{self.processes.rank}.pt"
-            if chance.is_file():
-                set_chance(torch.load(chance, weights_only=True), self.device)
-        except _DAMAGED as error:
-            raise NmtError(
-                f"{last} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
-                f"{self.checkpoints.folder} to begin anew, or use another folder"
-            ) from error
+        self.learner.take_up(last)
         place = Place(**state["place"])
         if (then := state.get("processes", 1)) != self.processes.count:
             # Steps have another size now; this is the nearest place that nothing is left out at.
@@ -225,12 +175,12 @@ class Training:
         if self._over():
             return
         self._begun = time.monotonic() - course.seconds
-        self.model.train()
-        pending: list[Any] = []  # losses on the device, looked at when a line is logged
+        pending: list[Learnt] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
         with closing(ahead(self.feed.steps(course.place), depth=AHEAD)) as steps:
             for step in steps:
-                pending.append(self._step(step))
+                rate = learning_rate(train, course.step + 1, self._done())
+                pending.append(self.learner.step(step, rate))
                 course.step += 1
                 course.place, course.epochs = step.after, step.epochs
                 course.tokens += step.tokens
@@ -247,47 +197,12 @@ class Training:
                 if over:
                     return
 
-    def _step(self, step: Step) -> tuple[Any, int, Any]:
-        """Do one step; return its summed loss and the norm of the gradients, on the device."""
-        import torch
-
-        train, course = self.config.train, self.course
-        rate = learning_rate(train, course.step + 1, self._done())
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        world = self.processes.count
-        total = torch.zeros((), device=self.device)
-        for number, batch in enumerate(step.batches):
-            last = number + 1 == len(step.batches)
-            with self._alone() if not last and world > 1 else nullcontext():
-                loss = self._loss(batch)
-                (loss * (world / step.tokens)).backward()
-            total += loss.detach()
-        norm = torch.nn.utils.clip_grad_norm_(
-            self.model.parameters(), train.clip if train.clip else math.inf
-        )
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return total, step.tokens, norm
-
-    def _loss(self, batch: Batch) -> Any:
-        import torch
-
-        moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
-            return self.wrapped(**moved)
-
-    def _alone(self) -> AbstractContextManager[Any]:
-        """Let gradients add up in this process before they are shared."""
-        found: AbstractContextManager[Any] = self.accelerator.no_sync(self.wrapped)
-        return found
-
-    def _log(self, pending: list[tuple[Any, int, Any]], seen: int, since: float) -> None:
+    def _log(self, pending: list[Learnt], seen: int, since: float) -> None:
         import torch
 
         course = self.course
-        summed = torch.stack([loss for loss, _, _ in pending]).sum()
-        loss = float(self.accelerator.reduce(summed, "sum")) / seen
+        summed = torch.stack([learnt.loss for learnt in pending]).sum()
+        loss = float(self.processes.summed(summed)) / seen
         seconds = time.monotonic() - since  # now that the device has done it all
         course.seconds = self.processes.once(self._elapsed)
         if not math.isfinite(loss):  # in all processes alike
@@ -296,8 +211,8 @@ class Training:
             "step": course.step,
             "epoch": course.epochs,
             "loss": round(loss, 6),
-            "learning_rate": self.optimizer.param_groups[0]["lr"],
-            "gradient": round(float(pending[-1][2]), 6),
+            "learning_rate": self.learner.optimizer.param_groups[0]["lr"],
+            "gradient": round(float(pending[-1].gradient), 6),
             "tokens": course.tokens,
             "tokens_per_second": round(seen / seconds) if seconds else 0,
             "seconds": round(course.seconds, 1),
@@ -313,27 +228,24 @@ class Training:
         course.looks.append(look)
         if self.chief:
             self.watch(course)
-        chances = self.processes.gathered(chance_of(self.device))
+        chances = self.processes.gathered(self.learner.chance())
         self.processes.once(lambda: self._keep(chances))
 
     def _seen(self) -> tuple[Look, float]:
         """Return what is seen of the validation set, and the time after that."""
-        import torch
-
-        chance = chance_of(self.device)
-        self.model.eval()
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+        learner = self.learner
+        chance = learner.chance()
+        learner.model.eval()
+        with learner.precision():
             look = self.validation.look(self.course.step)
-        self.model.train()
-        set_chance(chance, self.device)
+        learner.model.train()
+        set_chance(chance, learner.device)
         seconds = self._elapsed()
         self.folder.log({**asdict(look), "seconds": round(seconds, 1)})
         return look, seconds
 
     def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
         """Write a checkpoint, with the state of chance in every process."""
-        import torch
-
         course = self.course
         state = {
             "step": course.step,
@@ -346,12 +258,7 @@ class Training:
         }
 
         def write(folder: Path) -> None:
-            from safetensors.torch import save_model
-
-            save_model(self.model, str(folder / "model.safetensors"))
-            torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
-            for rank, chance in enumerate(chances):
-                torch.save(chance, folder / f"chance-{rank}.pt")
+            self.learner.keep(folder, chances)
             (folder / "state.json").write_text(json.dumps(state), "utf-8")
 
         recent = [look.step for look in course.looks][-self.config.train.average :]
@@ -360,23 +267,22 @@ class Training:
 
     def _finish(self) -> dict[str, Any]:
         """Choose between the best look and the average of the last ones, and put it in place."""
-        import torch
         from safetensors.torch import load_file
 
-        course, train = self.course, self.config.train
+        course, train, learner = self.course, self.config.train, self.learner
         best = self.validation.best(course.looks)
         recent = [look.step for look in course.looks][-train.average :]
         chosen, mean = best, False
         weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
         if len(recent) > 1:
             average = averaged([self.checkpoints.at(step) for step in recent])
-            load_weights(self.model, average)
-            self.model.eval()
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
+            load_weights(learner.model, average)
+            learner.model.eval()
+            with learner.precision():
                 look = self.validation.look(course.step)
             if self.validation.best([best, look]) is look:
                 chosen, mean, weights = look, True, average
-        load_weights(self.model, weights)
+        load_weights(learner.model, weights)
         result = {
             "steps": course.step,
             "epochs": course.epochs,
@@ -387,13 +293,13 @@ class Training:
             "bleu_signature": chosen.signature,
             "tokens": course.tokens,
             "seconds": round(course.seconds, 1),
-            "device": str(self.device),
-            "precision": "bf16" if self.bf16 else "float32",
+            "device": str(learner.device),
+            "precision": "bf16" if learner.bf16 else "float32",
             "processes": self.processes.count,
             "data": self.prepared.counts,
         }
-        with eager(self.model):
-            self.folder.finish(self.model, result)
+        with eager(learner.model):
+            self.folder.finish(learner.model, result)
         self.checkpoints.remove()
         return result
 
@@ -424,9 +330,6 @@ class Training:
             self._minutes() / train.max_minutes if train.max_minutes else 0.0,
         ]
         return max(shares)
-
-
-_DAMAGED = (OSError, RuntimeError, ValueError, EOFError, SafetensorError, UnpicklingError)
 
 
 def _silent(_: str) -> None: ...

@@ -1,0 +1,153 @@
+"""A model that takes steps: its objective, its optimiser, its precision, and what it must keep."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from safetensors import SafetensorError
+
+from boxpen.nmt.arithmetic import chance_of, set_chance
+from boxpen.nmt.compiled import compile_layers
+from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.feed import Step
+from boxpen.nmt.objective import Batch, Objective
+from boxpen.nmt.processes import Processes
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Learner", "Learnt"]
+
+_DAMAGED = (OSError, RuntimeError, ValueError, EOFError, SafetensorError, UnpicklingError)
+
+
+class Learnt(NamedTuple):
+    """What a step came to, still on the device: nobody waits for it before it is looked at."""
+
+    loss: torch.Tensor  # summed over the tokens of this process
+    gradient: torch.Tensor  # its norm, before it was clipped
+
+
+class Learner:
+    """A model in one process of a training.
+
+    Args:
+        config: How it learns.
+        model: With its first weights, the same in all processes.
+        processes: Those that train together.
+        device: Where it goes.
+
+    Attributes:
+        model: The model.
+        device: Where it is.
+        bf16: Whether matrix products are bfloat16.
+    """
+
+    def __init__(
+        self, config: NmtConfig, model: Any, processes: Processes, device: torch.device
+    ) -> None:
+        import torch
+
+        train = config.train
+        cuda = device.type == "cuda"
+        self.config, self.processes, self.device = train, processes, device
+        self.model = model.to(device).train()
+        if processes.rank:  # the same weights, but other units dropped than elsewhere
+            torch.manual_seed(config.seed + 1_000_003 * processes.rank)
+        compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
+        if compiled:
+            compile_layers(self.model)
+        self.bf16 = train.precision == "bf16" or (
+            train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
+        )
+        self.optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=train.learning_rate,
+            betas=(train.betas[0], train.betas[1]),
+            eps=train.epsilon,
+            weight_decay=train.weight_decay,
+            fused=cuda,
+        )
+        self._objective = processes.shared(
+            Objective(self.model, train.label_smoothing, compiled=compiled)
+        )
+
+    def step(self, step: Step, rate: float) -> Learnt:
+        """Learn from a step.
+
+        Args:
+            step: What this process learns from.
+            rate: The learning rate.
+        """
+        import torch
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        total = torch.zeros((), device=self.device)
+        for number, batch in enumerate(step.batches):
+            last = number + 1 == len(step.batches)
+            # Gradients add up in this process before they are shared with the others.
+            with nullcontext() if last else self.processes.unshared(self._objective):
+                loss = self._loss(batch)
+                (loss * (self.processes.count / step.tokens)).backward()
+            total += loss.detach()
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return Learnt(total, norm)
+
+    def precision(self) -> AbstractContextManager[Any]:
+        """Return what to compute in."""
+        import torch
+
+        found: AbstractContextManager[Any] = torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.bf16
+        )
+        return found
+
+    def keep(self, folder: Path, chances: Sequence[dict[str, torch.Tensor]]) -> None:
+        """Write what a restart needs: weights, optimiser, and the chance of every process."""
+        import torch
+        from safetensors.torch import save_model
+
+        save_model(self.model, str(folder / "model.safetensors"))
+        torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
+        for rank, chance in enumerate(chances):
+            torch.save(chance, folder / f"chance-{rank}.pt")
+
+    def take_up(self, folder: Path) -> None:
+        """Go back to what was kept.
+
+        Raises:
+            NmtError: If it is damaged, or of another model.
+        """
+        import torch
+        from safetensors.torch import load_model
+
+        try:
+            load_model(self.model, folder / "model.safetensors")
+            kept = torch.load(folder / "optimizer.pt", map_location="cpu", weights_only=True)
+            self.optimizer.load_state_dict(kept)
+            chance = folder / f"chance-{self.processes.rank}.pt"
+            if chance.is_file():
+                set_chance(torch.load(chance, weights_only=True), self.device)
+        except _DAMAGED as error:
+            raise NmtError(
+                f"{folder} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
+                f"{folder.parent} to begin anew, or use another folder"
+            ) from error
+
+    def chance(self) -> dict[str, torch.Tensor]:
+        """Return the state of the generators that dropout draws from."""
+        return chance_of(self.device)
+
+    def _loss(self, batch: Batch) -> Any:
+        moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
+        with self.precision():
+            return self._objective(**moved)
