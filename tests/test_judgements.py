@@ -756,3 +756,12 @@ def test_a_digest_is_of_item_names_and_texts_but_not_of_spaces_and_hints():
     ]
     assert len({question.digest, *(other.digest for other in others)}) == 4
     assert json.loads(f'"{question.digest}"')[0] == "d"
+
+
+@pytest.mark.parametrize("text", [b"my precious notes, one line", b"\xff\xfe", b"[" * 100_000])
+def test_a_file_that_is_no_journal_is_left_alone(tmp_path, text):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(text)
+    with pytest.raises(BuildError, match="line 1 is no judgement"):
+        Journal(path).append([Judgement("item", "anna", "accept")])
+    assert path.read_bytes() == text

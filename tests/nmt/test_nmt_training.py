@@ -1,6 +1,7 @@
 """A training: it learns, it goes on after a kill as if nothing had been, it refuses what is odd."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -571,3 +572,43 @@ def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
 
     assert trained(config, watch=watch)["steps"] == 4
     assert refused
+
+
+@pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "chance-0.pt"])
+def test_a_checkpoint_that_lost_a_file_is_told(corpus, tmp_path, lost):
+    config = config_of(corpus, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        trained(config, watch=_interrupts(at=15))
+    (config.folder / "checkpoints" / "step-10" / lost).unlink()
+    with pytest.raises(NmtError, match="to begin anew, or use another folder"):
+        trained(config)
+
+
+@pytest.mark.parametrize("damaged", ["model.safetensors", "source.spm", "config.json"])
+def test_a_damaged_model_is_one_sentence(corpus, tmp_path, damaged):
+    config = config_of(corpus, tmp_path, max_steps="2", validate_every="2")
+    trained(config)
+    file = config.folder / damaged
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    with pytest.raises(NmtError, match=r"cannot be loaded|no tokenizer that can be loaded"):
+        load_model(config.folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": "-1"}, "seed = -1, expected 0 or more"),
+        ({"source": '"../zh"'}, "expected the code of a language"),
+        ({"size": "99999999999999"}, r"expected"),
+    ],
+)
+def test_top_values_are_checked(corpus, tmp_path, changes, message):
+    text = (corpus / "toy.toml").read_text()
+    for key, value in changes.items():
+        text = re.sub(
+            rf"^{key} = .*$", f"{key} = {value}", f"seed = 1\n{text}", count=1, flags=re.M
+        )
+    (tmp_path / "toy.toml").write_text(text)
+    write_corpus(tmp_path, pairs=20)
+    with pytest.raises(NmtError, match=message):
+        prepare(read_config(tmp_path / "toy.toml"))

@@ -152,6 +152,9 @@ def plot(
     from boxpen.nmt.errors import NmtError
     from boxpen.report.training import read_log, training_svg
 
+    if svg.suffix != ".svg":
+        raise NmtError(f"--svg is {svg}, expected the name of a new drawing that ends in .svg")
+
     logs = {name: read_log(folder) for name, folder in _told_apart(folders).items()}
     drawn = training_svg(logs, metric)
     with replaced(svg, NmtError) as stream:

@@ -121,9 +121,9 @@ class Journal:
                 continue
             try:
                 found.append(_judgement(line))
-            except (ValueError, BuildError) as error:
+            except (ValueError, BuildError, RecursionError) as error:
                 where = f"{self.path}, line {number}"
-                if number == len(lines) and not _is_json(line):
+                if number == len(lines) and _is_begun(line):
                     torn = f"{where} was cut off while it was written, and is left out"
                     return History(tuple(found), torn)
                 raise BuildError(f"{where} is no judgement ({error})") from None
@@ -165,12 +165,16 @@ def _judgement(line: bytes) -> Judgement:
     return Judgement(**{name: data[name] for name in _FIELDS if data.get(name) is not None})
 
 
-def _is_json(line: bytes) -> bool:
+def _is_begun(line: bytes) -> bool:
+    """Whether a line is the beginning of a judgement: no other text is ever cut off for it."""
+    begun = b'{"item": '
+    if not (line.startswith(begun) or begun.startswith(line)):
+        return False
     try:
         json.loads(line.decode())
-    except ValueError:
-        return False
-    return True
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def _content(file: int) -> bytes:

@@ -105,7 +105,10 @@ class Checkpoints:
         try:
             found: dict[str, Any] = json.loads((last / "state.json").read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise NmtError(f"{last / 'state.json'} cannot be read: {error}") from None
+            raise NmtError(
+                f"{last / 'state.json'} cannot be read ({error}); remove {self.folder} to begin "
+                "anew, or use another folder"
+            ) from None
         return found
 
     def remove(self) -> None:

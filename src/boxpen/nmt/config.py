@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -46,8 +47,8 @@ class ModelConfig:
     def __post_init__(self) -> None:
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise NmtError(f"[model] has dropout = {self.dropout}, expected 0 or more and below 1")
-        if self.max_tokens < 4:
-            raise NmtError(f"[model] has max_tokens = {self.max_tokens}, expected 4 or more")
+        if not 4 <= self.max_tokens <= 100_000:
+            raise NmtError(f"[model] has max_tokens = {self.max_tokens}, expected 4 to 100,000")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +211,9 @@ _TABLES: dict[str, Any] = {
 }
 
 
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*")
+
+
 def read_config(path: Path) -> NmtConfig:
     """Read a configuration; relative paths start from its folder.
 
@@ -228,6 +232,14 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
         name: found.pop(name) for name in [*_TABLES, "corpora", "valid", "tests"] if name in found
     }
     top = settings(_Top, found, str(path), folder)
+    if not 0 <= top.seed < 1 << 31:
+        raise NmtError(f"{path} has seed = {top.seed}, expected 0 or more, below 2^31")
+    for name in ("source", "target"):
+        if not _LANGUAGE.fullmatch(getattr(top, name)):
+            raise NmtError(
+                f"{path} has {name} = {getattr(top, name)!r}, expected the code of a language, "
+                "as zh or en"
+            )
     corpora = tables.pop("corpora", None)
     if not isinstance(corpora, list) or not corpora:
         raise NmtError(f"{path} has no [[corpora]] to learn from")

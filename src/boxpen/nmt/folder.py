@@ -19,6 +19,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from safetensors import SafetensorError
+
 from boxpen.atomic import moved_in, replaced
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
@@ -104,8 +106,14 @@ class ModelFolder:
         Raises:
             NmtError: If another training is at work there.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("w") as held:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = (self.folder / ".lock").open("w")
+        except OSError as error:
+            raise NmtError(
+                f"{self.folder} cannot be a folder for the model: {error.strerror}"
+            ) from None
+        with lock as held:
             try:
                 import fcntl
 
@@ -183,8 +191,6 @@ class ModelFolder:
         Raises:
             NmtError: If it cannot be written; the checkpoints stay.
         """
-        from safetensors import SafetensorError
-
         aside = self.folder / ".finished"
         shutil.rmtree(aside, ignore_errors=True)
         try:
@@ -254,7 +260,7 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
             )
         with quiet():
             model = AutoModelForSeq2SeqLM.from_pretrained(folder, config=config)
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise NmtError(f"{folder} cannot be loaded: {str(error).splitlines()[0]}") from None
     tokenizer = load_tokenizer(folder)
     target = getattr(config, "decoder_vocab_size", None) or config.vocab_size
@@ -285,7 +291,7 @@ def load_tokenizer(folder: Path | str) -> Any:
             if (Path(folder) / "source.spm").is_file():
                 return MarianTokenizer.from_pretrained(folder)
             return AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise NmtError(
             f"{folder} has no tokenizer that can be loaded: {str(error).splitlines()[0]}"
         ) from None

@@ -134,14 +134,17 @@ class Learner:
             load_model(self.model, folder / "model.safetensors")
             kept = torch.load(folder / "optimizer.pt", map_location="cpu", weights_only=True)
             self.optimizer.load_state_dict(kept)
-            chance = folder / f"chance-{self.processes.rank}.pt"
-            if chance.is_file():
-                set_chance(torch.load(chance, weights_only=True), self.device)
+            chance = folder / f"chance-{min(self.processes.rank, self._kept(folder) - 1)}.pt"
+            set_chance(torch.load(chance, weights_only=True), self.device)
         except _DAMAGED as error:
             raise NmtError(
                 f"{folder} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
                 f"{folder.parent} to begin anew, or use another folder"
             ) from error
+
+    def _kept(self, folder: Path) -> int:
+        """Return how many processes a checkpoint is of; there may be more of them now."""
+        return max(1, len(list(folder.glob("chance-*.pt"))))
 
     def chance(self) -> dict[str, torch.Tensor]:
         """Return the state of the generators that dropout draws from."""

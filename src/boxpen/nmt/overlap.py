@@ -55,19 +55,15 @@ class Overlap:
 
     def find(self, source: str, target: str) -> Found | None:
         """Return where a pair stands, given the keys of its sides; None if in no suite."""
+        if (whole := self.together.get((source, target))) is not None:
+            return Found(whole, "both")
         by_source, by_target = self.source.get(source), self.target.get(target)
-        whole = self.together.get((source, target))
-        if by_source is None and by_target is None:
-            return None if whole is None else Found(whole, "both")
-        if by_source is not None and _short(source, self.source_language):
-            by_source = whole
-        if by_target is not None and _short(target, self.target_language):
-            by_target = whole
-        if by_source is not None:
-            return Found(by_source, "source" if by_target is None else "both")
-        if by_target is not None:
+        if by_source is not None and not _short(source, self.source_language):
+            both = by_target is not None and not _short(target, self.target_language)
+            return Found(by_source, "both" if both else "source")
+        if by_target is not None and not _short(target, self.target_language):
             return Found(by_target, "target")
-        return None if whole is None else Found(whole, "both")
+        return None
 
 
 def overlap_of(

@@ -43,6 +43,8 @@ _SPECIAL = ("</s>", "<unk>", "<pad>")
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _LONGEST = 512  # tokens; what the tokenizer tells others to cut at, until a model knows better
 
+_MOST = 1_000_000
+
 Side = Literal["source", "target"]
 
 
@@ -191,6 +193,8 @@ def vocabulary_sizes(folder: Path) -> tuple[int, int]:
 
 def _check(config: SubwordConfig) -> None:
     least = len(_SPECIAL) + len(_ASCII) + 256 * config.byte_fallback + 1
+    if config.size > _MOST:
+        raise NmtError(f"the vocabulary has size = {config.size}, expected {_MOST:,} at most")
     if config.size < least:
         raise NmtError(
             f"the vocabulary has size = {config.size}, expected at least {least}: the special "

@@ -149,6 +149,11 @@ class Training:
         state = self.checkpoints.state()
         last = self.checkpoints.last()
         if state is None or last is None:
+            if steps := self.checkpoints.steps():
+                raise NmtError(
+                    f"{self.checkpoints.at(steps[-1])} lacks files that a restart needs; remove "
+                    f"{self.checkpoints.folder} to begin anew, or use another folder"
+                )
             if self.chief:
                 self.folder.rewind(0)
             return
