@@ -765,3 +765,21 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path, text):
     with pytest.raises(BuildError, match="line 1 is no judgement"):
         Journal(path).append([Judgement("item", "anna", "accept")])
     assert path.read_bytes() == text
+
+
+def test_empty_cells_of_the_judge_take_the_name_that_is_given(tmp_path):
+    questions = [Question("i1", {"text": "Water is wet."}, "")]
+    path = tmp_path / "sheet.csv"
+    write_sheet(path, questions, "anna")
+    rows = list(csv.DictReader(path.open(encoding="utf-8-sig", newline="")))
+    rows[0] |= {"judge": "", "verdict": "y"}
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(rows)
+    by_item = {question.item: question for question in questions}
+    verdicts = VerdictSet({"yes": ("y",), "no": ("n",)})
+    (line,) = read_sheet(path, by_item, verdicts, judge="bo")
+    assert line.judgement.judge == "bo"
+    with pytest.raises(BuildError, match="has no judge, expected a name"):
+        read_sheet(path, by_item, verdicts)

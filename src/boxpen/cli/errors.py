@@ -13,6 +13,8 @@ from boxpen.cli.app import app
 from boxpen.cli.judging import (
     Disputed,
     Everything,
+    JudgedAt,
+    JudgedBy,
     Overwrite,
     check_sheet,
     history,
@@ -112,13 +114,8 @@ def import_answers(
         typer.Argument(help="Run directories, and sheets filled in.", metavar="RUN... SHEET..."),
     ],
     journal: JournalFile = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Who judged, if the sheet does not say so.")
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(help="When, to be kept with the judgements; not kept if not given."),
-    ] = None,
+    judge: JudgedBy = None,
+    time: JudgedAt = None,
     json: Json = False,
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""

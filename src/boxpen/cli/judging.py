@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Disputed",
     "Everything",
+    "JudgedAt",
+    "JudgedBy",
     "Overwrite",
     "check_sheet",
     "history",
@@ -33,6 +35,10 @@ Disputed = Annotated[bool, typer.Option("--disputed", help="Only what other judg
 Everything = Annotated[
     bool, typer.Option("--all", help="Also what is judged already, with its verdicts.")
 ]
+JudgedAt = Annotated[
+    str | None, typer.Option(help="When, to be kept with the judgements; not kept if not given.")
+]
+JudgedBy = Annotated[str | None, typer.Option(help="Who judged, if the sheet does not say so.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a sheet that is there.")]
 
 

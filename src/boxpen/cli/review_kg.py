@@ -12,6 +12,8 @@ import typer
 from boxpen.cli.judging import (
     Disputed,
     Everything,
+    JudgedAt,
+    JudgedBy,
     Overwrite,
     check_sheet,
     history,
@@ -121,13 +123,8 @@ def import_answers(
     table: Table,
     sheets: Annotated[list[Path], typer.Argument(help="Sheets, filled in.", metavar="SHEET...")],
     journal: JournalFile = None,
-    judge: Annotated[
-        str | None, typer.Option(help="Who judged, if the sheet does not say so.")
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(help="When, to be kept with the judgements; not kept if not given."),
-    ] = None,
+    judge: JudgedBy = None,
+    time: JudgedAt = None,
     wrong: Wrong = False,
     json: Json = False,
 ) -> None:

@@ -138,7 +138,7 @@ def read_sheet(
         for number, cells in _rows(path, judge):
             where = f"{path}, line {number}"
             question = _question(cells, questions, where, origin)
-            who = cells["judge"].strip()
+            who = cells["judge"].strip() or (judge or "")
             if judge is not None and who != judge:
                 raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
             if not who:
