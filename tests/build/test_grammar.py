@@ -204,10 +204,10 @@ def test_verbs_agree(verb: str) -> None:
     assert conjugation.root_of(one) == verb
 
 
-@given(st.sampled_from(sorted(listed("people") - listed("proper"))))
+@pytest.mark.parametrize(
+    "noun", sorted(word for word in listed("people") - listed("proper") if " " not in word)
+)
 def test_every_person_counts(noun: str) -> None:
-    if " " in noun:
-        return
     many = grammar.plural(noun)
     assert grammar.number(grammar.indefinite(noun)) == "singular"
     assert grammar.number(many) == "plural", many

@@ -168,12 +168,12 @@ def pluralised(phrase: str) -> str | None:
 def is_person(phrase: str) -> bool:
     """Whether a noun phrase names people: 'an old sailor', 'children'."""
     before, noun, _ = head_noun(phrase.lower())
-    one = singular(noun).rpartition("-")[2]  # a bird-watcher watches
+    whole = singular(noun)
+    one = whole.rpartition("-")[2]  # a bird-watcher watches
     if f"{before.split(' ')[-1]} {one}" in listed("not_people"):
         return False
-    if one in listed("people") | listed("male") | listed(
-        "female"
-    ) or f"{before.split(' ')[-1]} {one}" in listed("people"):
+    people = listed("people") | listed("male") | listed("female")
+    if one in people or whole in people or f"{before.split(' ')[-1]} {one}" in listed("people"):
         return True
     if one.endswith(("man", "woman", "person")) and one not in {"human", "talisman", "shaman"}:
         return bool(parts(one))
