@@ -45,7 +45,9 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "nmt"
 PAGE = "nmt.md"
 SHARES = {"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2}
-MINUTES = {"transformer": 5.0, "rnnsearch": 4.0, "1-16": 0.7, "1-8": 0.9, "1-4": 1.2, "1-2": 2.0}
+STEPS = 7000
+"""Of a training on all data; a share of it gets as many times fewer as the root of the share."""
+LOOKS = 10
 
 
 def main() -> None:
@@ -73,14 +75,18 @@ def config(name: str) -> NmtConfig:
     architecture, _, share = name.partition("-")
     if architecture not in ("transformer", "rnnsearch") or (share and share not in SHARES):
         sys.exit(f"no training '{name}'")
+    part = SHARES.get(share, 1.0)
+    steps = round(STEPS * part**0.5)
     return replace(
         found,
         folder=FOLDER / name,
         model=replace(found.model, architecture=architecture),  # type: ignore[arg-type]
         train=replace(
             found.train,
-            share=SHARES.get(share, 1.0),
-            max_minutes=MINUTES[share or architecture],
+            share=part,
+            max_steps=steps,
+            warmup=steps // 8,
+            validate_every=-(-steps // LOOKS),
         ),
     )
 
