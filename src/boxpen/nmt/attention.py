@@ -26,10 +26,28 @@ LIMIT = 32
 def register() -> None:
     """Let Transformers know this attention; to do so twice does no harm."""
     from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
 
     AttentionInterface.register(NAME, _attention)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
+    AttentionMaskInterface.register(NAME, _mask)
+
+
+def _mask(**asked: Any) -> Tensor | None:
+    """Return a mask as Transformers asks for it.
+
+    Its own function looks whether a mask hides anything at all, and for the answer the whole GPU
+    is waited for, three times a step. Here nobody looks: what fills up a source is hidden, even if
+    nothing does, and a target is filled up behind, where no token before it can see.
+    """
+    from transformers.masking_utils import sdpa_mask
+
+    given: Tensor | None = asked.get("attention_mask")
+    if torch.is_grad_enabled() and given is not None:
+        if asked.get("allow_is_bidirectional_skip"):
+            return given[:, None, None].bool()
+        if asked.get("allow_is_causal_skip") and asked["q_length"] == asked["kv_length"]:
+            return None
+    found: Tensor | None = sdpa_mask(**asked)
+    return found
 
 
 def _attention(

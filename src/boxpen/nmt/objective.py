@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+
+from boxpen.nmt.attention import ENCODER
+from boxpen.nmt.compiled import eager
 
 if TYPE_CHECKING:
     import numpy as np
@@ -70,6 +74,7 @@ class Objective(nn.Module):
         super().__init__()
         self.model = model
         self.smoothing = smoothing
+        self.compiled = compiled
         self._loss = torch.compile(_loss_of_states, dynamic=True) if compiled else _loss_of_states
 
     def forward(
@@ -87,7 +92,9 @@ class Objective(nn.Module):
             return cross_entropy(self.model(**inputs).logits, labels, self.smoothing)
         # Marian adds a bias that is no parameter and zero in a model of our own; in float32 it
         # would double the logits, which are the largest thing there is.
-        states = body(**inputs).last_hidden_state
+        odd = self.compiled and input_ids.shape[0] % ENCODER > 0  # the last batch of an epoch
+        with eager(self.model) if odd else nullcontext():
+            states = body(**inputs).last_hidden_state
         return self._loss(states, self.model.lm_head.weight, labels, self.smoothing)
 
 
