@@ -94,7 +94,11 @@ def _learner(config: NmtConfig, prepared: Prepared) -> tuple[Learner, Feed]:
     """Return a new model with its optimiser, and what it learns from."""
     processes = Processes("auto")
     learner = Learner(
-        config, ModelFolder(config, prepared).new_model(), processes, processes.device
+        config,
+        ModelFolder(config, prepared).new_model(),
+        processes,
+        processes.device,
+        prepared.train.mean_lengths,
     )
     feed = Feed(
         prepared.train, None, tokens=config.train.tokens, accumulate=1, seed=1, pad=PAD, start=PAD,

@@ -240,7 +240,7 @@ def test_steps_of_several_batches_equal_those_of_one(corpus, tmp_path):
         torch.manual_seed(1)
         processes = Processes("cpu")
         model = ModelFolder(config, prepared).new_model()
-        learner = Learner(config, model, processes, processes.device)
+        learner = Learner(config, model, processes, processes.device, (8.0, 8.0))
         numbers = np.arange(21)
         batches = [
             batch_of(prepared.train, part, pad=2, start=2)

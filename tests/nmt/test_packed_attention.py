@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.attention import DECODER, ENCODER, NAME, packed, register
+from boxpen.nmt.attention import MOST, pack, packed, together
 from boxpen.nmt.compiled import compile_layers, eager
 from boxpen.nmt.objective import Objective
 from boxpen.nmt.sizes import new_model
@@ -21,15 +21,15 @@ from boxpen.nmt.sizes import new_model
 def test_packed_attention_equals_a_loop_over_sentences(rows, time, length, kind):
     torch.manual_seed(rows * 100 + time * 10 + length)
     length = time if kind == "causal" else length
-    together = (DECODER, ENCODER)[rows % 2]
-    batch = rows * together
+    number_of = (MOST // 2, MOST)[rows % 2]
+    batch = rows * number_of
     query = torch.randn(batch, 2, time, 4, dtype=torch.float64, requires_grad=True)
     key, value = (
         torch.randn(batch, 2, length, 4, dtype=torch.float64, requires_grad=True) for _ in range(2)
     )
     lengths = torch.randint(1, length + 1, (batch,))
     mask = (torch.arange(length) < lengths[:, None])[:, None, None] if kind == "mask" else None
-    found = packed(query, key, value, mask, together, causal=kind == "causal")
+    found = packed(query, key, value, mask, number_of, causal=kind == "causal")
     alone = []
     for number in range(batch):
         heads = []
@@ -54,7 +54,12 @@ def test_packed_attention_equals_a_loop_over_sentences(rows, time, length, kind)
     assert all(torch.allclose(a, b, atol=1e-8) for a, b in zip(made, wanted, strict=True))
 
 
-def model_and_batch(rows=ENCODER):
+@pytest.mark.parametrize(("length", "number"), [(1, 8), (8, 8), (9, 4), (30, 2), (64, 1), (900, 1)])
+def test_rows_fill_a_tile_and_no_more(length, number):
+    assert together(length) == number
+
+
+def model_and_batch(rows=MOST):
     torch.manual_seed(3)
     model = new_model(
         "transformer", "tiny", source_vocabulary=40, target_vocabulary=30, shared=False, pad=2,
@@ -77,12 +82,12 @@ def loss_and_gradients(model, batch):
     return loss.item(), {n: p.grad.clone() for n, p in model.named_parameters() if p.requires_grad}
 
 
-@pytest.mark.parametrize("rows", [ENCODER, DECODER, ENCODER + 1])
-def test_a_model_learns_the_same_with_it(rows):
+@pytest.mark.parametrize("rows", [MOST, MOST // 2, MOST + 1])
+@pytest.mark.parametrize("lengths", [(7, 10), (7, 40), (100, 100)])
+def test_a_model_learns_the_same_with_it(rows, lengths):
     model, batch = model_and_batch(rows)
     loss, gradients = loss_and_gradients(model, batch)
-    register()
-    model.set_attn_implementation(NAME)
+    pack(model, *lengths)
     other, packed_gradients = loss_and_gradients(model, batch)
     assert other == pytest.approx(loss, rel=1e-5)
     for name, gradient in gradients.items():
@@ -103,7 +108,7 @@ def test_compiled_layers_learn_the_same():
     model, batch = model_and_batch()
     model, batch = model.cuda(), {k: v.cuda() for k, v in batch.items()}
     loss, gradients = loss_and_gradients(model, batch)
-    assert compile_layers(model) == 4
+    assert compile_layers(model, 7, 10) == 4
     other, compiled = loss_and_gradients(model, batch)
     assert other == pytest.approx(loss, rel=1e-4)
     for name, gradient in gradients.items():

@@ -13,22 +13,42 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["NAME", "packed", "register"]
+__all__ = ["MOST", "NAME", "pack", "packed", "together"]
 
 NAME = "boxpen_packed"
-ENCODER, DECODER = 8, 4
-"""Sentences in a row. Eight sources of seven tokens fill a tile of 64, and four targets of ten
-with their sources do; which it is must not hang on the batch, or layers are compiled again."""
-LIMIT = 32
-"""Longer sentences fill a tile well enough."""
+TILE = 64
+MOST = 8
+"""Most sentences in a row; batches are multiples of it."""
 
 
-def register() -> None:
-    """Let Transformers know this attention; to do so twice does no harm."""
+def together(length: float) -> int:
+    """Return how many sentences of a mean length share a row: a power of two that fills a tile.
+
+    It is one number for a corpus: if it hung on the batch, layers would be compiled again.
+    """
+    number = MOST
+    while number > 1 and number * length > TILE:
+        number //= 2
+    return number
+
+
+def pack(model: Any, source: float, target: float) -> None:
+    """Let the sentences of a model share rows in training.
+
+    Args:
+        model: An encoder and a decoder of Transformers.
+        source: Mean length of its sources.
+        target: Of its targets.
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
 
     AttentionInterface.register(NAME, _attention)
     AttentionMaskInterface.register(NAME, _mask)
+    model.set_attn_implementation(NAME)
+    for part, length in ((model.get_encoder(), source), (model.get_decoder(), target)):
+        for module in part.modules():
+            if hasattr(module, "is_causal"):
+                module.together = together(length)
 
 
 def _mask(**asked: Any) -> Tensor | None:
@@ -64,9 +84,8 @@ def _attention(
     """Attend as Transformers asks for it; queries and keys are (batch, heads, time, width)."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-    together = DECODER if getattr(module, "is_decoder", False) else ENCODER
-    fits = query.shape[0] % together == 0 and max(query.shape[2], key.shape[2]) <= LIMIT
-    if not module.training or not fits:
+    together = module.together
+    if not module.training or together == 1 or query.shape[0] % together:
         found: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling,
             is_causal=is_causal, **others,

@@ -11,22 +11,30 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from boxpen.nmt.attention import NAME, register
+from boxpen.nmt.attention import pack
 
 __all__ = ["compile_layers", "eager"]
 
 _LAYERS = ("MarianEncoderLayer", "MarianDecoderLayer")
 
 
-def compile_layers(model: Any) -> int:
-    """Compile the layers of a model in place; return how many there were."""
+def compile_layers(model: Any, source: float, target: float) -> int:
+    """Compile the layers of a model in place.
+
+    Args:
+        model: Any model; what has no layers of a known kind stays as it is.
+        source: Mean length of its sources.
+        target: Of its targets.
+
+    Returns:
+        How many layers there were.
+    """
     layers = [module for module in model.modules() if type(module).__name__ in _LAYERS]
     if layers:
         from torch.fx.experimental import _config
 
         _config.use_duck_shape = False  # a source as long as its target is no rule
-        register()
-        model.set_attn_implementation(NAME)
+        pack(model, source, target)
     for layer in layers:
         layer.compile(dynamic=True)
     return len(layers)

@@ -42,6 +42,7 @@ class Learner:
         model: With its first weights, the same in all processes.
         processes: Those that train together.
         device: Where it goes.
+        lengths: Mean lengths of its sources and its targets.
 
     Attributes:
         model: The model.
@@ -50,7 +51,12 @@ class Learner:
     """
 
     def __init__(
-        self, config: NmtConfig, model: Any, processes: Processes, device: torch.device
+        self,
+        config: NmtConfig,
+        model: Any,
+        processes: Processes,
+        device: torch.device,
+        lengths: tuple[float, float],
     ) -> None:
         import torch
 
@@ -62,7 +68,7 @@ class Learner:
             torch.manual_seed(config.seed + 1_000_003 * processes.rank)
         compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
         if compiled:
-            compile_layers(self.model)
+            compile_layers(self.model, *lengths)
         self.bf16 = train.precision == "bf16" or (
             train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
         )

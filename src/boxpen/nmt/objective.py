@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from boxpen.nmt.attention import ENCODER
+from boxpen.nmt.attention import MOST
 from boxpen.nmt.compiled import eager
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Objective(nn.Module):
             return cross_entropy(self.model(**inputs).logits, labels, self.smoothing)
         # Marian adds a bias that is no parameter and zero in a model of our own; in float32 it
         # would double the logits, which are the largest thing there is.
-        odd = self.compiled and input_ids.shape[0] % ENCODER > 0  # the last batch of an epoch
+        odd = self.compiled and input_ids.shape[0] % MOST > 0  # the last batch of an epoch
         with eager(self.model) if odd else nullcontext():
             states = body(**inputs).last_hidden_state
         return self._loss(states, self.model.lm_head.weight, labels, self.smoothing)

@@ -84,6 +84,11 @@ class Examples:
         start = int(ends[number - 1]) if number else 0
         return flat[start : int(ends[number])]
 
+    @property
+    def mean_lengths(self) -> tuple[float, float]:
+        """Mean numbers of tokens of the sources and of the targets."""
+        return float(self.source_lengths.mean()), float(self.target_lengths.mean())
+
     def padded(
         self, side: str, numbers: NDArray[np.int64], pad: int, multiple: int = 1
     ) -> NDArray[np.int64]:

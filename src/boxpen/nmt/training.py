@@ -129,7 +129,9 @@ class Training:
         config, train = self.config, self.config.train
         torch.manual_seed(config.seed)
         model = self.folder.new_model()
-        self.learner = Learner(config, model, self.processes, self.processes.device)
+        self.learner = Learner(
+            config, model, self.processes, self.processes.device, self.prepared.train.mean_lengths
+        )
         self.feed = Feed(
             self.prepared.train,
             nested_share(len(self.prepared.train), train.share, config.seed),
