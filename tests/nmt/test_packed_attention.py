@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from boxpen.nmt.attention import MOST, pack, packed, together
 from boxpen.nmt.compiled import compile_layers, eager
-from boxpen.nmt.objective import Objective
+from boxpen.nmt.objective import IGNORED, Objective, _fused_loss, _loss
 from boxpen.nmt.sizes import new_model
 
 
@@ -101,6 +101,38 @@ def test_the_loss_equals_that_of_the_logits():
         logits.flatten(0, 1), batch["labels"].flatten(), label_smoothing=0.1, reduction="sum"
     )
     assert Objective(model, 0.1)(**batch).item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_the_loss_that_a_compiler_reads_well_is_the_same(smoothing):
+    torch.manual_seed(5)
+    states, weight = torch.randn(3, 4, 6, requires_grad=True), torch.randn(9, 6, requires_grad=True)
+    labels = torch.randint(0, 9, (3, 4))
+    labels[1, 2:] = IGNORED
+    expected, found = (f(states, weight, labels, smoothing) for f in (_loss, _fused_loss))
+    assert found.item() == pytest.approx(expected.item(), rel=1e-6)
+    for a, b in zip(
+        *(torch.autograd.grad(x, (states, weight)) for x in (expected, found)), strict=True
+    ):
+        assert torch.allclose(a, b, atol=1e-5)
+
+
+def test_bfloat16_goes_from_layer_to_layer_only_where_products_are_bfloat16():
+    model, batch = model_and_batch()
+    plain, _ = loss_and_gradients(model, batch)
+    seen = []
+    for layer in [*model.get_encoder().layers, *model.get_decoder().layers]:
+        layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].dtype))
+    compile_layers(model, 7, 10)
+    with eager(model):
+        assert loss_and_gradients(model, batch)[0] == pytest.approx(plain, rel=1e-5)
+        assert set(seen) == {torch.float32}
+        seen.clear()
+        with torch.autocast("cpu", torch.bfloat16):
+            rounded, gradients = loss_and_gradients(model, batch)
+    assert seen == [torch.bfloat16] * 4
+    assert rounded == pytest.approx(plain, rel=0.02)
+    assert all(gradient.dtype == torch.float32 for gradient in gradients.values())
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")

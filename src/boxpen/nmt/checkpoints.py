@@ -16,7 +16,7 @@ from typing import Any
 
 from boxpen.nmt.errors import NmtError
 
-__all__ = ["Checkpoints", "averaged", "load_weights"]
+__all__ = ["Checkpoints", "averaged", "load_weights", "weights_of"]
 
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
@@ -137,6 +137,20 @@ def averaged(folders: Collection[Path]) -> dict[str, Any]:
         for name, value in weights.items():
             total[name] = total[name] + value.double() if name in total else value.double()
     return {name: (value / len(folders)).to(weights[name].dtype) for name, value in total.items()}
+
+
+def weights_of(model: Any) -> dict[str, Any]:
+    """Return the weights of a model on the CPU, tied ones once.
+
+    On a GPU the weights of an LSTM lie in one piece of memory, which safetensors refuses to save.
+    """
+    known: set[int] = set()
+    found = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.data_ptr() not in known:
+            known.add(tensor.data_ptr())
+            found[name] = tensor.detach().cpu().clone()
+    return found
 
 
 def load_weights(model: Any, weights: dict[str, Any]) -> None:

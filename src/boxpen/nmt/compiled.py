@@ -11,6 +11,9 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from boxpen.nmt.attention import pack
 
 __all__ = ["compile_layers", "eager"]
@@ -35,9 +38,27 @@ def compile_layers(model: Any, source: float, target: float) -> int:
 
         _config.use_duck_shape = False  # a source as long as its target is no rule
         pack(model, source, target)
+        _hand_on_bfloat16(model)
     for layer in layers:
         layer.compile(dynamic=True)
     return len(layers)
+
+
+def _hand_on_bfloat16(model: Any) -> None:
+    """Let what goes from layer to layer be bfloat16 where matrix products are.
+
+    Autocast hands on the float32 in which norms are computed, twice as much to write and to read
+    by everything between two products.
+    """
+    from torch import nn
+
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm | nn.Embedding):
+            module.register_forward_hook(_as_bfloat16)
+
+
+def _as_bfloat16(_module: Any, _inputs: Any, output: Tensor) -> Tensor:
+    return output.bfloat16() if torch.is_autocast_enabled(output.device.type) else output
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from safetensors import SafetensorError
 
 from boxpen.nmt.arithmetic import chance_of, set_chance
+from boxpen.nmt.checkpoints import load_weights, weights_of
 from boxpen.nmt.compiled import compile_layers
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Learner", "Learnt"]
 
-_DAMAGED = (OSError, RuntimeError, ValueError, EOFError, SafetensorError, UnpicklingError)
+_DAMAGED = (NmtError, OSError, RuntimeError, ValueError, EOFError, SafetensorError, UnpicklingError)
 
 
 class Learnt(NamedTuple):
@@ -120,9 +121,9 @@ class Learner:
     def keep(self, folder: Path, chances: Sequence[dict[str, torch.Tensor]]) -> None:
         """Write what a restart needs: weights, optimiser, and the chance of every process."""
         import torch
-        from safetensors.torch import save_model
+        from safetensors.torch import save_file
 
-        save_model(self.model, str(folder / "model.safetensors"))
+        save_file(weights_of(self.model), str(folder / "model.safetensors"))
         torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
         for rank, chance in enumerate(chances):
             torch.save(chance, folder / f"chance-{rank}.pt")
@@ -134,10 +135,10 @@ class Learner:
             NmtError: If it is damaged, or of another model.
         """
         import torch
-        from safetensors.torch import load_model
+        from safetensors.torch import load_file
 
         try:
-            load_model(self.model, folder / "model.safetensors")
+            load_weights(self.model, load_file(folder / "model.safetensors"))
             kept = torch.load(folder / "optimizer.pt", map_location="cpu", weights_only=True)
             self.optimizer.load_state_dict(kept)
             chance = folder / f"chance-{min(self.processes.rank, self._kept(folder) - 1)}.pt"

@@ -306,7 +306,7 @@ class Training:
             "data": self.prepared.counts,
         }
         with eager(learner.model):
-            self.folder.finish(learner.model, result)
+            self.folder.finish(learner.model.cpu(), result)
         self.checkpoints.remove()
         return result
 
