@@ -18,6 +18,7 @@ import boxpen
 from boxpen import Card, Choice, Entail, ModelError, PolicyError, Suite, Translate
 from boxpen.models.causal import CausalModel
 from boxpen.models.packed import PackedDecoder
+from boxpen.plans import other_contexts
 from boxpen.scoring.cache import ScoreCache
 
 EN = Card(language="en", title="Tests of tests")
@@ -406,3 +407,25 @@ def _rows(cache: Path) -> int:
 def _accuracy(model: str, cache: str) -> float:
     with ScoreCache(cache) as scores:
         return boxpen.evaluate(f"hf:{model}", pairs(40), cache=scores).summary()[0].value
+
+
+def test_contexts_are_taken_away_or_exchanged_within_their_set():
+    items = [
+        Translate(
+            id=f"t{n}", source=f"s{n}", reference=f"r{n}", context=f"c{n}",
+            tags={"set": "ab"[n % 2]},
+        )
+        for n in range(9)
+    ]  # fmt: skip
+    items.append(Translate(id="bare", source="s", reference="r"))
+    suite = Suite(name="contexts", items=tuple(items))
+    assert other_contexts(suite, "given") == {}
+    assert other_contexts(suite, "none") == {f"t{n}": None for n in range(9)}
+    shuffled = other_contexts(suite, "shuffled")
+    assert shuffled == other_contexts(suite, "shuffled")
+    for part in (0, 1):
+        numbers = range(part, 9, 2)
+        assert {shuffled[f"t{n}"] for n in numbers} == {f"c{n}" for n in numbers}
+        assert all(shuffled[f"t{n}"] != f"c{n}" for n in numbers)
+    with pytest.raises(PolicyError, match="context is 'none', and no item of suite"):
+        other_contexts(Suite(name="bare", items=tuple(items[-1:])), "none")

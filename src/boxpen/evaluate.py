@@ -180,7 +180,9 @@ def _decided(
         unread_contexts=sum(
             isinstance(c, Choice)
             and c.context is not None
-            and not planned.recipe.sees_context(c, encoder=planned.model.encoder)
+            and not planned.recipe.sees_context(
+                c, encoder=planned.model.encoder, before=planned.model.reads_context
+            )
             for c in planned.judged
         ),
         findings=lint(judged),
@@ -201,9 +203,15 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     for languages in dict.fromkeys(planned.suite.languages_of(i)[::-1] for i in planned.sources):
         items = [i for i in planned.sources if planned.suite.languages_of(i)[::-1] == languages]
         texts = {i.id: planned.recipe.tidied(_source(i)) for i in items}
+        reads = planned.model.reads_context
+        asked = {i.id: (texts[i.id], planned.context_of(i) if reads else "") for i in items}
         keys = {
-            text: cache_key(planned.model.fingerprint, settings, (text, *languages))
-            for text in texts.values()
+            (text, before): cache_key(
+                planned.model.fingerprint,
+                settings,
+                (text, *languages, *([before] if reads else [])),
+            )
+            for text, before in asked.values()
         }
         known = cache.translations(list(keys.values()))
         made = {text: known[key] for text, key in keys.items() if key in known}
@@ -212,7 +220,10 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
         report(label, len(made), len(keys))
         alone = [[text] for text in missing]
         for few in alone if planned.model.deterministic or not missing else [missing]:
-            for batch in planned.model.translate(few, languages, beam=BEAM):
+            sources, contexts = [text for text, _ in few], [before for _, before in few]
+            for batch in planned.model.translate(
+                sources, languages, beam=BEAM, contexts=contexts if reads else None
+            ):
                 cache.add_translations((keys[few[i]], text) for i, text in batch)
                 made.update((few[i], text) for i, text in batch)
                 report(label, len(made), len(keys))
@@ -222,8 +233,10 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
                 tags=i.tags,
                 source=texts[i.id],
                 reference=planned.recipe.tidied(_reference(i)),
-                translation=made[texts[i.id]],
+                translation=made[asked[i.id]],
                 language=languages[1],
+                context=getattr(i, "context", None),
+                reference_context=getattr(i, "reference_context", None),
             )
             for i in items
         ]

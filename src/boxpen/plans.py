@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Request
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "other_contexts", "plan"]
 
 _UNREADABLE = 0.2  # share of unknown tokens above which a text counts as not read
 _SAMPLE = 64
@@ -72,20 +73,26 @@ def plan(
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
     settled = resolved.settle(settings)
-    planned = Plan(suite, resolved, chosen, settings, settled)
+    contexts = other_contexts(suite, settings.context)
+    planned = Plan(suite, resolved, chosen, settings, settled, contexts)
     planned.sort_out(check_languages=check_languages)
     return planned
 
 
 @dataclass
 class Plan:
-    """What will be asked of a model, and what will not, and why."""
+    """What will be asked of a model, and what will not, and why.
+
+    Attributes:
+        contexts: Of items that are put with another context than their own, or with none.
+    """
 
     suite: Suite
     model: Model
     recipe: Recipe
     policy: ScoringPolicy
     settled: Settled
+    contexts: dict[str, str | None] = field(default_factory=dict)
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -126,13 +133,22 @@ class Plan:
     def requests(self, item: Choice | Entail) -> list[Request]:
         """Return what is scored for one item."""
         language, source_language = self.suite.languages_of(item)
+        if isinstance(item, Choice) and item.id in self.contexts:
+            item = replace(item, context=self.contexts[item.id])
         return self.recipe.requests(
             item,
             language=language,
             source_language=source_language,
             encoder=self.model.encoder,
             pairs=self.model.pairs,
+            before=self.model.reads_context,
         )
+
+    def context_of(self, item: Item) -> str:
+        """Return what stands before an item as it is put to the model; empty if nothing does."""
+        if isinstance(item, Entail):
+            return ""
+        return self.recipe.tidied(self.contexts.get(item.id, item.context) or "")
 
     def whole_parts(self, ids: Sequence[str]) -> list[str]:
         """Return the parts of the suite that are left out as a whole: ``part=discourse``."""
@@ -220,6 +236,33 @@ class Plan:
         return self.recipe.unconditional_requests(
             item, language=language, source_language=source_language
         )
+
+
+def other_contexts(suite: Suite, context: str) -> dict[str, str | None]:
+    """Return the contexts of items under a policy that changes them.
+
+    Shuffled contexts stay within a part of the suite, so that they are of one kind, and none stays
+    where it was unless a part has a single one. Which one goes where follows from the ids alone.
+
+    Raises:
+        PolicyError: If no item has a context.
+    """
+    if context == "given":
+        return {}
+    having = [i for i in suite if not isinstance(i, Entail) and i.context]
+    if not having:
+        raise PolicyError(f"context is '{context}', and no item of suite '{suite.name}' has one")
+    if context == "none":
+        return {item.id: None for item in having}
+    parts: dict[str, list[Choice | Translate]] = {}
+    for item in having:
+        parts.setdefault(item.tags.get("set", ""), []).append(item)
+    found: dict[str, str | None] = {}
+    for members in parts.values():
+        mixed = sorted(members, key=lambda item: zlib.crc32(item.id.encode()))
+        for item, other in zip(mixed, [*mixed[1:], mixed[0]], strict=True):
+            found[item.id] = other.context
+    return found
 
 
 def _recipe(suite: Suite, recipe: str | Recipe, template: str | None) -> Recipe:

@@ -256,9 +256,16 @@ def _signature(about: Mapping[str, Any]) -> str:
         nli=_setting(about),
         pll=settled.get("pll"),
         ties=about["policy"]["ties"],
+        context=_context(about),
         dtype=model["dtype"],
         max=settled.get("max_length"),
     )
+
+
+def _context(about: Mapping[str, Any]) -> str | None:
+    """Return how contexts were changed, if they were; earlier versions do not say."""
+    context = about["policy"].get("context", "given")
+    return None if context == "given" else context
 
 
 def _label_numbers(about: Mapping[str, Any]) -> list[int]:

@@ -10,7 +10,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.cli.several import Several
-from boxpen.scoring.policy import Bos, Dtype, Eos, Nli, Norm, Pll, Ties
+from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
 __all__ = ["run"]
 
@@ -50,6 +50,10 @@ def run(
         ),
     ] = None,
     dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None,
+    context: Annotated[
+        Context | None,
+        typer.Option(help="What stands before: the item's own context, none, or another item's."),
+    ] = None,
     max_length: Annotated[int | None, typer.Option(help="Longest sequence in tokens.")] = None,
     template: Annotated[
         str | None, typer.Option(help="A prompt of your own, with {source} or {context}.")
@@ -99,7 +103,7 @@ def run(
 
     policy: dict[str, Any] = {
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
-        "dtype": dtype, "max_length": max_length,
+        "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):

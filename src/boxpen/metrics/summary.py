@@ -62,7 +62,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One source sentence, its reference, and what the model made of it."""
+    """One source sentence, its reference, and what the model made of it.
+
+    Attributes:
+        context: The sentence before the source, whether the model read it or not.
+        reference_context: Its translation.
+    """
 
     id: str
     source: str
@@ -70,6 +75,8 @@ class Translation:
     translation: str
     language: str | None
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    context: str | None = None
+    reference_context: str | None = None
 
 
 def summarise(

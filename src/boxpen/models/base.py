@@ -62,6 +62,8 @@ class Encoded(NamedTuple):
         scored: Positions in ``ids`` of the tokens that are scored, ascending; a range if all
             between the first and the last are.
         source: What the encoder reads, if there is one.
+        context: What it reads of the sentences before, if it does.
+        aside: What another encoder reads of both, if there is one.
         words: For every position, the number of the word it belongs to; -1 for special tokens.
         types: For every position, whether it is of the first or the second text of a pair, if the
             model is told.
@@ -78,6 +80,8 @@ class Encoded(NamedTuple):
     crossing: bool = False
     types: tuple[int, ...] = ()
     labels: tuple[int, ...] = ()
+    context: tuple[int, ...] = ()
+    aside: tuple[int, ...] = ()
 
     @property
     def targets(self) -> Sequence[int]:
@@ -141,6 +145,7 @@ class Model(ABC):
         dtype: Floating-point type of the weights.
         languages: What it reads, as two-letter codes; None if that is not known.
         encoder: Whether it reads a source sentence on a side of its own.
+        reads_context: Whether it reads the sentence before the source there.
         pairs: Whether it reads two texts: premise and hypothesis, or context and candidate.
         labels: What an inference classifier chooses between: numbers of ``scoring.labels.NAMES``.
         direction: The one language pair it translates, if there is only one.
@@ -158,6 +163,7 @@ class Model(ABC):
     dtype: str
     languages: frozenset[str] | None = None
     encoder: bool = False
+    reads_context: bool = False
     pairs: bool = False
     labels: tuple[int, ...] = ()
     direction: tuple[str, str] | None = None
@@ -263,8 +269,16 @@ class Model(ABC):
         languages: tuple[str | None, str | None],  # noqa: ARG002
         *,
         beam: int,  # noqa: ARG002
+        contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
-        """Yield batches of (index, translation)."""
+        """Yield batches of (index, translation).
+
+        Args:
+            sources: What is translated.
+            languages: Of source and target.
+            beam: Hypotheses that are followed.
+            contexts: What stands before each source, for models that read it.
+        """
         raise ModelError(f"{self.name} is a {self.kind} model and does not translate")
 
     def require_sources(self, requests: Sequence[Request]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from boxpen.models.base import Model, Settled
 from boxpen.scoring.cache import ScoreCache, cache_key
@@ -46,7 +46,7 @@ def scored(
     started = time.time()
     report = progress or (lambda *_: None)
     settings = settled.as_dict() | model.exactness()
-    keys = {r: cache_key(model.fingerprint, settings, astuple(r)) for r in requests}
+    keys = {r: cache_key(model.fingerprint, settings, r.parts()) for r in requests}
     known = cache.records(list(keys.values()))
     records = {r: known[key] for r, key in keys.items() if key in known}
     missing = [r for r in requests if r not in records]

@@ -163,6 +163,7 @@ class CTranslate2Model(Model):
         languages: tuple[str | None, str | None],  # noqa: ARG002
         *,
         beam: int,
+        contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
         """Translate by beam search, yielding batches of (index, translation)."""
         pieces = [self._source_pieces(self._source.encode(s, out_type=str)) for s in sources]

@@ -279,6 +279,7 @@ class Seq2SeqModel(TransformersModel):
         languages: tuple[str | None, str | None],
         *,
         beam: int,
+        contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
         """Translate by beam search, yielding batches of (index, translation)."""
         import torch

@@ -15,6 +15,7 @@ Norm = Literal["sum", "token", "word", "char", "byte", "pmi"]
 Pll = Literal["within_word_l2r", "original", "unmasked"]
 Ties = Literal["half", "strict", "first"]
 Nli = Literal["3-way", "2-way"]
+Context = Literal["given", "none", "shuffled"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -24,6 +25,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "pll": get_args(Pll),
     "ties": get_args(Ties),
     "nli": get_args(Nli),
+    "context": get_args(Context),
     "dtype": get_args(Dtype),
 }
 
@@ -46,6 +48,8 @@ class ScoringPolicy:
             candidate wins (a flaw of published scripts, kept to reproduce them).
         nli: For inference classifiers. ``3-way``: all labels compete; ``2-way``: entailment and
             contradiction only (the forced choice of Razeghi et al. 2021).
+        context: What a model reads before the source or the candidates: what the item gives,
+            nothing, or what another item gives (a control: a gain from context must vanish).
         dtype: Floating-point type of the weights; logits are always float32. ``auto``: float32
             on a CPU, the checkpoint's own on a GPU.
         max_length: Longest sequence in tokens; the model's own limit if None. What is longer is
@@ -60,6 +64,7 @@ class ScoringPolicy:
     nli: Nli = "3-way"
     dtype: Dtype = "auto"
     max_length: int | None = None
+    context: Context = "given"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -95,6 +95,7 @@ class Recipe:
         source_language: str | None,
         encoder: bool,
         pairs: bool = False,
+        before: bool = False,
     ) -> list[Request]:
         """Return one request per candidate, or one for a premise and its hypothesis.
 
@@ -104,6 +105,7 @@ class Recipe:
             source_language: Language of the source.
             encoder: Whether the model reads the source on a side of its own.
             pairs: Whether the model reads two texts; templates are not for such models.
+            before: Whether a model that reads the source also reads the sentence before it.
         """
         if isinstance(item, Entail):
             return [Request(text=self.tidied(item.hypothesis), prefix=self.tidied(item.premise))]
@@ -113,12 +115,13 @@ class Recipe:
         languages = (source_language, language)
         if encoder:
             source = self.tidied(item.source or "")
+            context = self.tidied(item.context or "") if before else None
             return [
-                Request(text=self.tidied(c), source=source, languages=languages)
+                Request(text=self.tidied(c), source=source, languages=languages, context=context)
                 for c in item.candidates
             ]
-        before = self._before(item, language, source_language)
-        return [self._joined(before, self.tidied(c), language) for c in item.candidates]
+        prefix = self._before(item, language, source_language)
+        return [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
 
     def unconditional_requests(
         self, item: Choice, *, language: str | None, source_language: str | None
@@ -132,11 +135,11 @@ class Recipe:
         """Whether the model reads the item's source sentence under this recipe."""
         return item.source is not None and (encoder or self.prompt is not None)
 
-    def sees_context(self, item: Choice, *, encoder: bool) -> bool:
+    def sees_context(self, item: Choice, *, encoder: bool, before: bool = False) -> bool:
         """Whether the model reads the item's context under this recipe."""
-        if item.source is None:
-            return not encoder
-        return not encoder and self.prompt is not None
+        if encoder:
+            return before
+        return item.source is None or self.prompt is not None
 
     def _before(self, item: Choice, language: str | None, source_language: str | None) -> str:
         values = self._values(item, language, source_language)

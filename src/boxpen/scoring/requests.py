@@ -22,12 +22,20 @@ class Request:
             pair (premise, context), for models that read two.
         source: What the text translates, for models with an encoder.
         languages: Source and target language, for models that must be told.
+        context: What stands before the source, for translation models that read it; empty where
+            such a model is given none.
     """
 
     text: str
     prefix: str = ""
     source: str | None = None
     languages: tuple[str | None, str | None] = (None, None)
+    context: str | None = None
+
+    def parts(self) -> tuple[object, ...]:
+        """Return what tells this request from others."""
+        parts = (self.text, self.prefix, self.source, self.languages)
+        return parts if self.context is None else (*parts, self.context)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
