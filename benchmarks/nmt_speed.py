@@ -29,8 +29,8 @@ from boxpen.nmt.config import ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.corpus import CorpusSpec
 from boxpen.nmt.feed import AHEAD, Feed, Place, Step
 from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.inputs import batch_of
 from boxpen.nmt.learner import Learner
-from boxpen.nmt.objective import batch_of
 from boxpen.nmt.prepared import Prepared, open_prepared
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.subwords import PAD

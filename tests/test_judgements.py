@@ -668,6 +668,15 @@ class TestSettle:
         refused(lambda: Rule("majority", adjudicator="anna"), "no adjudicator")
         refused(lambda: settle([], Rule(), 0), "min-judges is 0")
 
+    def test_an_adjudicator_must_have_judged_something(self):
+        given = said(("i", "bo", "accept"), ("j", "anna", "reject"), ("j", "bo", "reject"))
+        rule = Rule("adjudicator", adjudicator="ana")
+        refused(lambda: rule.check(given, "j.jsonl"), "no judge 'ana' in j.jsonl, expected one of")
+        refused(lambda: rule.check(given, "j.jsonl"), "anna, bo")
+        refused(lambda: rule.check([], "j.jsonl"), "'ana' in j.jsonl, nobody has judged yet")
+        Rule("adjudicator", adjudicator="anna").check(given, "j.jsonl")
+        Rule().check([], "j.jsonl")
+
 
 class TestAgreement:
     def test_two_judges_by_hand(self):

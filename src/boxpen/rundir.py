@@ -336,7 +336,7 @@ _RECORDS = {
 }  # fmt: skip
 _TRANSLATIONS = {
     "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str",
-    "tags": "str",
+    "tags": "str", "context": "str", "reference_context": "str",
 }  # fmt: skip
 
 

@@ -503,6 +503,18 @@ class TestCommands:
         for part in parts:
             assert part in message
 
+    def test_an_adjudicator_whom_the_journal_does_not_know(self, folder):
+        self.judged(folder, "anna", {HERON: ("a",)})
+        table, out = folder / "ranked.parquet", folder / "accepted.parquet"
+        for words in (("status", table), ("apply", table, "--out", out)):
+            rule = (*words, "--rule", "adjudicator", "--adjudicator")
+            done = boxpen(*rule, "ana")
+            assert done.exit_code == 2
+            said = f"there is no judge 'ana' in {folder / 'review.jsonl'}, expected one of anna"
+            assert done.output == f"boxpen: {said}\n"
+            assert not out.exists()
+            fine(*rule, "anna")
+
     def test_a_torn_journal_is_said(self, folder):
         self.judged(folder, "anna", {HERON: ("a",)})
         with (folder / "review.jsonl").open("a") as stream:

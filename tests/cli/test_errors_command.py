@@ -204,3 +204,13 @@ class TestRefused:
     def test_a_rule_and_its_adjudicator(self, one):
         refused(invoke("errors", "status", one, "--rule", "adjudicator"), "name of the adjudicator")
         refused(invoke("errors", "status", one, "--adjudicator", "cy"), "expected no adjudicator")
+
+    def test_an_adjudicator_whom_the_journal_does_not_know(self, tmp_path, one):
+        words = ("--rule", "adjudicator", "--adjudicator", "an")
+        refused(invoke("errors", "status", one, *words), "no judge 'an' in", "nobody has judged")
+        ann, bo = (judged(tmp_path, [one], judge, a="r") for judge in ("ann", "bo"))
+        assert invoke("errors", "import", one, ann, bo).exit_code == 0
+        journal = one.parent.resolve() / "translation-errors.jsonl"
+        for task in ("status", "table"):
+            done = invoke("errors", task, one, *words)
+            refused(done, f"no judge 'an' in {journal}, expected one of ann, bo")

@@ -190,6 +190,41 @@ class TestBadInput:
         path = config(toy, tmp_path, text.replace("size = 450", "size = 440"))
         told(invoke("nmt", "train", path), str(toy / "out"), "begun with another vocabulary")
 
+    def test_a_folder_that_cannot_be_used_is_told_before_the_corpus_is_read(self, corpus, toy):
+        (corpus / "out").write_text("not a folder")
+        done = invoke("nmt", "train", write_config(corpus))
+        refused(done, "out is a file, expected a folder for the model")
+        below = CONFIG.replace('"out"', '"toy.toml/out"')
+        done = invoke("nmt", "train", write_config(corpus, below))
+        refused(done, "out cannot be made", "toy.toml is a file, expected a folder")
+        other = CONFIG.replace('"out"', f'"{toy / "out"}"')
+        done = invoke("nmt", "train", write_config(corpus, other, learning_rate="1e-3"))
+        refused(done, "begun with [train] learning_rate = 0.003, not 0.001")
+        assert not (corpus / "data").exists()
+
+    def test_a_folder_of_data_that_cannot_be_used(self, corpus):
+        (corpus / "data").write_text("not a folder")
+        self.refused(corpus, "data cannot be made: File exists")
+        (corpus / "data").unlink()
+        (corpus / "data").mkdir()
+        (corpus / "data" / "subwords").write_text("not a folder")
+        self.refused(corpus, "subwords cannot be made: File exists")
+        assert not list((corpus / "data" / "text").iterdir())
+
+    def test_a_vocabulary_beyond_all_measure(self, corpus):
+        text = CONFIG.replace("size = 450", "size = 1_000_000_000")
+        done = invoke("nmt", "prepare", write_config(corpus, text))
+        told(done, "size = 1000000000, expected 1,000,000 at most")
+        done = invoke("nmt", "sizes", "--vocabulary", 10**18)
+        refused(done, "--vocabulary is 1000000000000000000, expected 3 to 1,000,000")
+
+    def test_a_language_whose_script_is_not_known_is_said_once(self, corpus):
+        text = CONFIG.replace('source = "zh"', 'source = "iu"')
+        done = invoke("nmt", "prepare", write_config(corpus, text), "--json")
+        assert done.exit_code == 0, done.output
+        assert done.stderr.count("the script of iu is not known, nor checked") == 1
+        assert json.loads(done.stdout)["clean"]["unchecked"] == ["iu"]
+
     def test_a_full_disk(self, toy, tmp_path):
         path = config(toy, tmp_path)
         with largest_file(100_000):
@@ -225,13 +260,25 @@ def largest_file(size: int):
         signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.fixture(scope="module")
-def expected(toy) -> list[str]:
-    """The translations of the lines."""
+def translations(toy: Path, *, tokens: int) -> list[str]:
+    """The translations of the lines; one that does not end is as long as its batch lets it be."""
     from boxpen.nmt.folder import load_model
     from boxpen.nmt.translate import translate_lines
 
-    return [t.text for t in translate_lines(*load_model(toy / "out"), LINES, beam=5)]
+    made = translate_lines(*load_model(toy / "out"), LINES, beam=5, tokens=tokens)
+    return [translation.text for translation in made]
+
+
+@pytest.fixture(scope="module")
+def expected(toy) -> list[str]:
+    """What comes of the lines in one batch."""
+    return translations(toy, tokens=4096)
+
+
+@pytest.fixture(scope="module")
+def alone(toy) -> list[str]:
+    """What comes of each line by itself."""
+    return translations(toy, tokens=1)
 
 
 class TestTranslate:
@@ -241,7 +288,7 @@ class TestTranslate:
         path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(LINES).encode())
         return path
 
-    def test_a_file_stdin_and_out(self, toy, source, expected, tmp_path):
+    def test_a_file_stdin_and_out(self, toy, source, expected, alone, tmp_path):
         model, out = toy / "out", tmp_path / "out.en"
         assert invoke("nmt", "translate", model, source).stdout.splitlines() == expected
         done = CliRunner().invoke(
@@ -250,12 +297,12 @@ class TestTranslate:
         assert done.stdout.splitlines() == expected
         done = invoke("nmt", "translate", model, source, "--out", out, "--tokens", "8")
         assert (done.stdout, done.stderr) == ("", "")
-        assert out.read_text().splitlines() == expected
+        assert out.read_text().splitlines() == alone
         scored = invoke("nmt", "translate", model, source, "--scores").stdout.splitlines()
         assert [line.split("\t")[1] for line in scored] == expected
         assert float(scored[0].split("\t")[0]) < 0 == float(scored[2].split("\t")[0])
 
-    def test_lines_of_a_pipe_are_not_kept_waiting_and_a_reader_may_leave(self, toy, expected):
+    def test_lines_of_a_pipe_are_not_kept_waiting_and_a_reader_may_leave(self, toy, alone):
         begun = subprocess.Popen(
             command("nmt", "translate", toy / "out", "--device", "cpu"),
             stdin=subprocess.PIPE,
@@ -263,7 +310,7 @@ class TestTranslate:
             stderr=subprocess.PIPE,
             env=environment(),
         )
-        for line, translation in zip(LINES, expected, strict=True):
+        for line, translation in zip(LINES, alone, strict=True):
             begun.stdin.write(f"{line}\n".encode())
             begun.stdin.flush()
             assert begun.stdout.readline().decode() == f"{translation}\n"
@@ -276,10 +323,14 @@ class TestTranslate:
     @pytest.mark.parametrize(
         ("options", "part"),
         [
-            (("--beam", 0), "--beam is 0, expected 1 or more"),
-            (("--beam", -3), "--beam is -3, expected 1 or more"),
-            (("--tokens", 0), "--tokens is 0, expected 1 or more"),
-            (("--length-penalty", "nan"), "--length-penalty is nan, expected a number"),
+            (("--beam", 0), "--beam is 0, expected 1 to 1,000"),
+            (("--beam", -3), "--beam is -3, expected 1 to 1,000"),
+            (("--beam", 100_000), "--beam is 100000, expected 1 to 1,000"),
+            (("--tokens", 0), "--tokens is 0, expected 1 to 100,000,000"),
+            (("--tokens", 10**12), "--tokens is 1000000000000, expected 1 to 100,000,000"),
+            (("--length-penalty", "nan"), "--length-penalty is nan, expected -10 to 10"),
+            (("--length-penalty", "inf"), "--length-penalty is inf, expected -10 to 10"),
+            (("--length-penalty", "-11"), "--length-penalty is -11, expected -10 to 10"),
         ],
     )
     def test_numbers_that_make_no_sense(self, toy, source, options, part):

@@ -111,6 +111,10 @@ def test_languages_without_a_known_script_are_not_checked():
     cleaner = Cleaner(CleanConfig(), "xx", "ru")
     sides = [("ᐊᐃ ᐅ", "привет"), ("ᐊᐃ ᐅ", "hello"), ("hello", "привет Anna")]
     assert [p.line for p in cleaner.clean(pairs_of(*sides))] == [1, 3]
+    assert cleaner.unchecked == ["xx"]
+    assert Cleaner(CleanConfig(), "xx-Cans", "xx").unchecked == ["xx"]
+    assert Cleaner(CleanConfig(min_script=0), "xx", "ru").unchecked == []
+    assert Cleaner(CleanConfig(), "zh-TW", "eng").unchecked == []
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,9 @@ def test_a_new_model_guesses_and_can_learn(architecture: Any) -> None:
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    # Not much worse than to know nothing, log 70 = 4.2: the logits begin with a variance near 1.
-    assert 4.2 < losses[0] < 5.2
+    # Not much worse than to know nothing, log 70 = 4.2: the logits begin with a variance near 1. A
+    # decoder that adds little to what goes past it begins with a liking for the token it reads.
+    assert 4.2 < losses[0] < 6.0
     assert losses[-1] < 1.0
 
 

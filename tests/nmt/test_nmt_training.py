@@ -19,8 +19,9 @@ from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import Feed, Place, Step, nested_share
 from boxpen.nmt.folder import ModelFolder, load_model
+from boxpen.nmt.inputs import IGNORED, batch_of
 from boxpen.nmt.learner import Learner
-from boxpen.nmt.objective import IGNORED, batch_of, cross_entropy
+from boxpen.nmt.objective import cross_entropy
 from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate

@@ -120,6 +120,11 @@ def test_chinese(normalisers, raw, spaced, kept):
         assert normalisers["zh", punctuation](form) == normalisers["zh", punctuation](raw)
 
 
+@pytest.mark.parametrize("raw", ["——5个人", "--5个人", "—5.5元"])
+def test_a_number_behind_a_speakers_dash_is_not_below_zero(normalisers, raw):
+    assert normalisers["zh", "space"](raw) == normalised(raw, "zh") == raw.lstrip("-—")
+
+
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [

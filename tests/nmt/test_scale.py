@@ -268,6 +268,14 @@ def test_what_cannot_be_done_is_refused_before_anything_is_trained(
     assert not (tmp_path / "new").exists()
 
 
+def test_no_share_is_trained_before_one_that_is_refused(config: NmtConfig, place: Path, tmp_path):
+    (tmp_path / "share-0.5").mkdir()
+    (tmp_path / "share-0.5" / "thesis.tex").touch()
+    with pytest.raises(NmtError, match=r"share-0\.5 holds 'thesis\.tex' and no training\.json"):
+        scale(replace(config, data=tmp_path / "data"), place, [0.25, 0.5], out=tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["share-0.5"]
+
+
 def test_a_file_is_no_folder(config: NmtConfig, place: Path):
     with pytest.raises(NmtError, match=r"c\.toml cannot be made: File exists"):
         scale(config, place, [0.5], out=place / "c.toml")

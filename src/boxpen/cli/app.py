@@ -69,9 +69,12 @@ def _boxpen(
 
 from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     build,
+    build_discourse,
     check,
     compare,
     curve,
+    discourse,
+    discourse_people,
     errors,
     human,
     model,

@@ -280,8 +280,10 @@ def _decided(
     from boxpen.judgements import Rule, of_these_texts, settle_labels
 
     questions = translation_questions(outputs)
-    given, _ = of_these_texts(history(journal), questions)
     how = Rule("any-yes" if rule == "any" else rule, adjudicator=adjudicator)
+    everything = history(journal)
+    how.check(everything, journal.path)
+    given, _ = of_these_texts(everything, questions)
     items = [question.item for question in questions]
     return given, settle_labels(given, TRANSLATION_ERRORS, how, fewest, items)
 

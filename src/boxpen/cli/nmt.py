@@ -24,6 +24,8 @@ __all__ = ["nmt"]
 nmt = typer.Typer(no_args_is_help=True, help="Train translation models, and translate with them.")
 app.add_typer(nmt, name="nmt")
 
+_MOST_PIECES = 1_000_000
+
 Config = Annotated[Path, typer.Argument(help="A TOML file; see 'boxpen nmt example'.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -47,8 +49,8 @@ def sizes(
     from boxpen.errors import ModelError
     from boxpen.nmt.sizes import SIZES, new_model, parameters
 
-    if vocabulary < 3:
-        raise ModelError(f"--vocabulary is {vocabulary}, expected 3 or more")
+    if not 3 <= vocabulary <= _MOST_PIECES:
+        raise ModelError(f"--vocabulary is {vocabulary}, expected 3 to {_MOST_PIECES:,}")
     import torch
 
     rows = []
@@ -98,9 +100,15 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a model, or go on with a training that was stopped."""
     from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
+    from boxpen.nmt.usable import check_folder
+
+    def checked() -> NmtConfig:
+        found = read_config(config)
+        check_folder(found)  # before minutes of preparation
+        return found
 
     with _processes(device) as processes:
-        given = processes.once(lambda: read_config(config))
+        given = processes.once(checked)
         data = _prepared(given, processes)
         from boxpen.nmt.training import Training
 

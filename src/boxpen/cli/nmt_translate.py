@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +18,10 @@ from boxpen.cli.sentences import Sentences
 from boxpen.nmt.errors import NmtError
 
 __all__ = ["translate"]
+
+_BEAM = 1_000  # with a vocabulary of 30,000, a step for one sentence has 30 million numbers then
+_TOKENS = 100_000_000
+_PENALTY = 10.0  # a length to a higher power is soon no number any more
 
 
 @nmt.command()
@@ -47,11 +50,13 @@ def translate(
 
     What is typed, or comes through a pipe, is translated as it comes.
     """
-    for name, value in (("beam", beam), ("tokens", tokens)):
-        if value is not None and value < 1:
-            raise NmtError(f"--{name} is {value}, expected 1 or more")
-    if length_penalty is not None and not math.isfinite(length_penalty):
-        raise NmtError(f"--length-penalty is {length_penalty}, expected a number")
+    for name, value, most in (("beam", beam, _BEAM), ("tokens", tokens, _TOKENS)):
+        if value is not None and not 1 <= value <= most:
+            raise NmtError(f"--{name} is {value}, expected 1 to {most:,}")
+    if length_penalty is not None and not -_PENALTY <= length_penalty <= _PENALTY:
+        raise NmtError(
+            f"--length-penalty is {length_penalty:g}, expected {-_PENALTY:g} to {_PENALTY:g}"
+        )
     check_device(device)
     checkpoint = _checkpoint(model)
     sentences = Sentences(source)

@@ -158,8 +158,8 @@ def show_status(
     from boxpen.judgements import agreement_table, disagreements, of_these_texts
 
     frame, questions = _asked(table, wrong)
-    given = history(_journal(journal, table, wrong))
-    reviewed = _reviewed(frame, given, _rule(rule, adjudicator, divided), min_judges, wrong)
+    given, how = _ruled(_journal(journal, table, wrong), rule, adjudicator, divided)
+    reviewed = _reviewed(frame, given, how, min_judges, wrong)
     current, _ = of_these_texts(given, questions)
     agreement = agreement_table(current, {q.item: q.part for q in questions})
     differ = disagreements(current)
@@ -207,8 +207,8 @@ def apply_review(
     if out.resolve() == table.resolve():
         raise BuildError(f"--out is the table {table} itself, expected another file")
     frame, _ = _asked(table, wrong)
-    given = history(_journal(journal, table, wrong))
-    reviewed = _reviewed(frame, given, _rule(rule, adjudicator, divided), min_judges, wrong)
+    given, how = _ruled(_journal(journal, table, wrong), rule, adjudicator, divided)
+    reviewed = _reviewed(frame, given, how, min_judges, wrong)
     suffix = out.suffix or ".parquet"
     write_table(reviewed.dropped, out.with_name(f"{out.stem}-dropped{suffix}"))
     write_table(reviewed.open, out.with_name(f"{out.stem}-open{suffix}"))
@@ -238,11 +238,17 @@ def _journal(path: Path | None, table: Path, wrong: bool) -> Journal:
     return Journal(table.with_name(name) if path is None else path)
 
 
-def _rule(name: str, adjudicator: str | None, divided: str) -> Rule:
+def _ruled(
+    journal: Journal, name: str, adjudicator: str | None, divided: str
+) -> tuple[Sequence[Judgement], Rule]:
+    """Return all judgements of a journal, and the rule that decides on them."""
     from boxpen.judgements import Rule
 
     otherwise = "reject" if divided == "reject" else None
-    return Rule(name, otherwise=otherwise, adjudicator=adjudicator)
+    rule = Rule(name, otherwise=otherwise, adjudicator=adjudicator)
+    given = history(journal)
+    rule.check(given, journal.path)
+    return given, rule
 
 
 def _reviewed(

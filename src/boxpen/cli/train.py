@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.device import Device
 from boxpen.cli.output import note, print_json
 
 __all__ = ["train"]
@@ -51,7 +52,6 @@ Every = Annotated[
 ]
 Patience = Annotated[int, typer.Option(help="Looks without gain before it stops; 0: never.")]
 Seed = Annotated[int, typer.Option(help="Of weights, order, dropout and split.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 

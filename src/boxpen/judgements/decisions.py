@@ -43,6 +43,21 @@ class Rule:
         """The verdict that one judge suffices for; empty if there is none."""
         return self.name[4:] if self.name.startswith("any-") else ""
 
+    def check(self, judgements: Iterable[Judgement], where: object) -> None:
+        """Refuse an adjudicator who has judged nothing: a name that is mistyped decides nothing.
+
+        Args:
+            judgements: All that were given, of other texts too.
+            where: What they were read from.
+
+        Raises:
+            BuildError: If the rule has such an adjudicator.
+        """
+        judges = sorted({one.judge for one in judgements})
+        if self.adjudicator and self.adjudicator not in judges:
+            there = f"expected one of {', '.join(judges)}" if judges else "nobody has judged yet"
+            raise BuildError(f"there is no judge '{self.adjudicator}' in {where}, {there}")
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
 import json
 import re
@@ -23,6 +22,7 @@ from boxpen.scoring.policy import Dtype
 
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
+from boxpen.models.own import CONTEXTUAL, OWN, introduce
 
 __all__ = ["from_checkpoint", "from_gguf", "from_pair", "kind_of"]
 
@@ -87,7 +87,7 @@ def from_checkpoint(
         auto = getattr(transformers, _auto(kind, config))
         return _module(name, auto, where, settled, device)
 
-    return _class_of(kind)(
+    return _class_of(kind, config.model_type)(
         **order,
         name=name,
         load=load,
@@ -160,7 +160,7 @@ def from_pair(
         digest = fingerprint.of_parts(
             digest, *tokenizer.model_input_names, tokenizer.truncation_side
         )
-    return _class_of(kind)(
+    return _class_of(kind, module.config.model_type)(
         **order,
         name=name or type(module).__name__,
         load=lambda: module,
@@ -193,7 +193,7 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     tables: dict[Kind, dict[str, Any]] = {
         "seq2seq": {
             **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-            "rnnsearch": "RNNSearchForConditionalGeneration",  # ours: boxpen.nmt
+            **OWN,
         },
         "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
@@ -260,7 +260,7 @@ def _fingerprint(
     return fingerprint.of_parts(digest, kind, _precision(dtype), *named)
 
 
-def _class_of(kind: Kind) -> type[TransformersModel]:
+def _class_of(kind: Kind, architecture: str = "") -> type[TransformersModel]:
     if kind == "causal":
         from boxpen.models.causal import CausalModel
 
@@ -281,6 +281,10 @@ def _class_of(kind: Kind) -> type[TransformersModel]:
         from boxpen.models.choosing import ChoiceModel
 
         return ChoiceModel
+    if architecture in CONTEXTUAL:
+        from boxpen.models.contextual import ContextualModel
+
+        return ContextualModel
     from boxpen.models.seq2seq import Seq2SeqModel
 
     return Seq2SeqModel
@@ -297,18 +301,14 @@ def _transformers() -> Any:
     return transformers
 
 
-# Architectures that Transformers does not know, and the modules that tell it.
-_OWN = {"rnnsearch": "boxpen.nmt.rnnsearch"}
-
-
 def _introduce(folder: Path) -> None:
     """Let Transformers know the architecture of a checkpoint, if it is one of our own."""
     try:
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError, AttributeError):
         return  # loading will say what is wrong with it
-    if kind in _OWN:
-        importlib.import_module(_OWN[kind]).register()
+    if kind in OWN:
+        introduce(kind)
 
 
 def _loaded(name: str, what: str, load: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["chance_of", "fast_arithmetic", "set_chance"]
+__all__ = ["chance_of", "fast_arithmetic", "generator_of", "set_chance"]
 
 
 @contextlib.contextmanager
@@ -30,6 +30,17 @@ def fast_arithmetic(device: torch.device) -> Iterator[None]:
     finally:
         torch.set_float32_matmul_precision(precision)
         torch.backends.cuda.enable_cudnn_sdp(planned)
+
+
+def generator_of(device: torch.device) -> torch.Generator:
+    """Return the generator that dropout draws from, whose state is kept."""
+    import torch
+
+    if device.type != "cuda":
+        return torch.default_generator
+    index = torch.cuda.current_device() if device.index is None else device.index
+    found: torch.Generator = torch.cuda.default_generators[index]
+    return found
 
 
 def chance_of(device: torch.device) -> dict[str, torch.Tensor]:

@@ -71,6 +71,8 @@ class Cleaner:
 
     Attributes:
         counts: Pairs read, dropped by every rule in the order of the rules, and kept.
+        unchecked: Languages that the rule 'language' was asked to check, and whose script is not
+            known here: no pair is dropped for them.
     """
 
     def __init__(
@@ -87,6 +89,11 @@ class Cleaner:
         self.counts: dict[str, int] = {"read": 0, **dict.fromkeys(_RULES, 0), "kept": 0}
         self._config = config
         self._languages = base_language(source_language), base_language(target_language)
+        self.unchecked = [
+            language
+            for language in dict.fromkeys(self._languages)
+            if config.min_script and language not in _SCRIPTS
+        ]
         self._excluded = excluded
         self._overlaps: dict[str, int] = {}
         # Whole keys would take a gigabyte for millions of pairs; of 2 million hashes of 8 bytes

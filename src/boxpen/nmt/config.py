@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from boxpen.build.settings import read_toml, settings
 from boxpen.errors import BuildError
@@ -32,23 +32,50 @@ class ModelConfig:
     """What is trained.
 
     Attributes:
-        architecture: ``transformer`` or ``rnnsearch``.
+        architecture: ``transformer`` or ``rnnsearch``, which read a sentence; ``concat``,
+            ``thumt``, ``cadec`` or ``bert-fused``, which also read those before it.
         size: ``tiny``, ``small`` or ``base``; ``boxpen nmt sizes`` shows them.
         dropout: Another than the size's own.
+        base: Folder of a trained Transformer that a model with context begins from, and whose size
+            it has; ``concat`` may do without.
+        context: Sentences before, at most, that such a model reads.
+        bert: Folder of the BERT that ``bert-fused`` reads with.
+        drop_net: How often a layer of it takes one of its attentions alone in training.
         max_tokens: Most tokens of a sentence, the end included; longer pairs are left out, and
             counted.
     """
 
-    architecture: Architecture = "transformer"
+    architecture: Architecture | Literal["concat", "thumt", "cadec", "bert-fused"] = "transformer"
     size: Size = "base"
     dropout: float | None = None
     max_tokens: int = 128
+    base: Path | None = None
+    context: int = 1
+    bert: Path | None = None
+    drop_net: float = 1.0
+
+    @property
+    def reads_context(self) -> bool:
+        """Whether the model also reads the sentences before."""
+        return self.architecture not in get_args(Architecture)
 
     def __post_init__(self) -> None:
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise NmtError(f"[model] has dropout = {self.dropout}, expected 0 or more and below 1")
         if not 4 <= self.max_tokens <= 100_000:
             raise NmtError(f"[model] has max_tokens = {self.max_tokens}, expected 4 to 100,000")
+        if not 1 <= self.context <= 10:
+            raise NmtError(f"[model] has context = {self.context}, expected 1 to 10 sentences")
+        if not 0 <= self.drop_net <= 1:
+            raise NmtError(f"[model] has drop_net = {self.drop_net}, expected 0 to 1")
+        named = f"[model] has architecture = '{self.architecture}'"
+        if self.architecture in ("thumt", "cadec", "bert-fused") and self.base is None:
+            raise NmtError(f"{named}, which needs base = the folder of a trained Transformer")
+        if not self.reads_context and self.base is not None:
+            raise NmtError(f"{named}, which reads no context and begins from no base")
+        if (self.architecture == "bert-fused") != (self.bert is not None):
+            lacking = "needs" if self.bert is None else "has no use for"
+            raise NmtError(f"{named}, which {lacking} bert = the folder of a BERT")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from boxpen.nmt.batches import plan
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.objective import Batch, batch_of
+from boxpen.nmt.inputs import PLAIN, Batch, Reads, batch_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from boxpen.nmt.prepared import Examples
+    from boxpen.nmt.examples import Examples
 
 __all__ = ["AHEAD", "Feed", "Place", "Step", "nested_share"]
 
@@ -58,6 +58,7 @@ class Feed:
         seed: Of the order.
         pad: Fills up rows.
         start: What the decoder reads first.
+        reads: What else the model reads.
         pin: Whether tensors go to pinned memory, from which a GPU copies faster.
         rank: Which process this is.
         world: How many there are.
@@ -73,13 +74,15 @@ class Feed:
         seed: int,
         pad: int,
         start: int,
+        reads: Reads = PLAIN,
         pin: bool = False,
         rank: int = 0,
         world: int = 1,
     ) -> None:
         self.examples, self.chosen = examples, chosen
         self.tokens, self.accumulate, self.seed = tokens, accumulate, seed
-        self.pad, self.start, self.pin = pad, start, pin
+        self.pad, self.start, self.reads, self.pin = pad, start, reads, pin
+        self._lengths = reads.source_lengths(examples), examples.target_lengths
         self.rank, self.world = rank, world
 
     def steps(self, place: Place) -> Iterator[Step]:
@@ -94,7 +97,7 @@ class Feed:
 
     def groups(self, epoch: int) -> list[list[NDArray[np.int64]]]:
         """Return the batches of every step of an epoch, for all processes together."""
-        source, target = self.examples.source_lengths, self.examples.target_lengths
+        source, target = self._lengths
         if self.chosen is not None:
             source, target = source[self.chosen], target[self.chosen]
         batches = plan(source, target, tokens=self.tokens, seed=self.seed, epoch=epoch, multiple=8)
@@ -115,7 +118,14 @@ class Feed:
         tokens = sum(int(self.examples.target_lengths[batch].sum()) for batch in group)
         return Step(
             [
-                batch_of(self.examples, batch, pad=self.pad, start=self.start, pin=self.pin)
+                batch_of(
+                    self.examples,
+                    batch,
+                    pad=self.pad,
+                    start=self.start,
+                    reads=self.reads,
+                    pin=self.pin,
+                )
                 for batch in mine
             ],
             tokens,

@@ -15,25 +15,23 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
 from boxpen.atomic import moved_in, replaced
+from boxpen.models.own import OWN, introduce
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
+from boxpen.nmt.usable import check_folder, settings_of
 from boxpen.train.base import quiet
 
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared
 
 __all__ = ["ModelFolder", "load_model", "load_tokenizer"]
-
-# What may be changed for a training that goes on: when it ends, and what is only shown.
-_FREE = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_every"})
 
 
 class ModelFolder:
@@ -49,15 +47,8 @@ class ModelFolder:
         Raises:
             NmtError: If it is so; the message names the setting.
         """
-        if self.folder.exists() and not self.folder.is_dir():
-            raise NmtError(f"{self.folder} is a file, expected a folder for the model")
+        check_folder(self.config)
         if not self._settings_file.is_file():
-            strange = [p.name for p in self._others()]
-            if strange:
-                raise NmtError(
-                    f"{self.folder} holds '{strange[0]}' and no training.json, expected a new or "
-                    "empty folder, or one of an earlier training"
-                )
             return
         then, now = _read(self._settings_file), self._settings()
         if then["vocabulary"] != now["vocabulary"]:
@@ -75,14 +66,6 @@ class ModelFolder:
                 f"{self.folder} was begun with other pairs than those of {self.prepared.folder}; "
                 "use another folder"
             )
-        for table in ("model", "train", "decode", "top"):
-            for key, value in now[table].items():
-                if then[table].get(key) != value and key not in _FREE:
-                    name = key if table == "top" else f"[{table}] {key}"
-                    raise NmtError(
-                        f"{self.folder} was begun with {name} = {then[table].get(key)!r}, not "
-                        f"{value!r}; use the same value, or another folder"
-                    )
 
     def begin(self) -> None:
         """Write down what is begun, unless it was before.
@@ -125,14 +108,23 @@ class ModelFolder:
             yield
 
     def new_model(self) -> Any:
-        """Return the model with random weights, drawn from Torch's generator."""
+        """Return the model; weights that it has of no other are drawn from Torch's generator."""
+        model = self.config.model
+        if model.reads_context:
+            from boxpen.nmt.context.making import new_context_model
+
+            return self._decoding(new_context_model(model, self.prepared.subwords, self._plain))
+        return self._decoding(self._plain())
+
+    def _plain(self) -> Any:
+        """Return a model that reads one sentence."""
         from boxpen.nmt.sizes import new_model
 
         model = self.config.model
         # One size for both: beam search of Transformers before 5.18 takes the source's for all.
         rows = max(vocabulary_sizes(self.prepared.subwords))
-        made = new_model(
-            model.architecture,
+        return new_model(
+            "rnnsearch" if model.architecture == "rnnsearch" else "transformer",
             model.size,
             source_vocabulary=rows,
             target_vocabulary=rows,
@@ -142,6 +134,8 @@ class ModelFolder:
             dropout=model.dropout,
             max_length=max(model.max_tokens, 512),
         )
+
+    def _decoding(self, made: Any) -> Any:
         made.generation_config.num_beams = self.config.decode.beam
         if self.config.decode.beam > 1:  # or Transformers refuses to save it
             made.generation_config.length_penalty = self.config.decode.length_penalty
@@ -202,6 +196,10 @@ class ModelFolder:
             told["model_max_length"] = model.generation_config.max_length
             (aside / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
             (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
+            if self.config.model.bert is not None:
+                from boxpen.nmt.context.bert_reading import BertReader
+
+                BertReader(self.config.model.bert).save_bert_tokenizer(self.folder)
             moved_in(aside, self.folder, last="config.json")
         except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
@@ -211,24 +209,12 @@ class ModelFolder:
             ) from error
 
     def _settings(self) -> dict[str, Any]:
-        config = self.config
-        settings = {
-            "top": {"source": config.source, "target": config.target, "seed": config.seed},
-            "model": asdict(config.model),
-            "train": asdict(config.train),
-            "decode": asdict(config.decode),
+        return {
+            **settings_of(self.config),
             "vocabulary": _digest(self.prepared.subwords),
             "pairs": len(self.prepared.train),
             "corpus": _fingerprint(self.prepared),
         }
-        found: dict[str, Any] = json.loads(json.dumps(settings))
-        return found
-
-    def _others(self) -> list[Path]:
-        if not self.folder.is_dir():
-            return []
-        ours = {self.config.data, self.folder / ".lock"}
-        return sorted(p for p in self.folder.iterdir() if p not in ours)
 
     @property
     def _settings_file(self) -> Path:
@@ -243,10 +229,9 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     """
     from transformers import AutoConfig, AutoModelForSeq2SeqLM
 
-    from boxpen.nmt.rnnsearch import register
-
-    register()
     path = Path(folder)
+    for architecture in OWN:
+        introduce(architecture)
     if path.is_dir() and not (path / "config.json").is_file():
         unfinished = (path / "training.json").is_file()
         why = "its training is not finished" if unfinished else "there is no config.json in it"

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safetensors import SafetensorError
 
-from boxpen.nmt.arithmetic import chance_of, set_chance
+from boxpen.nmt.arithmetic import chance_of, generator_of, set_chance
 from boxpen.nmt.checkpoints import load_weights, weights_of
 from boxpen.nmt.compiled import compile_layers
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import Step
-from boxpen.nmt.objective import Batch, Objective
+from boxpen.nmt.inputs import Batch
+from boxpen.nmt.objective import Objective
 from boxpen.nmt.processes import Processes
 
 if TYPE_CHECKING:
@@ -64,7 +65,11 @@ class Learner:
         train = config.train
         cuda = device.type == "cuda"
         self.config, self.processes, self.device = train, processes, device
-        self.model = model.to(device).train()
+        self.model = model.to(device)
+        if hasattr(model, "freeze_sentence_model"):  # what it begins from is learnt already
+            model.freeze_sentence_model()
+        self.model.train()
+        self._learnt = [weight for weight in self.model.parameters() if weight.requires_grad]
         if processes.rank:  # the same weights, but other units dropped than elsewhere
             torch.manual_seed(config.seed + 1_000_003 * processes.rank)
         compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
@@ -74,7 +79,7 @@ class Learner:
             train.precision == "auto" and cuda and torch.cuda.is_bf16_supported()
         )
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(),
+            self._learnt,
             lr=train.learning_rate,
             betas=(train.betas[0], train.betas[1]),
             eps=train.epsilon,
@@ -104,7 +109,7 @@ class Learner:
                 loss = self._loss(batch)
                 (loss * (self.processes.count / step.tokens)).backward()
             total += loss.detach()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip or math.inf)
+        norm = torch.nn.utils.clip_grad_norm_(self._learnt, self.config.clip or math.inf)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return Learnt(total, norm)
@@ -160,4 +165,10 @@ class Learner:
     def _loss(self, batch: Batch) -> Any:
         moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
         with self.precision():
+            if "draft_ids" in getattr(self.model, "reads", ()):
+                from boxpen.nmt.context.drafts import drafts_for_training
+
+                moved |= drafts_for_training(
+                    self.model.base, moved, generator=generator_of(self.device)
+                )
             return self._objective(**moved)

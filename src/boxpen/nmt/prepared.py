@@ -15,10 +15,10 @@ before.
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from boxpen.nmt.cleaning import Cleaner
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.corpus import Pair, read_pairs
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.examples import Examples, lengths_of
 from boxpen.nmt.overlap import Overlap, overlap_of
 from boxpen.nmt.subwords import encode_lines, train_subwords, vocabulary_sizes
 
@@ -36,78 +37,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Examples", "Prepared", "open_prepared", "prepare"]
+__all__ = ["Prepared", "open_prepared", "prepare"]
 
 _VERSION = 1
 """Raised when a mend of the code changes what is made of the same input."""
 _SIDES = ("source", "target")
-
-
-@dataclass(frozen=True)
-class Examples:
-    """Pairs as numbers.
-
-    Attributes:
-        source: The tokens of all sources, one behind the other; every sentence ends with EOS.
-        source_ends: Where each source ends.
-        target: Likewise.
-        target_ends: Likewise.
-        document: The number of each pair's document; -1 where none is known.
-        line: The line of each pair in its file, from 1: where lines are missing, so is context.
-    """
-
-    source: NDArray[np.int32]
-    source_ends: NDArray[np.int64]
-    target: NDArray[np.int32]
-    target_ends: NDArray[np.int64]
-    document: NDArray[np.int32]
-    line: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.source_ends)
-
-    @cached_property
-    def source_lengths(self) -> NDArray[np.int64]:
-        """Tokens of every source."""
-        return _lengths(self.source_ends)
-
-    @cached_property
-    def target_lengths(self) -> NDArray[np.int64]:
-        """Tokens of every target."""
-        return _lengths(self.target_ends)
-
-    def tokens(self, side: str, number: int) -> NDArray[np.int32]:
-        """Return the tokens of one sentence."""
-        ends, flat = (
-            (self.source_ends, self.source) if side == "source" else (self.target_ends, self.target)
-        )
-        start = int(ends[number - 1]) if number else 0
-        return flat[start : int(ends[number])]
-
-    @property
-    def mean_lengths(self) -> tuple[float, float]:
-        """Mean numbers of tokens of the sources and of the targets."""
-        return float(self.source_lengths.mean()), float(self.target_lengths.mean())
-
-    def padded(
-        self, side: str, numbers: NDArray[np.int64], pad: int, multiple: int = 1
-    ) -> NDArray[np.int64]:
-        """Return sentences as the rows of a matrix, filled up behind."""
-        import numpy as np
-
-        ends, flat, lengths = (
-            (self.source_ends, self.source, self.source_lengths)
-            if side == "source"
-            else (self.target_ends, self.target, self.target_lengths)
-        )
-        sizes = lengths[numbers]
-        width = -(-int(sizes.max()) // multiple) * multiple
-        out = np.full((len(numbers), width), pad, np.int64)
-        inside = np.arange(width) < sizes[:, None]
-        starts = ends[numbers] - sizes
-        places = (starts[:, None] + np.arange(width))[inside]
-        out[inside] = flat[places]
-        return out
 
 
 @dataclass(frozen=True)
@@ -134,6 +68,22 @@ class Prepared:
     def valid_texts(self, side: str) -> list[str]:
         """Return the sentences of the validation set."""
         return (self.folder / "valid" / f"{side}.txt").read_text("utf-8").split("\n")[:-1]
+
+    def valid_contexts(self, sentences: int) -> list[str]:
+        """Return the sources that stand before each, at most so many, one a line."""
+        texts = self.valid_texts("source")
+        document, line = _places(self.folder / "valid" / "where.tsv")
+        found = []
+        for number in range(len(texts)):
+            first = number
+            while (
+                first > max(0, number - sentences)
+                and document[first] == document[first - 1] >= 0
+                and line[first] == line[first - 1] + 1
+            ):
+                first -= 1
+            found.append("\n".join(texts[first:number]))
+        return found
 
 
 def prepare(config: NmtConfig, note: Callable[[str], None] = lambda _: None) -> Prepared:
@@ -210,11 +160,12 @@ def _told(spec: Any) -> dict[str, Any]:
 
 
 def _clean(config: NmtConfig) -> dict[str, Any]:
+    for part in ("text", "valid", "subwords"):  # told now, and not when the last is written
+        _make(config.data / part)
     excluded = _excluded(config)
     cleaner = Cleaner(config.clean, config.source, config.target, excluded)
     read: dict[str, dict[str, int]] = {}
     folder = config.data / "text"
-    folder.mkdir(parents=True, exist_ok=True)
     with (
         replaced(folder / "source.txt", NmtError) as sources,
         replaced(folder / "target.txt", NmtError) as targets,
@@ -230,13 +181,26 @@ def _clean(config: NmtConfig) -> dict[str, Any]:
     if not cleaner.counts["kept"]:
         raise NmtError(f"no pair of {cleaner.counts['read']:,} is left: {_shown(cleaner.counts)}")
     kept = _clean_valid(config)
+    says = f"{cleaner.counts['kept']:,} of {cleaner.counts['read']:,} pairs stay; "
+    says += f"{kept:,} to validate"
+    if cleaner.unchecked:
+        says += f"; the script of {' and '.join(cleaner.unchecked)} is not known, nor checked"
     return {
-        "says": f"{cleaner.counts['kept']:,} of {cleaner.counts['read']:,} pairs stay; "
-        f"{kept:,} to validate",
+        "says": says,
         "lines": read,
         "rules": cleaner.counts,
+        "unchecked": cleaner.unchecked,
         "overlap": cleaner.overlaps,
     }
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NmtError(f"{folder} cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise NmtError(f"{folder} cannot be written: it is closed to you (no permission)")
 
 
 def _place(pair: Pair) -> bytes:
@@ -249,7 +213,6 @@ def _clean_valid(config: NmtConfig) -> int:
     from boxpen.nmt.text import normalised
 
     folder = config.data / "valid"
-    folder.mkdir(parents=True, exist_ok=True)
     kept = 0
     with (
         replaced(folder / "source.txt", NmtError) as sources,
@@ -316,12 +279,16 @@ def _encode(config: NmtConfig) -> dict[str, Any]:
             side: _encoded(config.data / "subwords", side, config.data / part / f"{side}.txt")
             for side in _SIDES
         }
-        lengths = {side: _lengths(ends) for side, (_, ends) in sides.items()}
+        lengths = {side: lengths_of(ends) for side, (_, ends) in sides.items()}
         fits = (lengths["source"] <= limit) & (lengths["target"] <= limit)
         if not fits.any():
             raise NmtError(f"no pair of {len(fits):,} has {limit} tokens or fewer on both sides")
         document, line = _places(config.data / part / "where.tsv")
-        arrays: dict[str, Any] = {"document": document[fits], "line": line[fits]}
+        arrays: dict[str, Any] = {
+            "document": document[fits],
+            "line": line[fits],
+            "row": np.flatnonzero(fits).astype(np.int32),
+        }
         for side, (flat, _) in sides.items():
             inside = np.repeat(fits, lengths[side])
             arrays[side] = flat[inside]
@@ -383,12 +350,6 @@ def _lines(path: Path) -> Iterator[str]:
     with path.open(encoding="utf-8", newline="\n") as stream:
         for line in stream:
             yield line.removesuffix("\n")
-
-
-def _lengths(ends: NDArray[Any]) -> NDArray[np.int64]:
-    import numpy as np
-
-    return np.diff(ends, prepend=0).astype(np.int64)
 
 
 def _shown(counts: Iterable[Any] | dict[str, int]) -> str:

@@ -18,7 +18,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -26,47 +25,17 @@ from boxpen.atomic import replaced
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import nested_share
+from boxpen.nmt.judged import Measure, SuiteResult, load_suites, put_to_suites
 from boxpen.nmt.prepared import Prepared, prepare
-from boxpen.nmt.text import base_language
 from boxpen.nmt.training import Course, Training
+from boxpen.nmt.usable import check_folder
 
 if TYPE_CHECKING:
     from boxpen.analysis.curve import Point
-    from boxpen.items import Suite
-    from boxpen.runs import Run
 
 __all__ = ["Measure", "ScalePoint", "SuiteResult", "parse_share", "run_scale"]
 
 _SHARE = re.compile(r"\d{1,12}/\d{1,12}|(\d?\.)?\d{1,15}", re.ASCII)
-
-
-class Measure(TypedDict):
-    """A number with its 95 % interval and what it was taken over."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-
-class SuiteResult(TypedDict):
-    """What a model did with a suite.
-
-    Attributes:
-        suite: Its name.
-        accuracy: Over all items; None if there was nothing to choose between.
-        sets: Accuracy in each of its sets, if it has any.
-        bleu: Of translations of the sources against the right candidates.
-        run: The folder of the run, below that of the experiment.
-        signature: How the numbers were made.
-    """
-
-    suite: str
-    accuracy: Measure | None
-    sets: dict[str, Measure]
-    bleu: Measure | None
-    run: str
-    signature: str
 
 
 class ScalePoint(TypedDict):
@@ -122,17 +91,18 @@ def run_scale(
         The points, from the smallest share to the largest.
 
     Raises:
-        BoxpenError: If a suite, the corpus or the folder cannot be used; the first before anything
-            is trained.
+        BoxpenError: If a suite, the folder or the corpus cannot be used; before anything is
+            trained, unless it takes the prepared corpus to see that a folder is another training's.
     """
     wanted = _checked(shares)
-    loaded = _loaded(suites, recipe, config)
+    loaded = load_suites(suites, recipe, config)
     _make(out)
+    trainings = [_of_share(config, share, out) for share in wanted]
+    for chosen in trainings:
+        check_folder(chosen)
     prepared = prepare(config, note)
     points: list[ScalePoint] = []
-    for share in wanted:
-        folder = out / f"share-{share:g}"
-        chosen = replace(config, folder=folder, train=replace(config.train, share=share))
+    for share, chosen in zip(wanted, trainings, strict=True):
         pairs, tokens = _extent(prepared, share, config.seed)
         note(f"share {share:g}: {pairs:,} pairs, {tokens:,} target tokens")
         training = Training(chosen, prepared, device=device, watch=watch, note=note)
@@ -149,8 +119,8 @@ def run_scale(
                 steps=result["steps"],
                 valid_loss=result["loss"],
                 valid_bleu=result["bleu"],
-                folder=folder.name,
-                suites=_judged(folder, loaded, out, device, recipe, cache),
+                folder=chosen.folder.name,
+                suites=put_to_suites(chosen.folder, loaded, out, device, recipe, cache),
             )
         )
         _write(points, out)
@@ -185,40 +155,9 @@ def _checked(shares: Sequence[float]) -> list[float]:
     return sorted(set(shares))
 
 
-def _loaded(names: Sequence[str], recipe: str, config: NmtConfig) -> list[Suite]:
-    """Load the suites and see that models can be put to them, before hours of training.
-
-    Raises:
-        BoxpenError: If a suite or its recipe cannot be used, it has no item of these languages,
-            two have one name, or a library is missing.
-    """
-    if not names:
-        return []
-    from boxpen.catalog import load_suite, recipes_of
-    from boxpen.errors import PolicyError, nearest
-    from boxpen.metrics.bleu import require_sacrebleu
-
-    if find_spec("polars") is None:
-        raise NmtError("runs of suites are written by polars; install it with: pip install polars")
-    require_sacrebleu()
-    out: dict[str, Suite] = {}
-    for name in dict.fromkeys(names):
-        suite = load_suite(name)
-        if suite.name in out:
-            raise NmtError(f"two suites have the name '{suite.name}', expected one")
-        known = recipes_of(suite)
-        if recipe not in known:
-            raise PolicyError(
-                f"suite '{suite.name}' has no recipe '{recipe}', {nearest(recipe, sorted(known))}"
-            )
-        languages = base_language(config.target), base_language(config.source)
-        if not any(suite.languages_of(item) == languages for item in suite):
-            raise NmtError(
-                f"suite '{suite.name}' has no item that is translated from {languages[1]} to "
-                f"{languages[0]}, expected some to put the models to"
-            )
-        out[suite.name] = suite
-    return list(out.values())
+def _of_share(config: NmtConfig, share: float, out: Path) -> NmtConfig:
+    folder = out / f"share-{share:g}"
+    return replace(config, folder=folder, train=replace(config.train, share=share))
 
 
 def _make(out: Path) -> None:
@@ -245,47 +184,6 @@ def _free() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-
-
-def _judged(
-    folder: Path,
-    suites: Sequence[Suite],
-    out: Path,
-    device: str,
-    recipe: str,
-    cache: Path | str | None,
-) -> list[SuiteResult]:
-    """Put a model to the suites, and keep the runs."""
-    if not suites:
-        return []
-    from boxpen.evaluate import evaluate
-    from boxpen.folders import default_cache
-    from boxpen.models.resolve import resolve_model
-    from boxpen.scoring.cache import ScoreCache
-
-    model = resolve_model(f"hf:{folder}", device=None if device == "auto" else device)
-    with ScoreCache(cache or default_cache()) as opened:
-        runs = [evaluate(model, suite, recipe=recipe, cache=opened) for suite in suites]
-    return [_result(run, run.save(out / "runs").relative_to(out)) for run in runs]
-
-
-def _result(run: Run, place: Path) -> SuiteResult:
-    found = {
-        (row.metric, row.slice): Measure(value=row.value, low=row.low, high=row.high, n=row.n)
-        for row in run.summary()
-    }
-    return SuiteResult(
-        suite=run.about["suite"]["name"],
-        accuracy=found.get(("accuracy", "all")),
-        sets={
-            part.removeprefix("set="): measure
-            for (metric, part), measure in found.items()
-            if metric == "accuracy" and part.startswith("set=")
-        },
-        bleu=found.get(("bleu", "all")),
-        run=place.as_posix(),
-        signature=run.signature,
-    )
 
 
 def _write(points: Sequence[ScalePoint], out: Path) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters"]
 
+_ADDING = ("v_proj.weight", "out_proj.weight", "fc1.weight", "fc2.weight")
+
 Architecture = Literal["transformer", "rnnsearch"]
 Size = Literal["tiny", "small", "base"]
 
@@ -190,6 +192,11 @@ def _draw(model: PreTrainedModel, width: int) -> None:
     Transformers draws all weights with the standard deviation 0.02, which suits the fine-tuning of
     BERT. Glorot & Bengio (2010) keep the scale of signals from layer to layer; embeddings of
     1/√width have unit variance where they are read, times √width, and so have the logits.
+
+    With norms behind the layers, a deep model of such weights falls into giving every target the
+    same words, unless its learning rate rises over thousands of steps. What layers add to what goes
+    past them is therefore made smaller the more of them there are, as with DeepNorm (Wang et al.
+    2022), whose factors for six layers are of this size.
     """
     from torch import nn
 
@@ -199,3 +206,6 @@ def _draw(model: PreTrainedModel, width: int) -> None:
             nn.init.xavier_uniform_(module.weight)
         elif isinstance(module, nn.Embedding) and module.weight.requires_grad:
             nn.init.normal_(module.weight, std=width**-0.5)
+    for name, weight in model.named_parameters():
+        if name.endswith(_ADDING):
+            weight.data.mul_(model.config.encoder_layers**-0.5)

@@ -146,7 +146,8 @@ _TAG = re.compile(
 )
 _EVENT = re.compile(r",{0,2}0000,0000,0000,{1,2}")  # margins of a line of Advanced SubStation
 _SUNG = re.compile(r"[#*]+ ?(.*?) ?[#*]+")
-_EDGES = re.compile(r"^[#*]+(?!\d)| [#*]+$|^-[- ]*(?!\d)")
+# A speaker's dash goes, a minus stays: one dash, and the number right behind it.
+_EDGES = re.compile(r"^[#*]+(?!\d)| [#*]+$|^(?:-(?!\d) ?|(?<=-)-)+")
 _SPEAKER = re.compile(r"(?<=[.?!-]) -+ ?(?=[^\W\d_])")
 
 

@@ -23,6 +23,7 @@ from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import AHEAD, Feed, Place, nested_share
 from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.inputs import PLAIN
 from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
@@ -105,11 +106,18 @@ class Training:
                 the loss is no number any more. Of several processes, one tells it.
         """
         if finished := self.processes.once(self.folder.result):
-            self.note(f"{self.config.folder} is finished; nothing was done")
+            self.note(f"{self.config.folder} is finished; nothing was done{self._more(finished)}")
             return finished
         with ExitStack() as held:
             self.processes.once(lambda: held.enter_context(self.folder.alone()))
             return self._run()
+
+    def _more(self, finished: dict[str, Any]) -> str:
+        """Say so if the configuration would go on where a finished training has ended."""
+        steps, most = finished["steps"], self.config.train.max_steps
+        if most is None or most <= steps:
+            return ""
+        return f": it ended after {steps:,} of now {most:,} steps, and more need another folder"
 
     def _run(self) -> dict[str, Any]:
         self.processes.once(self._begin)
@@ -129,22 +137,29 @@ class Training:
         config, train = self.config, self.config.train
         torch.manual_seed(config.seed)
         model = self.folder.new_model()
+        examples, reads = self.prepared, PLAIN
+        if config.model.reads_context:
+            from boxpen.nmt.context.making import reads_of, with_bert
+
+            reads = reads_of(model, config.model)
+            examples = with_bert(self.prepared, config.model, self.note)
         self.learner = Learner(
             config, model, self.processes, self.processes.device, self.prepared.train.mean_lengths
         )
         self.feed = Feed(
-            self.prepared.train,
+            examples.train,
             nested_share(len(self.prepared.train), train.share, config.seed),
             tokens=train.tokens,
             accumulate=train.accumulate,
             seed=config.seed,
             pad=model.config.pad_token_id,
             start=model.config.decoder_start_token_id,
+            reads=reads,
             pin=self.learner.device.type == "cuda",
             rank=self.processes.rank,
             world=self.processes.count,
         )
-        self.validation = Validation(config, self.prepared, model)
+        self.validation = Validation(config, examples, model, reads)
 
     def _go_on(self) -> None:
         """Take up the last checkpoint, if there is one."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from boxpen.models.memory import Budget, within
 from boxpen.nmt.batches import token_batches
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.reading import Reading, Row
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Hypothesis", "Translation", "force_score", "translate_lines"]
 
-_UNLIMITED = 1 << 20
 _MARGIN = 10  # tokens that a translation may have beyond the ratio
 
 
@@ -64,6 +64,7 @@ def translate_lines(
     tokenizer: Any,
     lines: Iterable[str],
     *,
+    contexts: Iterable[str] | None = None,
     beam: int = 5,
     length_penalty: float = 1.0,
     early_stopping: bool | Literal["never"] = False,
@@ -85,6 +86,8 @@ def translate_lines(
         model: Any sequence-to-sequence model of Transformers.
         tokenizer: That goes with it.
         lines: Sentences of the source language.
+        contexts: What stands before each, for a model that reads it: sentences, one a line, the
+            nearest last.
         beam: Hypotheses that are followed; 1 is greedy search.
         length_penalty: The power of the length that a score is divided by.
         early_stopping: As in Transformers. False stops when the best open hypothesis, as long as
@@ -119,7 +122,9 @@ def translate_lines(
         options = {"length_penalty": length_penalty, "early_stopping": early_stopping}
     search = _Search(beam, n_best, scores, length_penalty, max_ratio, options)
     engine = _Engine(model, tokenizer, Budget(tokens))
-    return _in_windows(engine, search, iter(lines), window)
+    return _in_windows(
+        engine, search, iter(lines), None if contexts is None else iter(contexts), window
+    )
 
 
 def force_score(
@@ -128,6 +133,7 @@ def force_score(
     sources: Sequence[str],
     targets: Sequence[str],
     *,
+    contexts: Sequence[str] | None = None,
     tokens: int = 8192,
 ) -> list[float]:
     """Return Σ log p of every target given its source, EOS included.
@@ -137,6 +143,7 @@ def force_score(
         tokenizer: That goes with it.
         sources: Sentences of the source language.
         targets: One for each.
+        contexts: What stands before each source, for a model that reads it.
         tokens: Of a batch, padding included.
 
     Raises:
@@ -146,15 +153,15 @@ def force_score(
         raise NmtError(f"there are {len(sources)} sources for {len(targets)} targets")
     if not sources:
         return []
-    rows = tokenizer(list(sources), verbose=False)["input_ids"]
-    labels = tokenizer(text_target=list(targets), verbose=False)["input_ids"]
     engine = _Engine(model, tokenizer, Budget(tokens))
-    lengths = [max(len(row), len(label)) for row, label in zip(rows, labels, strict=True)]
-    for i, length in enumerate(lengths):
-        if length > engine.limit:
+    rows = engine.reading.rows(sources, contexts)
+    labels = tokenizer(text_target=list(targets), verbose=False)["input_ids"]
+    for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        if (length := max(row.longest, len(label))) > engine.limit:
             raise NmtError(
                 f"pair {i} has {length} tokens, more than the {engine.limit} that the model takes"
             )
+    lengths = [max(len(row), len(label)) for row, label in zip(rows, labels, strict=True)]
     out = [0.0] * len(rows)
 
     def run(few: Sequence[int]) -> list[float]:
@@ -177,13 +184,24 @@ class _Search:
 
 
 def _in_windows(
-    engine: _Engine, search: _Search, lines: Iterator[str], window: int
+    engine: _Engine,
+    search: _Search,
+    lines: Iterator[str],
+    contexts: Iterator[str] | None,
+    window: int,
 ) -> Iterator[Translation]:
     while texts := list(islice(lines, window)):
+        before = None if contexts is None else list(islice(contexts, len(texts)))
+        if before is not None and len(before) < len(texts):
+            raise NmtError(
+                f"there are fewer contexts than lines: none before {texts[len(before)]!r}"
+            )
         out = [_NOTHING_SCORED if search.scores else _NOTHING] * len(texts)
         filled = [i for i, text in enumerate(texts) if text.strip()]
         if filled:
-            found = engine.translations([texts[i] for i in filled], search)
+            found = engine.translations(
+                [texts[i] for i in filled], before and [before[i] for i in filled], search
+            )
             for i, translation in zip(filled, found, strict=True):
                 out[i] = translation
         yield from out
@@ -196,23 +214,14 @@ class _Engine:
         self.model = model
         self.tokenizer = tokenizer
         self.budget = budget
-        known = [
-            getattr(model.config, "max_position_embeddings", None),
-            getattr(tokenizer, "model_max_length", None),
-        ]
-        self.limit = min([k for k in known if isinstance(k, int) and k > 0] + [_UNLIMITED])
-        pad, eos = tokenizer.pad_token_id, tokenizer.eos_token_id
-        if pad is None or pad == eos:
-            raise NmtError(
-                f"the tokenizer pads with token {pad} and ends sentences with {eos}, expected two"
-            )
-        self.pad = int(pad)
+        self.reading = Reading(model, tokenizer)
+        self.limit, self.pad = self.reading.limit, self.reading.pad
 
-    def translations(self, texts: list[str], search: _Search) -> list[Translation]:
+    def translations(
+        self, texts: list[str], contexts: list[str] | None, search: _Search
+    ) -> list[Translation]:
         """Translate texts, none of them empty."""
-        rows = self.tokenizer(texts, verbose=False)["input_ids"]
-        cut = [len(row) > self.limit for row in rows]
-        rows = [self._cut(row) if c else row for row, c in zip(rows, cut, strict=True)]
+        rows = self.reading.rows(texts, contexts)
         out: list[Translation | None] = [None] * len(rows)
 
         def run(few: Sequence[int]) -> tuple[list[list[int]], list[float | None]]:
@@ -227,7 +236,7 @@ class _Engine:
             ]
             for n, i in enumerate(few):
                 best = made[n * search.n_best : (n + 1) * search.n_best]
-                out[i] = Translation(tuple(best), cut[i])
+                out[i] = Translation(tuple(best), rows[i].longest > self.limit)
         return [translation for translation in out if translation is not None]
 
     def in_batches(
@@ -244,16 +253,15 @@ class _Engine:
         yield from within(self.budget, lambda tokens: split(everything, tokens), split, run)
 
     def _searched(
-        self, rows: list[list[int]], search: _Search
+        self, rows: list[Row], search: _Search
     ) -> tuple[list[list[int]], list[float | None]]:
         """Return the tokens of the best hypotheses for every row, and their scores."""
-        ids, mask = self._read(rows)
-        longest = int(search.max_ratio * ids.shape[1]) + _MARGIN
+        read = self.reading.tensors(rows, self.model.device)
+        longest = int(search.max_ratio * read["input_ids"].shape[1]) + _MARGIN
         kept = search.scores and search.beam > 1
         with _evaluating(self.model):
             made = self.model.generate(
-                input_ids=ids,
-                attention_mask=mask,
+                **read,
                 do_sample=False,
                 num_beams=search.beam,
                 num_return_sequences=search.n_best,
@@ -278,20 +286,19 @@ class _Engine:
             t / len(f) ** search.length_penalty for t, f in zip(totals, found, strict=True)
         ]
 
-    def forced(self, rows: list[list[int]], labels: list[list[int]]) -> list[float]:
+    def forced(self, rows: list[Row], labels: list[list[int]]) -> list[float]:
         """Return Σ log p of labels given the sources."""
         import torch
 
         from boxpen.models.hf import padded
 
-        ids, mask = self._read(rows)
-        device = ids.device
+        device = self.model.device
+        read = self.reading.tensors(rows, device)
         target = torch.from_numpy(padded(labels, self.pad)).to(device)
         wanted = torch.from_numpy(padded(labels, -100)).to(device)
         with torch.no_grad(), _evaluating(self.model):
             logits = self.model(
-                input_ids=ids,
-                attention_mask=mask,
+                **read,
                 decoder_input_ids=self._shifted(target),
                 use_cache=False,
             ).logits  # (batch, time, vocabulary)
@@ -312,22 +319,10 @@ class _Engine:
         start = self.model.generation_config.decoder_start_token_id
         return torch.cat([torch.full_like(labels[:, :1], start), labels[:, :-1]], dim=1)
 
-    def _read(self, rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-        import torch
-
-        from boxpen.models.hf import length_mask, padded
-
-        ids = torch.from_numpy(padded(rows, self.pad)).to(self.model.device)
-        mask = torch.from_numpy(length_mask([len(row) for row in rows])).to(self.model.device)
-        return ids, mask
-
     def _ended(self, sequences: NDArray[np.int64]) -> list[list[int]]:
         """Cut what fills up sequences behind their end; padding is never produced."""
         lengths = (sequences != self.pad).sum(axis=1).tolist()
         return [row[:n] for row, n in zip(sequences.tolist(), lengths, strict=True)]
-
-    def _cut(self, row: list[int]) -> list[int]:
-        return row[: self.limit - 1] + row[-1:]  # EOS stays
 
 
 @contextlib.contextmanager

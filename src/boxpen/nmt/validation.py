@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from boxpen.nmt.batches import plan
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.objective import batch_of, cross_entropy
+from boxpen.nmt.inputs import PLAIN, Reads, batch_of
+from boxpen.nmt.objective import cross_entropy
 
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared
@@ -42,10 +43,13 @@ class Validation:
         config: How to look, and what counts.
         prepared: The corpus with the validation set.
         model: It is looked at in the mode and the precision it is in.
+        reads: What it reads besides source and target.
     """
 
-    def __init__(self, config: NmtConfig, prepared: Prepared, model: Any) -> None:
-        self.config, self.prepared, self.model = config, prepared, model
+    def __init__(
+        self, config: NmtConfig, prepared: Prepared, model: Any, reads: Reads = PLAIN
+    ) -> None:
+        self.config, self.prepared, self.model, self.reads = config, prepared, model, reads
 
     def look(self, step: int) -> Look:
         """Return the loss, and BLEU if wanted."""
@@ -60,16 +64,16 @@ class Validation:
 
         examples, model = self.prepared.valid, self.model
         total, tokens = 0.0, 0
-        longest = max(examples.source_lengths.max(), examples.target_lengths.max())
+        sources = self.reads.source_lengths(examples)
+        longest = max(sources.max(), examples.target_lengths.max())
         budget = max(int(longest), min(self.config.train.tokens, 16_000))
-        for numbers in plan(
-            examples.source_lengths, examples.target_lengths, tokens=budget, seed=0, epoch=0
-        ):
+        for numbers in plan(sources, examples.target_lengths, tokens=budget, seed=0, epoch=0):
             batch = batch_of(
                 examples,
                 numbers,
                 pad=model.config.pad_token_id,
                 start=model.config.decoder_start_token_id,
+                reads=self.reads,
             )
             moved = {name: tensor.to(model.device) for name, tensor in batch.items()}
             labels = moved.pop("labels")
@@ -86,11 +90,15 @@ class Validation:
         from boxpen.nmt.translate import translate_lines
 
         most, train = self.config.train.valid_sentences, self.config.train
-        sources = self.prepared.valid_texts("source")[:most]
+        sources = self.prepared.valid_texts("source")
+        contexts = None
+        if self.reads.sentences:
+            contexts = self.prepared.valid_contexts(self.reads.sentences)[:most]
         made = translate_lines(
             self.model,
             load_tokenizer(self.prepared.subwords),
-            sources,
+            sources[:most],
+            contexts=contexts,
             beam=train.valid_beam,
             length_penalty=self.config.decode.length_penalty,
             tokens=train.tokens,

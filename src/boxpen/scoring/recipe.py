@@ -115,9 +115,9 @@ class Recipe:
         languages = (source_language, language)
         if encoder:
             source = self.tidied(item.source or "")
-            context = self.tidied(item.context or "") if before else None
+            read = self.tidied(item.context or "") if before else None
             return [
-                Request(text=self.tidied(c), source=source, languages=languages, context=context)
+                Request(text=self.tidied(c), source=source, languages=languages, context=read)
                 for c in item.candidates
             ]
         prefix = self._before(item, language, source_language)

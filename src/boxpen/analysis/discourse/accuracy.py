@@ -1,0 +1,96 @@
+"""How often each class is translated right: Table 3 of Cai and Xiong (2020), with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from boxpen.analysis.discourse.pronoun_judge import PRONOUNS
+from boxpen.analysis.discourse.renderings import Rendering
+from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT
+from boxpen.metrics.intervals import Estimate, share
+
+__all__ = ["COLUMNS", "Accuracy", "Paper", "accuracies", "paper"]
+
+COLUMNS = (
+    *PRONOUNS.values(), "while", "as", "since", "though", "or",
+    "pronoun", "connective", "ellipsis",
+)  # fmt: skip
+"""The columns of the table, in the order of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How often one system is right in one column.
+
+    Attributes:
+        system: Who translated.
+        column: One of ``COLUMNS``.
+        translations: How many there are.
+        right: The share of right ones among those with an outcome. What nobody can tell is not
+            right.
+        cannot_tell: The share of those.
+    """
+
+    system: str
+    column: str
+    translations: int
+    right: Estimate
+    cannot_tell: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """What the paper reports of its systems, in per cent and BLEU points."""
+
+    bleu: Mapping[str, Mapping[str, float]]
+    accuracy: Mapping[str, Mapping[str, float]]
+    note: str
+
+
+def accuracies(
+    renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
+) -> list[Accuracy]:
+    """Return the accuracy of every system in every column that it has translations of.
+
+    Args:
+        renderings: What was translated.
+        outcomes: What became of each; None, or not there, if that is open.
+    """
+    rows = []
+    for system in dict.fromkeys(one.system for one in renderings):
+        for column in COLUMNS:
+            mine = [one for one in renderings if one.system == system and column in _columns(one)]
+            found = [outcome for one in mine if (outcome := outcomes.get(one)) is not None]
+            if mine:
+                right = share([float(outcome == RIGHT) for outcome in found])
+                open_ = share([float(outcome == CANNOT_TELL) for outcome in found])
+                rows.append(Accuracy(system, column, len(mine), right, open_))
+    return rows
+
+
+@cache
+def paper() -> Paper:
+    """Return the figures of Tables 2 and 3."""
+    import tomllib
+
+    file = resources.files("boxpen.analysis.discourse").joinpath("data", "paper.toml")
+    data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
+    systems, columns = data["systems"], data["columns"]
+    return Paper(
+        bleu={s: dict(zip(data["sets"], data["bleu"][s], strict=True)) for s in systems},
+        accuracy={s: dict(zip(columns, data["accuracy"][s], strict=True)) for s in systems},
+        note=data["note"],
+    )
+
+
+def _columns(one: Rendering) -> tuple[str, ...]:
+    """Return the columns that a translation counts in."""
+    if one.phenomenon == "pronoun":
+        return PRONOUNS[one.cls], one.phenomenon
+    if one.phenomenon == "connective":
+        return one.cls.partition("-")[0], one.phenomenon
+    return (one.phenomenon,)

@@ -1,0 +1,135 @@
+"""Whether "you" and "they" got the right number and gender in Chinese.
+
+English "you" is 你 or 你们, "they" is 他们, 她们 or 它们. Only pronouns of the group that the class
+belongs to decide: a sentence may well speak of others. Chinese may leave a pronoun out or repeat
+the noun, and then nobody can tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from boxpen.analysis.discourse.chinese import Sentence, read
+from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
+
+__all__ = ["PRONOUNS", "judge_pronoun"]
+
+PRONOUNS = {
+    "你们": "you (pl.)",
+    "你": "you (sing.)",
+    "它们": "it (pl.)",
+    "她们": "she (pl.)",
+    "他们": "he (pl.)",
+}
+"""The classes, and what they are called."""
+
+_YOU, _THEY, _WE = "you", "they", "we"
+# A form is found where its pattern is, and nothing of it belongs to another word.
+_FORMS: Mapping[str, tuple[str, str]] = {
+    "你们": (_YOU, r"[你您]们俩?|[你您]俩"),
+    "你": (_YOU, r"(?<!迷)[你您](?![们俩])"),
+    "他们": (_THEY, r"他们俩?|他俩"),
+    "她们": (_THEY, r"她们俩?|她俩"),
+    "它们": (_THEY, r"它们俩?|它俩"),
+}
+_GREETING = re.compile(r"(?<![你您])[你您]好(?=$|\W)")
+_ADDRESSED = re.compile(r"诸位|各位|大家|二位|两位")
+"""Several people who are spoken to; they count where no form of 你 does."""
+_OF_MANY = re.compile(
+    r"你们(?=(?:的)?(?:家|公司|学校|国家|店|老板|队|班|厂|单位|部门|医院|那里|那儿|这里|这儿))"
+)
+"""One person too may be asked about "你们公司", the company he or she belongs to."""
+_ONE = {
+    "他": (r"(?<![其吉利无])他(?!们|俩|人|妈的|乡|日)", r"he|him|his|himself"),
+    "她": (r"她(?!们|俩)", r"she|her|hers|herself"),
+    "它": (r"(?<!其)它(?!们|俩)", r"it|its|itself|this|that"),
+}
+"""Forms of one, and the English words that ask for them."""
+_PERSONS = {
+    _YOU: (r"[你您]", r"you|your|yours|yourself|yourselves|ya|y'all|thank|thanks|please"),
+    _THEY: (r"[他她它]们", r"they|them|their|theirs|themselves|those|these|people"),
+    _WE: (r"[我咱]们", r"we|us|our|ours|ourselves|let's|i|me|my"),
+}
+"""Forms of a person, and the English words that ask for them."""
+
+
+def judge_pronoun(cls: str, source: str, translation: str, reference: str) -> Ruling:
+    """Judge one translation of a sentence with "you" or "they".
+
+    Args:
+        cls: The pronoun that is right, one of ``PRONOUNS``.
+        source: The English sentence.
+        translation: What is judged.
+        reference: A right translation; pronouns that it has beside the right one are no error.
+    """
+    group = _FORMS[cls][0]
+    sentence = read(translation)
+    there = _found(sentence, group)
+    known = _found(read(reference), group)
+    wanted = {cls} | (
+        set() if cls in known else set(known)
+    )  # a reference may differ from its class
+    right = [hit for form in wanted for hit in there.get(form, ())]
+    allowed = wanted | set(known)
+    others = [hit for form, some in there.items() if form not in allowed for hit in some]
+    if right and others:
+        return rule(CANNOT_TELL, f"both {cls} and another pronoun", [*right, *others])
+    if right:
+        return rule(RIGHT, f"{cls} is asked for", right)
+    # As many of another form as the reference has may all be said of somebody else.
+    wrong = others or [
+        hit for form, some in there.items() if len(some) > len(known[form]) for hit in some
+    ]
+    if wrong and cls == "你" and len(wrong) == len(_OF_MANY.findall(sentence.text)):
+        return rule(CANNOT_TELL, "may be said to one of them", wrong)
+    if wrong:
+        return rule(WRONG, f"{cls} is asked for", wrong)
+    if there:
+        same = [hit for some in there.values() for hit in some]
+        return rule(CANNOT_TELL, f"of others, as in the reference, and no {cls}", same)
+    return _without(cls, group, source, sentence)
+
+
+def _without(cls: str, group: str, source: str, sentence: Sentence) -> Ruling:
+    """Judge a translation that has no pronoun of the group."""
+    if not sentence.text:
+        return rule(WRONG, "there is no translation")
+    addressed = _hits(_ADDRESSED.pattern, sentence.text)
+    if cls == "你们" and addressed:
+        return rule(RIGHT, "speaks to several", addressed)
+    if group == _THEY:
+        single = [
+            hit
+            for pattern, english in _ONE.values()
+            if not _has(source, english)
+            for hit in _hits(pattern, sentence.text)
+        ]
+        if single:
+            return rule(WRONG, f"one instead of several, {cls} is asked for", single)
+    persons = [
+        hit
+        for person, (pattern, english) in _PERSONS.items()
+        if person != group and not _has(source, english)
+        for hit in _hits(pattern, sentence.text)
+    ]
+    if persons:
+        return rule(WRONG, f"another person, {cls} is asked for", persons)
+    return rule(CANNOT_TELL, f"no pronoun where {cls} is asked for")
+
+
+def _found(sentence: Sentence, group: str) -> dict[str, list[Hit]]:
+    """Return the forms of a group that a sentence has."""
+    text = _GREETING.sub(lambda found: "〇" * len(found.group()), sentence.text)
+    found = {form: _hits(pattern, text) for form, (of, pattern) in _FORMS.items() if of == group}
+    return {form: hits for form, hits in found.items() if hits}
+
+
+def _hits(pattern: str, text: str) -> list[Hit]:
+    return [Hit(found.group(), found.start() + 1) for found in re.finditer(pattern, text)]
+
+
+def _has(source: str, words: str) -> bool:
+    """Whether an English sentence has one of these words."""
+    plain = source.lower().replace("’", "'")
+    return re.search(rf"(?<![\w'])(?:{words})(?![\w])", plain) is not None

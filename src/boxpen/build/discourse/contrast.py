@@ -1,0 +1,104 @@
+"""Wrong translations, as near to the right one as can be: only the class is exchanged."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from boxpen.build.discourse.connectives import CLASSES
+from boxpen.build.discourse.ellipsis import repeated
+from boxpen.build.discourse.exchange import exchanged
+from boxpen.build.discourse.wordlists import EDGE
+from boxpen.items import Suite, Translate
+
+__all__ = ["contrasts", "with_contrasts"]
+
+_THEY = ("他们", "她们", "它们")
+# What only several can be, after 你们.
+_SEVERAL = re.compile("你们(?:[俩仨]|[两三四几二](?:个人?|位|人)|各位|大家|所有人|全都|都|全)?")
+_AMONG = re.compile("你们(?:之?[中间]|当中|其中|每|彼此|互相|[谁哪]|[^，。]{0,2}(?:们|人))|分头")
+# Other ways to speak to several.
+_BOTH = re.compile("[你您][俩仨]|[您你]二位|[您你]们")
+_ONE = re.compile("(?<!迷)你(?!们)(?:是|这|那)?(?:一?个(?!子|月|头)|自己一个|俩|[两二三])")
+# After these a verb is a state or a thing, and 做 is neither.
+_STATE = re.compile("(?:[很真最更太挺特的]|觉得)$")
+_FINAL = re.compile("[吗呢吧啊呀啦的了嘛么]*$")
+
+
+def contrasts(phenomenon: str, cls: str, word: str, source: str, target: str) -> tuple[str, ...]:
+    """Return wrong translations of a sentence; none where no exchange leaves a good sentence.
+
+    Args:
+        phenomenon: "pronoun", "connective" or "ellipsis".
+        cls: The class, such as "她们" or "while-而".
+        word: The Chinese words that show the class; for an ellipsis the verb that is left out.
+        source: The English sentence.
+        target: Its right translation.
+    """
+    if phenomenon == "pronoun":
+        return _other_pronouns(cls, target)
+    if phenomenon == "connective":
+        wrong = exchanged(cls, source, target) if cls in CLASSES else None
+        return () if wrong is None else (wrong,)
+    wrong = _pro_verb(word, target) if word else None
+    return () if wrong is None else (wrong,)
+
+
+def with_contrasts(suite: Suite) -> Suite:
+    """Return a suite whose items of translation have contrasts, wherever one can be made.
+
+    An item that has contrasts keeps them; one whose reference does not show its class has none.
+    """
+    return suite.take([_with_contrast(i) if isinstance(i, Translate) else i for i in suite.items])
+
+
+def _with_contrast(item: Translate) -> Translate:
+    phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
+    if item.contrast or phenomenon not in ("pronoun", "connective", "ellipsis"):
+        return item
+    word: str | None = item.tags.get("word", cls.rpartition("-")[2])
+    if phenomenon == "ellipsis":
+        word = repeated(item.source, item.reference, item.reference_context or "")
+    if not word:
+        return item
+    found = contrasts(phenomenon, cls, word, item.source, item.reference)
+    return replace(item, contrast=found) if found else item
+
+
+def _other_pronouns(cls: str, target: str) -> tuple[str, ...]:
+    if cls == "你们":
+        if _AMONG.search(target):
+            return ()
+        pattern = _SEVERAL if "你们" in target else _BOTH
+        return _changed(target, pattern.sub("你", target))
+    if cls == "你":
+        if _ONE.search(target):
+            return ()  # 你们是个…: one and several at once
+        return _changed(target, re.sub("(?<!迷)你(?!们)", "你们", target))
+    if cls not in _THEY or cls not in target:
+        return ()
+    return tuple(target.replace(cls, other) for other in _THEY if other != cls)
+
+
+def _pro_verb(verb: str, target: str) -> str | None:
+    """Put 做 for a verb and its object, as a system does that takes 'do' for a verb of its own."""
+    out = ""
+    for part in re.split(f"([{EDGE}]+)", target):
+        before, found, after = part.partition(verb)
+        if not found:
+            out += part
+            continue
+        kept = re.match("[过着了]{0,2}", after)[0]  # type: ignore[index]  # it matches nothing too
+        final = _FINAL.search(after, len(kept))
+        end = final[0] if final else ""
+        left_out = after[len(kept) : len(after) - len(end)]
+        if after[:1] in ("不", "得"):  # 爬不动: the complement goes with any verb
+            left_out, end = "", after
+        if len(left_out) > 8 or _STATE.search(before) or re.search("[就才但]", left_out):
+            return None  # More follows than an object, or 做 cannot stand here.
+        out += before + "做" + kept + end
+    return None if out == target else out
+
+
+def _changed(target: str, wrong: str) -> tuple[str, ...]:
+    return () if wrong == target else (wrong,)

@@ -1,0 +1,290 @@
+"""A connective's sense exchanged for the other sense of the same English word.
+
+The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以), and
+a circumfix is put around a clause (当 … 的时候). Some exchanges say nearly the same, as "X, 虽然 Y"
+and "X, 不过 Y" do, or leave no sentence; then there is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from boxpen.build.discourse.connectives import Realisation, begins_clause, realisation
+from boxpen.build.discourse.ellipsis import tagged
+from boxpen.build.discourse.wordlists import EDGE
+
+__all__ = ["exchanged"]
+
+_EDGES = re.compile(f"([{EDGE}]+)")
+_PARTICLES = "吧呢吗啊呀嘛啦哦"
+_TAIL = re.compile("(?:的时候|的同时|期间|时)")
+# What has no beginning that 自从 could name.
+_TIMELESS = re.compile("^(?:如此|这样|那样|是|这是|那是)|从来|当时|只能|没有其他|还没|还不")
+_PRONOUN = re.compile("[你我他她它]们?|自己|大家|咱们?")
+
+
+def exchanged(cls: str, source: str, target: str) -> str | None:
+    """Return the Chinese sentence with the other sense, or None where that is no wrong sentence."""
+    found = realisation(cls, target)
+    if found is None:
+        return None
+    wrong = _EXCHANGES[cls](found, source.lower().replace("’", "'"), target)
+    return None if wrong is None or wrong == target else wrong
+
+
+def _contrast_to_time(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "A, 而 B" into "当 B 的时候, A"; what 'while' stands before goes into the circumfix."""
+    clauses, edges = _clauses(target)
+    place = _clause_at(clauses, edges, found.start)
+    here = re.sub("^(?:而|但是?|可是?(?![以能])|然而)|却|则(?!是)", "", clauses[place], count=2)
+    if re.search("当|时|如果|虽然|尽管", "".join(clauses)):
+        return None
+    first = bool(re.match(r"(?:(?:and|but|well|yes|no),? )?while\b", source))
+    if not _is_clause(clauses[place - 1] if place and first else here):
+        return None
+    if place and first:
+        clauses[place - 1], clauses[place] = _timed(clauses[place - 1]), here
+    elif place:
+        link = re.match("因为|所以|但是?|如果|可是", clauses[place - 1])
+        lead = link[0] if link else ""
+        clauses[place] = clauses[place - 1].removeprefix(lead)
+        clauses[place - 1] = lead + _timed(here)
+    else:
+        clauses[0] = _timed(here)
+    return _joined(clauses, edges)
+
+
+def _time_to_contrast(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "当 A 的时候, B" into "A, 而 B"."""
+    parts = _time(found, target)
+    if parts is None:
+        return None
+    lead, clause, rest, end = parts
+    if rest:
+        return lead + clause + _comma(target) + "而" + re.sub("^[就才]", "", rest) + end
+    return lead + "而" + clause + end
+
+
+def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "当 A 的时候, B" into "因为 A, B"."""
+    parts = _time(found, target)
+    if parts is None:
+        return None
+    lead, clause, rest, end = parts
+    return f"{lead}因为{clause}" + (_comma(target) + rest if rest else "") + end
+
+
+def _cause_to_time(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "因为 A, 所以 B" into "当 A 的时候, B"."""
+    lead, clause, rest = _cause(found, target)
+    if not _is_clause(clause) or re.search("当|时", clause):
+        return None
+    if lead.endswith("是"):
+        return f"{lead}在{_bare(clause)}的时候{rest}"
+    return f"{re.sub('[只正就都]$', '', lead)}{_timed(clause)}{rest}"
+
+
+def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "因为 A, B" into "自从 A, B"."""
+    lead, clause, rest = _cause(found, target)
+    if lead.endswith("是") or not _is_clause(clause) or _TIMELESS.search(clause):
+        return None
+    return f"{re.sub('[只正就都]$', '', lead)}自从{clause}{rest}"
+
+
+def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "自从 A 以来, B" into "因为 A, B"."""
+    if not begins_clause(re.split(r"\bsince\b", source)[-1]):
+        return None  # since last year: no cause
+    opening = re.match("自从|自打|自|从", target[found.start :])
+    if opening is None:
+        return None
+    lead, after = target[: found.start], target[found.start + opening.end() :]
+    clause, edge, rest = _to_edge(after)
+    tail = re.search("(?:的时候|那天起|那天|以来|以后|之后|开始|后|起|时)(.*)$", clause)
+    if tail:
+        more = tail[1].lstrip(_PARTICLES)
+        if more.startswith("的"):
+            return None
+        rest = more + edge + rest if more else rest
+        edge = _comma(target) if more else edge
+        clause = clause[: tail.start()]
+        if tail[0].startswith(("后", "以后", "之后")) and "了" not in clause:
+            clause += "了"
+    if re.search("[的刻天年代岁]了?$", clause):
+        return None  # a time, not a cause
+    return f"{lead}因为{clause}{edge}{rest}" if _is_clause(clause) else None
+
+
+def _concession_to_turn(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "虽然 A, 但 B" into "不过 A, B".
+
+    With nothing after it, or put after what it concedes to, both words say the same.
+    """
+    clauses, edges = _clauses(target)
+    place = _clause_at(clauses, edges, found.start)
+    if re.search(r"though(?:[,.!?;]|$)", source) or re.match("[虽尽]..?是", clauses[place]):
+        return None  # 'though' turns against the sentence before; 不过是 means "is but".
+    if not _opens(clauses, edges, found.start) or not "".join(clauses[place + 1 :]):
+        return None
+    clauses[place] = re.sub("虽然|尽管|虽说|虽", "不过", clauses[place], count=1)
+    for later in range(place + 1, len(clauses)):
+        clauses[later] = re.sub("^(?:但是?|可是?|不过)(?!能|以)", "", clauses[later])
+    return _joined(clauses, edges)
+
+
+def _turn_to_concession(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "不过 A, B" into "虽然 A, B", where 'though' turns against the sentence before.
+
+    With nothing after it, or put after what it turns against, both words say the same.
+    """
+    clauses, edges = _clauses(target)
+    place = _clause_at(clauses, edges, found.start)
+    adverb = re.search(r"\w, though, \w", source)
+    answer = len("".join(clauses[:place])) <= 3
+    follows = place + 1 < len(clauses) and len(clauses[place + 1]) > 2
+    if not (adverb and answer and follows and _opens(clauses, edges, found.start)):
+        return None
+    return target[: found.start] + "虽然" + target[found.end :]
+
+
+def _threat_to_choice(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn 否则 into 或者."""
+    if "除非" in target:
+        return None
+    return target[: found.start] + "或者" + target[found.end :].removeprefix("的话")
+
+
+def _choice_to_threat(found: Realisation, source: str, target: str) -> str | None:
+    """Turn 或者 into 否则, where a clause or a verb follows that it can stand before."""
+    clauses, edges = _clauses(target)
+    rest = re.sub("^[说是]", "", target[found.end :])
+    follows = _to_edge(rest.lstrip())[0]
+    if not _is_clause(follows) or len(re.findall("或|还是", target)) > 1:
+        return None
+    whole = begins_clause(re.split(r"\bor\b", source)[-1])
+    if not whole and (tagged(follows)[0][1] != "v" or len(follows) < 4):
+        return None
+    opens = _opens(clauses, edges, found.start)
+    if not opens and found.word == "还是":
+        return None  # 是她还是他: a question of its own form
+    comma = "" if opens else _comma(target)
+    return target[: found.start] + comma + "否则" + rest
+
+
+_EXCHANGES = {
+    "while-而": _contrast_to_time,
+    "while-当": _time_to_contrast,
+    "as-因为": _cause_to_time,
+    "as-当": _time_to_cause,
+    "since-因为": _cause_to_since,
+    "since-既然": _cause_to_since,
+    "since-自从": _since_to_cause,
+    "though-虽然": _concession_to_turn,
+    "though-但是": _turn_to_concession,
+    "though-不过": _turn_to_concession,
+    "or-否则": _threat_to_choice,
+    "or-或者": _choice_to_threat,
+}
+
+
+def _time(found: Realisation, target: str) -> tuple[str, str, str, str] | None:
+    """Divide a sentence at 当 … 的时候: what leads, the clause, the rest and the last marks."""
+    tails = list(_TAIL.finditer(target, found.start, found.end))
+    if not tails:
+        return None
+    tail = tails[-1]
+    before = target[: tail.start()]
+    start = max([m.end() for m in _EDGES.finditer(before)], default=0)
+    if target[found.start] == "当" and found.start >= start:
+        start = found.start
+    link = re.match("而|但是?|可是|不过|所以|并且|也", before[start:])
+    start += link.end() if link else 0
+    lead, clause = re.sub("[正每就]$", "", before[:start]), before[start:].removesuffix("之")
+    if lead and not re.search(
+        f"(?:[{EDGE}]|而|但是?|所以|[昨今那]天|可是|不过|并且|也|特别是|尤其是)$", lead
+    ):
+        return None  # 我记得当…: the circumfix belongs to the verb before it.
+    clause = re.sub("^(?:[正每]?当(?![初时然])|就?在|趁着?|[等到])", "", clause)
+    inside = clause.find("在")
+    outside = clause[:inside].removesuffix("正")
+    if inside >= 0 and not (_PRONOUN.fullmatch(outside) or outside == ""):
+        return None  # 我应该在…的时候…: the clause of 应该 is around the circumfix.
+    if inside >= 0 and _PRONOUN.match(clause[inside + 1 :]):
+        return None
+    if re.search(f"(?:^|[{EDGE}])[在当]", lead) or "趁" in clause:
+        return None
+    if re.match("只有|除了|直到|每次|那|这|有|同|上次|小|以前", clause) or not _is_clause(clause):
+        return None
+    rest = target[tail.end() :]
+    end = re.search(f"[{EDGE}]*$", rest)
+    marks = end[0] if end else ""
+    rest = re.sub(f"^[{EDGE}]+", "", rest[: len(rest) - len(marks)])
+    # 别 and 请 ask for something: neither a contrast nor a cause can stand before them.
+    return None if re.match("的|别|请|不要|一定|是", rest) else (lead, clause, rest, marks)
+
+
+def _cause(found: Realisation, target: str) -> tuple[str, str, str]:
+    """Divide a sentence at 因为: what leads, the clause, and the rest without its 所以."""
+    clause, edge, rest = _to_edge(target[found.end :].lstrip())
+    clause = re.sub("的(?:缘故|关系|原因)$", "", clause)
+    return (
+        target[: found.start],
+        clause,
+        edge + re.sub("^(?:所以|因此|那么|那(?=[你我他她就]))", "", rest),
+    )
+
+
+def _clauses(target: str) -> tuple[list[str], list[str]]:
+    """Return the clauses of a sentence, and the marks or spaces after each."""
+    parts = _EDGES.split(target)
+    return parts[::2], [*parts[1::2], ""]
+
+
+def _joined(clauses: list[str], edges: list[str]) -> str:
+    return "".join(c + e for c, e in zip(clauses, edges, strict=True))
+
+
+def _clause_at(clauses: list[str], edges: list[str], start: int) -> int:
+    end = 0
+    for place, (clause, edge) in enumerate(zip(clauses, edges, strict=True)):
+        end += len(clause) + len(edge)
+        if start < end:
+            return place
+    return len(clauses) - 1
+
+
+def _opens(clauses: list[str], edges: list[str], start: int) -> bool:
+    """Tell whether a clause begins at this place."""
+    begin = 0
+    for clause, edge in zip(clauses, edges, strict=True):
+        if begin == start:
+            return True
+        begin += len(clause) + len(edge)
+    return False
+
+
+def _to_edge(text: str) -> tuple[str, str, str]:
+    match = _EDGES.search(text)
+    if match is None:
+        return text, "", ""
+    return text[: match.start()], match[0], text[match.end() :]
+
+
+def _timed(clause: str) -> str:
+    return f"当{_bare(clause)}的时候"
+
+
+def _bare(clause: str) -> str:
+    return clause.rstrip(_PARTICLES)
+
+
+def _is_clause(text: str) -> bool:
+    if _PRONOUN.match(text) and len(text) > 2:
+        return True  # the tagger has 排队 and its like for nouns
+    return len(text) > 1 and any(flag[0] in "vail" for _, flag in tagged(text))
+
+
+def _comma(target: str) -> str:
+    """Return what stands between clauses in this text: subtitles have spaces."""
+    return "，" if re.search("[，。！？；]", target) else " "

@@ -1,0 +1,131 @@
+"""Which lines of subtitles are speech in English and Chinese: rules, in order, with counts.
+
+A line is dropped by the first rule that it breaks. The rules of subtitles come before and after
+those by which training text is cleaned (``boxpen.nmt.cleaning``), which also bring both sides into
+one form: ``music`` and ``credits`` see a line as it is written, ``markup`` and ``characters`` as it
+would stand in a suite.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from boxpen.errors import BuildError
+from boxpen.nmt.cleaning import CleanConfig, Cleaner
+from boxpen.nmt.corpus import Pair
+from boxpen.nmt.text import HAN
+
+__all__ = ["FilterConfig", "LineFilter"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterConfig:
+    """What a line must be like.
+
+    Attributes:
+        exclude: Suites, by name or file, whose texts must not become candidates.
+        punctuation: What becomes of Chinese marks of pause: 'keep' them, or a 'space'.
+        max_characters: Most characters of a side.
+        max_ratio: Most times that one side may be as long as the other, a Chinese character
+            counting as three.
+    """
+
+    exclude: tuple[str, ...] = ()
+    punctuation: Literal["keep", "space"] = "keep"
+    max_characters: int = 200
+    max_ratio: float = 3.0
+
+    def __post_init__(self) -> None:
+        for name in ("max_characters", "max_ratio"):
+            if getattr(self, name) < 1:
+                raise BuildError(f"{name} is {getattr(self, name)}, expected 1 or more")
+
+
+class LineFilter:
+    """Filters streams of pairs, and counts what it drops."""
+
+    def __init__(self, config: FilterConfig) -> None:
+        self._own = dict.fromkeys((*_BEFORE, *_AFTER), 0)
+        self._cleaner = Cleaner(
+            CleanConfig(
+                punctuation=config.punctuation,
+                max_characters=config.max_characters,
+                max_ratio=config.max_ratio,
+                duplicates="keep",  # a line that was said before is still a neighbour
+            ),
+            "en",
+            "zh",
+        )
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many pairs each rule dropped, in the order of the rules."""
+        common = {
+            rule: count
+            for rule, count in self._cleaner.counts.items()
+            if rule not in ("read", "kept", "overlap", "duplicate")
+        }
+        before = {rule: self._own[rule] for rule in _BEFORE}
+        return {**before, **common, **{rule: self._own[rule] for rule in _AFTER}}
+
+    def keep(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """Yield the pairs that break no rule, in one form, in order."""
+        for pair in self._cleaner.clean(self._spoken(pairs)):
+            if rule := _written_badly(pair.source, pair.target):
+                self._own[rule] += 1
+            else:
+                yield pair
+
+    def _spoken(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        for pair in pairs:
+            both = f"{pair.source}\n{pair.target}"
+            if _is_music(both):
+                self._own["music"] += 1
+            elif _is_credit(both.lower()):
+                self._own["credits"] += 1
+            else:
+                yield pair
+
+
+_BEFORE = ("music", "credits")
+_AFTER = ("markup", "characters")
+
+_NOTES = tuple("♩♪♫♬🎵🎶🎼")
+_SUNG = re.compile(r"^\s*#.*#\s*$", re.MULTILINE)
+# Words that stand in credits; few lines have one, and only those are looked at closely.
+_HINTS = (
+    "字幕", "翻译", "校对", "校订", "时间轴", "压制", "听译", "后期", "subtitl", "sync", "caption",
+    "addic7ed", "www.", "http", ".com", ".net", ".org",
+)  # fmt: skip
+_CREDITS = re.compile(
+    r"字幕(?:组|制作|翻译|校对|同步|[:：])|(?:翻译|校[对订]|时间轴|压制|听译|后期)\s*[:：]|时间轴"
+    r"|(?:subtitl(?:es?|ed|ing)|sync(?:ed|hronized)?(?: and corrected)?|caption(?:s|ed)) by\b"
+    r"|opensubtitles|addic7ed|www\.|https?:|\w\.(?:com|net|org)\b"
+)
+# In subtitles what stands in brackets is a note: a sound, a sign, a word of the translator's.
+_MARKUP = re.compile(r"[<>{}\\|\[\]()（）]")
+_LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
+_NOT_ENGLISH = re.compile(rf"[^\W\d_{_LATIN}]")
+_NOT_CHINESE = re.compile(rf"[^\W\d_{HAN}{_LATIN}]")
+_HAN = re.compile(f"[{HAN}]")
+
+
+def _is_music(both: str) -> bool:
+    return any(note in both for note in _NOTES) or ("#" in both and bool(_SUNG.search(both)))
+
+
+def _is_credit(both: str) -> bool:
+    return any(hint in both for hint in _HINTS) and bool(_CREDITS.search(both))
+
+
+def _written_badly(source: str, target: str) -> str | None:
+    if _MARKUP.search(source) or _MARKUP.search(target):
+        return "markup"
+    if not source.isascii() and _NOT_ENGLISH.search(source):
+        return "characters"
+    if _NOT_CHINESE.search(target) or not _HAN.search(target):
+        return "characters"
+    return None

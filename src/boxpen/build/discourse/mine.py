@@ -1,0 +1,182 @@
+"""From lines to candidates: neighbours become snippets, and what these may test is looked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boxpen.build.discourse.candidates import Candidate, candidates
+from boxpen.build.discourse.pool import Row
+from boxpen.build.discourse.snippets import Snippet
+from boxpen.nmt.overlap import Overlap
+from boxpen.nmt.text import key
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Mined", "candidate_schema", "line_schema", "mined", "snippets"]
+
+CHUNK = 100_000
+"""Lines that are looked at in one go."""
+
+
+@dataclass(frozen=True)
+class Mined:
+    """What a run of lines holds.
+
+    Attributes:
+        rows: The candidates, in the order of the lines.
+        counts: 'lines', 'snippets' and what was left out: 'score', 'overlap SUITE, SIDE'.
+    """
+
+    rows: list[Row]
+    counts: Counter[str]
+
+
+def line_schema() -> dict[str, Any]:
+    """Return the columns of the table of lines."""
+    import polars as pl
+
+    text = dict.fromkeys(("source", "target"), pl.String)
+    return {"document": pl.String, "line": pl.Int64, **text}
+
+
+def candidate_schema() -> dict[str, Any]:
+    """Return the columns of the table of candidates.
+
+    ``text`` is what makes two candidates the same: both English sentences, but for case and
+    punctuation.
+    """
+    import polars as pl
+
+    texts = ("context_source", "source", "context_target", "target")
+    return {
+        "id": pl.String,
+        "set": pl.String,
+        "class": pl.String,
+        "word": pl.String,
+        "score": pl.Float64,
+        "reason": pl.String,
+        "document": pl.String,
+        "line": pl.Int64,
+        **dict.fromkeys(texts, pl.String),
+        "contrast": pl.List(pl.String),
+        "text": pl.String,
+    }
+
+
+def mined(
+    path: Path, overlap: Overlap | None, min_score: float, processes: int = 1, chunk: int = CHUNK
+) -> Iterator[Mined]:
+    """Look for candidates in the table of lines, a run of lines at a time.
+
+    Args:
+        path: The Parquet file, with the columns of ``line_schema``.
+        overlap: Texts that must not be found.
+        min_score: Least score of a candidate.
+        processes: How many work at the same time.
+        chunk: Lines of a run.
+
+    Yields:
+        The runs in their order.
+    """
+    import polars as pl
+
+    height = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    work = _Work(path, overlap, min_score, chunk)
+    starts = range(0, height, chunk)
+    if processes == 1:
+        yield from map(work, starts)
+        return
+    import multiprocessing
+
+    # Not a fork: Polars has threads, which a forked process would wait for in vain.
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        yield from pool.imap(work, starts)
+
+
+def snippets(lines: Iterable[tuple[str, int, str, str]]) -> Iterator[Snippet]:
+    """Yield every two neighbours: of one document, with numbers that follow one another."""
+    before: tuple[str, int, str, str] | None = None
+    for line in lines:
+        document, number, source, target = line
+        if before is not None and before[0] == document and before[1] + 1 == number:
+            yield Snippet(document, number, before[2], source, before[3], target)
+        before = line
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Looks for candidates in the lines that begin at a row."""
+
+    path: Path
+    overlap: Overlap | None
+    min_score: float
+    chunk: int
+
+    def __call__(self, start: int) -> Mined:
+        counts: Counter[str] = Counter()
+        # The last line of the run before is the context of the first one of this.
+        first = max(start - 1, 0)
+        lines = self._lines(first, start + self.chunk - first)
+        counts["lines"] = len(lines) - (start - first)
+        rows: list[Row] = []
+        for snippet in snippets(lines):
+            counts["snippets"] += 1
+            for found in candidates(snippet):
+                if found.score < self.min_score:
+                    counts["score"] += 1
+                elif where := self._known(snippet):
+                    counts[f"overlap {where}"] += 1
+                else:
+                    rows.append(_row(found))
+        return Mined(rows, counts)
+
+    def _lines(self, first: int, count: int) -> list[tuple[str, int, str, str]]:
+        import polars as pl
+
+        frame: pl.DataFrame = pl.scan_parquet(self.path, glob=False).slice(first, count).collect()
+        return frame.rows()
+
+    def _known(self, snippet: Snippet) -> str | None:
+        """Return the suite in which one of both sentences stands, and by which side."""
+        if self.overlap is None:
+            return None
+        for source, target in (
+            (snippet.source, snippet.target),
+            (snippet.context_source, snippet.context_target),
+        ):
+            found = self.overlap.find(key(source, "en"), key(target, "zh"))
+            if found is not None:
+                return f"{found.suite}, {found.side}"
+        return None
+
+
+def _row(candidate: Candidate) -> dict[str, Any]:
+    snippet = candidate.snippet
+    sides = (snippet.context_source, snippet.source, snippet.context_target, snippet.target)
+    return {
+        "id": _id(candidate.phenomenon, candidate.cls, sides),
+        "set": candidate.phenomenon,
+        "class": candidate.cls,
+        "word": candidate.word,
+        "score": candidate.score,
+        "reason": candidate.reason,
+        "document": snippet.document,
+        "line": snippet.line,
+        "context_source": snippet.context_source,
+        "source": snippet.source,
+        "context_target": snippet.context_target,
+        "target": snippet.target,
+        "contrast": list(candidate.contrast),
+        "text": f"{key(snippet.context_source, 'en')}\t{key(snippet.source, 'en')}",
+    }
+
+
+def _id(phenomenon: str, cls: str, sides: Sequence[str]) -> str:
+    digest = hashlib.sha256("\0".join((cls, *sides)).encode()).hexdigest()
+    return f"{phenomenon}-{digest[:12]}"

@@ -1,0 +1,279 @@
+"""boxpen build discourse: make a suite of discourse phenomena from subtitles."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from boxpen.cli.build import build
+from boxpen.cli.judging import (
+    Disputed,
+    Everything,
+    JudgedAt,
+    JudgedBy,
+    Overwrite,
+    check_sheet,
+    history,
+    progress,
+    show_agreement,
+    show_disagreements,
+    show_imported,
+)
+from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.several import Several
+
+if TYPE_CHECKING:
+    from boxpen.build.discourse.config import DiscourseConfig
+    from boxpen.build.discourse.pool import Row
+    from boxpen.build.kg.pipeline import Done
+
+__all__ = ["discourse"]
+
+discourse = typer.Typer(
+    no_args_is_help=True,
+    help="Make a suite of pronouns, connectives and ellipsis from English-Chinese subtitles.",
+)
+build.add_typer(discourse, name="discourse")
+
+Config = Annotated[Path, typer.Argument(help="The TOML file that says what is built.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+StageName = Literal["read", "mine", "sample", "accept", "write"]
+
+
+@discourse.command("run")
+def run(
+    config: Config,
+    stage: Annotated[StageName | None, typer.Option(help="Only this stage.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Do it even if nothing has changed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Do every stage that is not up to date, and say what each has done."""
+    from boxpen.build.discourse.config import read_config
+    from boxpen.build.discourse.pipeline import build_discourse
+    from boxpen.errors import BoxpenError
+
+    settings = read_config(config)
+    done: list[Done] = []
+    try:
+        with progress_bar() as bar:
+            done.extend(build_discourse(settings, stage=stage, force=force, progress=bar))
+    except BoxpenError:
+        if not json:
+            _print(done)  # what came before tells why the next stage failed
+        raise
+    if json:
+        print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
+    else:
+        _print(done)
+
+
+@discourse.command("example")
+def example() -> None:
+    """Print a configuration to start from."""
+    from boxpen.build.discourse.config import EXAMPLE
+
+    print(EXAMPLE, end="")
+
+
+@discourse.command("export", cls=Several)
+def export_sheet(
+    config: Config,
+    judge: Annotated[str, typer.Option(help="Whose sheet it is.")],
+    out: Annotated[Path, typer.Option(help="The sheet, a .csv file.")],
+    sample: Annotated[int | None, typer.Option(help="So many items, drawn at random.")] = None,
+    order: Annotated[
+        Literal["score", "given", "random", "own"],
+        typer.Option(help="Best first; as drawn; shuffled; shuffled for each judge."),
+    ] = "own",
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Do not show scores and reasons of the rules.")
+    ] = False,
+    judges: Annotated[
+        list[str] | None, typer.Option(help="All judges, if each item is judged by some of them.")
+    ] = None,
+    each: Annotated[int | None, typer.Option(help="How many of them judge an item.")] = None,
+    disputed: Disputed = False,
+    everything: Everything = False,
+    overwrite: Overwrite = False,
+    seed: Annotated[int, typer.Option(help="Seed of samples, lots and orders.")] = 0,
+) -> None:
+    """Write a sheet of the drawn candidates that a judge has not judged yet."""
+    from boxpen.build.discourse.review import questions
+    from boxpen.errors import BuildError
+    from boxpen.judgements import (
+        Journal,
+        assigned,
+        disagreements,
+        latest,
+        of_these_texts,
+        open_questions,
+        ordered,
+        sampled,
+        write_sheet,
+    )
+
+    if (each is None) != (not judges):
+        raise BuildError("--each and --judges were not given together, expected both or neither")
+    check_sheet(judge, out, overwrite=overwrite)
+    settings, rows = _drawn(config)
+    asked = questions(rows)
+    given, _ = of_these_texts(history(Journal(settings.journal)), asked)
+    said = latest(given)
+    asked = sampled(asked, sample, seed)
+    if judges and each is not None:
+        asked = assigned(asked, judge, judges, each, seed)
+    if disputed:
+        others = [one for one in given if one.judge != judge]
+        divided = {found.item for found in disagreements(others)}
+        asked = [question for question in asked if question.item in divided]
+    if not everything:
+        asked = open_questions(asked, said, judge)
+    write_sheet(out, ordered(asked, order, judge, seed), judge, said=said, blind=blind)
+    note(f"{judge}: {len(asked)} item(s) to judge, written to {out}")
+
+
+@discourse.command("import")
+def import_answers(
+    config: Config,
+    sheets: Annotated[list[Path], typer.Argument(help="Sheets, filled in.", metavar="SHEET...")],
+    judge: JudgedBy = None,
+    time: JudgedAt = None,
+    json: Json = False,
+) -> None:
+    """Add the answers of sheets to the journal; a sheet may be imported again and again."""
+    from boxpen.build.discourse.review import VERDICTS, checked_edit, questions
+    from boxpen.judgements import Journal, import_sheets
+
+    settings, rows = _drawn(config)
+    by_id = {row["id"]: row for row in rows}
+    journal = Journal(settings.journal)
+    found = import_sheets(
+        sheets, questions(rows), VERDICTS, journal, judge=judge, time=time,
+        canonical=lambda line: checked_edit(line, by_id),
+    )  # fmt: skip
+    show_imported(found, journal, json=json)
+
+
+@discourse.command("status")
+def show_status(config: Config, json: Json = False) -> None:
+    """Show how far judges are, how far they agree, and where they differ."""
+    from boxpen.build.discourse.review import questions, review_candidates
+    from boxpen.build.discourse.work import review_rule
+    from boxpen.judgements import Journal, agreement_table, disagreements, of_these_texts
+
+    settings, rows = _drawn(config)
+    given = history(Journal(settings.journal))
+    least = settings.review.min_judges if settings.review is not None else 1
+    rule = review_rule(settings)
+    rule.check(given, settings.journal)
+    reviewed = review_candidates(rows, given, rule, least)
+    asked = questions(rows)
+    current, outdated = of_these_texts(given, asked)
+    agreement = agreement_table(current, {q.item: q.part for q in asked})
+    differ = disagreements(current)
+    judges = progress(current)
+    verdicts = [decision.verdict or "open" for decision in reviewed.decisions.values()]
+    counts = {name: verdicts.count(name) for name in ("accept", "edit", "reject", "open")}
+    if json:
+        print_json(
+            {
+                "items": len(asked),
+                "judges": judges,
+                "decisions": counts,
+                "outdated": outdated,
+                "agreement": [asdict(row) for row in agreement],
+                "disagreements": [asdict(one) for one in differ],
+            }
+        )
+        return
+    screen = console()
+    for name, number in judges.items():
+        screen.print(f"{name}: {number} of {len(asked)} judged", markup=False)
+    screen.print(", ".join(f"{what} {number}" for what, number in counts.items()), markup=False)
+    show_agreement(screen, agreement)
+    show_disagreements(screen, differ)
+    if outdated:
+        note(f"{outdated} judgement(s) of texts that have changed since: left out")
+
+
+@discourse.command("contrast")
+def add_contrasts(
+    suite: Annotated[str, typer.Argument(help="A suite by name or file, with classes as tags.")],
+    out: Annotated[Path, typer.Option(help="The suite with contrasts, a .jsonl file.")],
+    json: Json = False,
+) -> None:
+    """Add wrong translations to the items of a suite that have none, by exchange of the word."""
+    from boxpen.build.discourse.contrast import with_contrasts
+    from boxpen.catalog import load_suite, write_suite
+
+    before = load_suite(suite)
+    after = with_contrasts(before)
+    write_suite(after, out)
+    counts: dict[str, list[int]] = {}
+    for item in after:
+        shown = " ".join(dict.fromkeys(item.tags[t] for t in ("set", "class") if t in item.tags))
+        count = counts.setdefault(shown or "all", [0, 0])
+        count[0] += 1
+        count[1] += bool(getattr(item, "contrast", ()))
+    if json:
+        print_json([{"class": n, "items": a, "contrastive": b} for n, (a, b) in counts.items()])
+    else:
+        for name, (items, contrastive) in counts.items():
+            print(f"{name}\t{contrastive} of {items}")
+    note(f"{len(after)} items written to {out}")
+
+
+def _drawn(config: Path) -> tuple[DiscourseConfig, list[Row]]:
+    """Return a configuration, and the candidates that were drawn."""
+    from boxpen.build.discourse.config import read_config
+    from boxpen.build.discourse.work import read_rows
+
+    settings = read_config(config)
+    return settings, read_rows(settings.folder / "sampled.parquet")
+
+
+def _print(done: list[Done]) -> None:
+    screen = console()
+    for each in done:
+        how = "" if each.fresh else " (up to date)"
+        screen.print(f"{each.stage}{how}: {each.report['says']}", markup=False)
+        for columns in (_steps(each.report), _classes(each.report)):
+            if columns:
+                screen.print(_table(columns))
+
+
+def _steps(report: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return what every rule took, with the names of the columns first."""
+    if "steps" not in report:
+        return []
+    rows = [(s["step"], f"{s['dropped']:,}", f"{s['left']:,}") for s in report["steps"]]
+    return [("  rule", "dropped", "left"), *rows]
+
+
+def _classes(report: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return how many candidates every class has, with the names of the columns first."""
+    if "classes" not in report:
+        return []
+    pool = report.get("pool")
+    head = ("  class", "found", "kept") if pool else ("  class", "candidates")
+    rows = [
+        (name, f"{count:,}", *([f"{pool[name]:,}"] if pool else []))
+        for name, count in report["classes"].items()
+    ]
+    return [head, *rows]
+
+
+def _table(rows: list[tuple[str, ...]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for place, column in enumerate(rows[0]):
+        table.add_column(column, justify="right" if place else "left")
+    for first, *numbers in rows[1:]:
+        table.add_row(f"  {first}", *numbers)
+    return table

@@ -1,0 +1,224 @@
+"""boxpen discourse: is the pronoun, the connective, the elided verb translated right?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.judging import history
+from boxpen.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from boxpen.analysis.discourse.renderings import Rendering
+    from boxpen.analysis.discourse.ruling import Ruling
+    from boxpen.judgements import Decision, Journal, Judgement
+    from boxpen.report.discourse import DiscourseTable
+    from boxpen.runs import Run
+
+__all__ = [
+    "Adjudicator",
+    "JournalFile",
+    "Json",
+    "MinJudges",
+    "RuleOption",
+    "Runs",
+    "decided",
+    "discourse",
+    "journal_of",
+    "judged_renderings",
+]
+
+discourse = typer.Typer(
+    no_args_is_help=True,
+    help="Say how often pronouns, connectives and elided verbs are translated right.",
+)
+app.add_typer(discourse, name="discourse")
+
+_JOURNAL = "discourse-judgements.jsonl"
+
+Runs = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Run directories of translation models on a discourse suite.", metavar="RUN..."
+    ),
+]
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal", help="Where judgements are kept.", show_default=f"{_JOURNAL} beside the runs"
+    ),
+]
+RuleOption = Annotated[
+    Literal["majority", "unanimous", "adjudicator"],
+    typer.Option(help="How judges who differ decide."),
+]
+Adjudicator = Annotated[
+    str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
+]
+MinJudges = Annotated[int, typer.Option(help="Fewest judges of a translation.")]
+Beside = Annotated[bool, typer.Option("--paper", help="Put the figures of the paper beside.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
+
+
+@discourse.command("judge")
+def judge_runs(
+    runs: Runs,
+    items: Annotated[
+        bool, typer.Option("--items", help="Print every translation with its evidence too.")
+    ] = False,
+    paper: Beside = False,
+    json: Json = False,
+    markdown: Markdown = False,
+) -> None:
+    """Judge translations by rules, and show how often each class is right."""
+    from boxpen.analysis.discourse.accuracy import paper as of_paper
+    from boxpen.analysis.discourse.renderings import ruling_of
+    from boxpen.report.discourse import discourse_object, discourse_table
+
+    _one_format(json, markdown)
+    systems, found = judged_renderings(runs)
+    rulings = {one: ruling_of(one) for one in found}
+    table = discourse_table(
+        systems,
+        found,
+        {one: ruling.outcome for one, ruling in rulings.items()},
+        by="judge",
+        bleu=False,
+        paper=of_paper() if paper else None,
+    )
+    if json:
+        listed = {"items": [_item(*one) for one in rulings.items()]} if items else {}
+        print_json(discourse_object(table) | listed)
+        return
+    _show(table, markdown=markdown)
+    if items:
+        _show_items(rulings)
+
+
+@discourse.command("table")
+def show_table(
+    runs: Runs,
+    by: Annotated[
+        Literal["judge", "people"], typer.Option(help="Who says what is right.")
+    ] = "judge",
+    journal: JournalFile = None,
+    rule: RuleOption = "majority",
+    adjudicator: Adjudicator = None,
+    min_judges: MinJudges = 1,
+    paper: Beside = False,
+    json: Json = False,
+    markdown: Markdown = False,
+) -> None:
+    """Show BLEU by set and accuracy by class: Tables 2 and 3 of the paper."""
+    from boxpen.analysis.discourse.accuracy import paper as of_paper
+    from boxpen.analysis.discourse.people import question_of
+    from boxpen.analysis.discourse.renderings import ruling_of
+    from boxpen.errors import BuildError
+    from boxpen.report.discourse import discourse_object, discourse_table
+
+    _one_format(json, markdown)
+    systems, found = judged_renderings(runs)
+    outcomes: Mapping[Rendering, str | None]
+    if by == "judge":
+        outcomes = {one: ruling_of(one).outcome for one in found}
+    else:
+        kept = journal_of(journal, runs)
+        given, decisions = decided(found, kept, rule, adjudicator, min_judges)
+        outcomes = {one: decisions[question_of(one).item].verdict for one in found}
+        if not any(outcomes.values()):
+            raise BuildError(
+                f"no translation is decided: {kept.path} has {len(given)} judgement(s) of these "
+                "runs; see boxpen discourse status"
+            )
+    table = discourse_table(systems, found, outcomes, by=by, paper=of_paper() if paper else None)
+    if json:
+        print_json(discourse_object(table))
+    else:
+        _show(table, markdown=markdown)
+
+
+def judged_renderings(
+    paths: Sequence[Path],
+) -> tuple[list[tuple[str, list[Run]]], list[Rendering]]:
+    """Return the systems of runs, and what they translated."""
+    from boxpen.analysis.discourse.renderings import renderings_of
+    from boxpen.report.tables import systems
+    from boxpen.rundir import run_directories
+    from boxpen.runs import Run
+
+    found = systems([Run.load(path) for path in run_directories(paths)])
+    return found, renderings_of(found)
+
+
+def journal_of(path: Path | None, runs: Sequence[Path]) -> Journal:
+    """Return the journal; beside run directories, since one that is made anew is replaced."""
+    from boxpen.errors import BuildError
+    from boxpen.judgements import Journal
+    from boxpen.rundir import run_directories
+
+    if path is not None:
+        return Journal(path)
+    folders = sorted({run.resolve().parent for run in run_directories(runs)})
+    if len(folders) > 1:
+        raise BuildError(
+            f"the runs stand in {' and '.join(map(str, folders))}, expected one folder, or "
+            "--journal with the file of the judgements"
+        )
+    return Journal(folders[0] / _JOURNAL)
+
+
+def decided(
+    found: Sequence[Rendering], journal: Journal, rule: str, adjudicator: str | None, fewest: int
+) -> tuple[list[Judgement], dict[str, Decision]]:
+    """Return the judgements of these translations, and what they come to."""
+    from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
+    from boxpen.errors import BuildError
+    from boxpen.judgements import Rule, of_these_texts, settle
+
+    questions = discourse_questions(found)
+    how = Rule(rule, adjudicator=adjudicator)
+    everything = history(journal)
+    how.check(everything, journal.path)
+    given, _ = of_these_texts(everything, questions)
+    for one in given:
+        if one.verdict and one.verdict not in DISCOURSE_VERDICTS.forms:
+            raise BuildError(
+                f"{journal.path}: the verdict of '{one.judge}' on item '{one.item}' is "
+                f"'{one.verdict}', expected {DISCOURSE_VERDICTS}"
+            )
+    return given, settle(given, how, fewest, [question.item for question in questions])
+
+
+def _one_format(json: bool, markdown: bool) -> None:
+    from boxpen.errors import BuildError
+
+    if json and markdown:
+        raise BuildError("--json and --markdown were given together, expected one of them")
+
+
+def _show(table: DiscourseTable, *, markdown: bool) -> None:
+    from boxpen.report.discourse import discourse_markdown, discourse_terminal
+
+    if markdown:
+        print(discourse_markdown(table), end="")
+        return
+    screen = console()
+    for part in discourse_terminal(table):
+        screen.print(part)
+
+
+def _show_items(rulings: Mapping[Rendering, Ruling]) -> None:
+    print()
+    for one, ruling in rulings.items():
+        print(f"{one.system}, {one.id} ({one.phenomenon}, {one.cls}): {ruling.outcome}")
+        print(f"  {one.source}\n  {one.translation}\n  {ruling.evidence}")
+
+
+def _item(one: Rendering, ruling: Ruling) -> dict[str, str]:
+    return asdict(one) | asdict(ruling)

@@ -1,0 +1,23 @@
+"""Architectures of our own, which Transformers must be told of before it loads one."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__all__ = ["CONTEXTUAL", "OWN", "introduce"]
+
+CONTEXTUAL = {
+    "concat": "ConcatForConditionalGeneration",
+    "thumt": "ThumtForConditionalGeneration",
+    "cadec": "CADecForConditionalGeneration",
+    "bert_fused": "BertFusedForConditionalGeneration",
+}
+"""Those that also read the sentences before, and their classes."""
+
+OWN = {"rnnsearch": "RNNSearchForConditionalGeneration", **CONTEXTUAL}
+
+
+def introduce(architecture: str) -> None:
+    """Let Transformers know an architecture; to do so twice does no harm."""
+    inside = "context." if architecture in CONTEXTUAL else ""
+    import_module(f"boxpen.nmt.{inside}{architecture}").register()

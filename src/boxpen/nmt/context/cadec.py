@@ -1,0 +1,269 @@
+"""CADec: a sentence-level model translates, and a second decoder corrects with context.
+
+The model of Voita, Sennrich & Titov (2019), "When a Good Translation is Wrong in Context", section
+4. A trained sentence-level Transformer, which stays as it is, encodes the current sentence and the
+sentences before it, each by itself, and gives a first translation, the draft. The second decoder
+writes the translation again. Besides its own prefix it attends to the source side (the encoder's
+states of all sentences) and to the target side (the first decoder's states of the draft and of
+the context's translations, with the embeddings of their tokens).
+
+    context, source ── encoder ─────────┬──────────────────── source attention ─┐
+                                        └─ decoder ── states ── draft attention ┤
+    draft, translations of the context ────┘                                    │
+    target  y₀ … yₜ ── embedding ── self-attention ─────────────────────────────┴── logits
+
+What is taken from the authors' code where the paper is short (lena-voita/
+good-translation-wrong-in-context): a target token is its embedding beside the state that predicts
+it; the order of the attentions; the output layer starts as a copy of the sentence-level model's.
+Where this departs from it:
+
+- Layers are post-norm, as Marian's (there: pre-norm).
+- The second decoder's embedding is a copy that learns on, tied to the output layer where the
+  sentence-level model's is (there: the frozen embedding, and an output layer of its own).
+- A draft that is not given is the greedy one. The authors use a beam of 4 at test time; to have
+  that, pass ``draft_ids`` made by ``model.base.generate(..., num_beams=4)[:, 1:]``.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    GenerationMixin,
+    MarianConfig,
+    MarianMTModel,
+)
+from transformers.cache_utils import EncoderDecoderCache
+from transformers.modeling_outputs import Seq2SeqLMOutput
+from transformers.models.marian.modeling_marian import MarianPreTrainedModel
+
+from boxpen.nmt.context.cadec_first_pass import FirstPass, FirstPassOutput
+from boxpen.nmt.context.cadec_layers import CADecDecoder, target_vocabulary
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
+
+
+def register() -> None:
+    """Let the Auto classes of Transformers know CADec; to do so twice does no harm."""
+    AutoConfig.register(CADecConfig.model_type, CADecConfig, exist_ok=True)
+    AutoModelForSeq2SeqLM.register(CADecConfig, CADecForConditionalGeneration, exist_ok=True)
+
+
+class CADecConfig(MarianConfig):  # type: ignore[misc]
+    """The shape of the sentence-level model (Marian's settings), and of what is added.
+
+    Attributes:
+        context_sentences: Most sentences of context that a row may have.
+        cadec_layers: Layers of the second decoder; as many as the first has if not given.
+
+    Raises:
+        NmtError: If the numbers do not fit together.
+    """
+
+    model_type = "cadec"
+
+    context_sentences: int = 3
+    cadec_layers: int | None = None
+
+    def __post_init__(self, **others: Any) -> None:
+        super().__post_init__(**others)
+        if self.cadec_layers is None:
+            self.cadec_layers = self.decoder_layers
+        if self.context_sentences < 1 or self.cadec_layers < 1:
+            raise NmtError(
+                f"CADec cannot have {self.cadec_layers} layers for {self.context_sentences} "
+                "sentences of context, expected one or more of both"
+            )
+        if not isinstance(self.eos_token_id, int) or self.eos_token_id == self.pad_token_id:
+            raise NmtError(
+                f"CADec cannot tell sentences apart that end with {self.eos_token_id} where "
+                f"padding is {self.pad_token_id}, expected one token each"
+            )
+
+
+class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # type: ignore[misc]
+    """The translation model: the first pass, the second decoder, and the output layer."""
+
+    config_class = CADecConfig
+    base_model_prefix = "model"
+    main_input_name = "input_ids"
+    reads = frozenset({"context_input_ids", "context_target_ids", "draft_ids"})
+    _tied_weights_keys = {"lm_head.weight": "decoder.embed_tokens.weight"}  # noqa: RUF012
+
+    def __init__(self, config: CADecConfig) -> None:
+        super().__init__(config)
+        self.encoder = FirstPass(config)
+        self.decoder = CADecDecoder(config, *FirstPass.widths(config))
+        self.lm_head = nn.Linear(config.d_model, target_vocabulary(config), bias=False)
+        self.post_init()
+
+    @classmethod
+    def from_sentence_model(
+        cls, base: MarianMTModel, *, context_sentences: int = 3, layers: int | None = None
+    ) -> CADecForConditionalGeneration:
+        """Put a fresh second decoder on a trained model; ``torch.manual_seed`` says which.
+
+        Args:
+            base: The sentence-level model; its weights are copied.
+            context_sentences: Most sentences of context that a row may have.
+            layers: Of the second decoder; as many as the first has if not given.
+
+        Raises:
+            NmtError: If it is no Marian model, or the numbers do not fit together.
+        """
+        if not isinstance(base, MarianMTModel):
+            raise NmtError(
+                f"CADec goes on a Transformer of Marian's kind, but this is a {type(base).__name__}"
+            )
+        settings = base.config.to_dict()
+        for name in ("model_type", "architectures", "transformers_version"):
+            settings.pop(name, None)
+        settings |= {"context_sentences": context_sentences, "cadec_layers": layers}
+        model: CADecForConditionalGeneration = cls(CADecConfig(**settings))
+        model.to(base.device, base.dtype)
+        model.base.load_state_dict(base.state_dict())
+        with torch.no_grad():
+            model.decoder.embed_tokens.weight.copy_(base.model.decoder.embed_tokens.weight)
+            model.lm_head.weight.copy_(base.lm_head.weight)
+        model.generation_config = copy.deepcopy(base.generation_config)
+        return model
+
+    @property
+    def base(self) -> MarianMTModel:
+        """The sentence-level model."""
+        return self.encoder.base
+
+    def context_parameters(self) -> list[nn.Parameter]:
+        """Return what the second step of training learns: all of the second decoder."""
+        # Tied weights are met twice; positions do not learn.
+        weights = dict.fromkeys([*self.decoder.parameters(), *self.lm_head.parameters()])
+        return [weight for weight in weights if weight.requires_grad]
+
+    def freeze_sentence_model(self) -> None:
+        """Leave the sentence-level model as it is, as the paper does, and without dropout."""
+        self.base.requires_grad_(False)
+        self.base.eval()
+
+    def train(self, mode: bool = True) -> CADecForConditionalGeneration:
+        """Switch dropout on or off; what is frozen stays without."""
+        super().train(mode)
+        if not any(weight.requires_grad for weight in self.base.parameters()):
+            self.base.eval()
+        return self
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        decoder_attention_mask: Tensor | None = None,  # noqa: ARG002
+        encoder_outputs: FirstPassOutput | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+        labels: Tensor | None = None,
+        use_cache: bool | None = None,
+        return_dict: bool | None = None,
+        context_input_ids: Tensor | None = None,
+        context_attention_mask: Tensor | None = None,
+        context_target_ids: Tensor | None = None,
+        context_target_attention_mask: Tensor | None = None,
+        draft_ids: Tensor | None = None,
+        draft_attention_mask: Tensor | None = None,
+        **others: Any,  # noqa: ARG002
+    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
+        """Return the logits of every next word, and the loss where labels are given.
+
+        A given translation is scored against the draft that the sentence-level model makes, the
+        same for all translations of a source: its score is that of the whole two-pass system, and
+        a contrastive pair differs in nothing but the pair. So do the authors. In training, give
+        the drafts of ``drafts_for_training`` and the references of the context.
+
+        Masks that are not given leave out padding tokens.
+
+        Args:
+            input_ids: Source, (batch, source), filled up on the right.
+            attention_mask: 1 for its tokens, (batch, source).
+            decoder_input_ids: Target behind its start token, (batch, target).
+            decoder_attention_mask: Not needed: what fills up a target stands behind it, where no
+                word of it looks.
+            encoder_outputs: The first pass, if it was run before; then no other inputs but the
+                decoder's are looked at.
+            past_key_values: What the decoder remembers; then the target goes on from there.
+            labels: Target, (batch, target); -100 is left out of the loss.
+            use_cache: Whether to return what is remembered; without labels by default.
+            return_dict: False for a tuple.
+            context_input_ids: The sentences before, oldest first, each with its end, (batch,
+                context). A sentence that is only its end stands for none; so do no ids at all.
+            context_attention_mask: 1 for its tokens, (batch, context).
+            context_target_ids: Their translations, sentence by sentence; greedy ones if not given.
+            context_target_attention_mask: 1 for its tokens.
+            draft_ids: First translation of the source, with its end; the greedy one if not given.
+            draft_attention_mask: 1 for its tokens.
+            **others: What other models take.
+
+        Raises:
+            NmtError: If context and translations do not fit together, or it is too much.
+        """
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(
+                input_ids=input_ids,
+                attention_mask=attention_mask,
+                context_input_ids=context_input_ids,
+                context_attention_mask=context_attention_mask,
+                context_target_ids=context_target_ids,
+                context_target_attention_mask=context_target_attention_mask,
+                draft_ids=draft_ids,
+                draft_attention_mask=draft_attention_mask,
+            )
+        if labels is not None and decoder_input_ids is None:
+            decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
+        if use_cache is None:
+            use_cache = labels is None and self.config.use_cache
+        first = encoder_outputs
+        states, past_key_values = self.decoder(
+            decoder_input_ids,
+            (first.last_hidden_state, first.source_mask),
+            (first.target_states, first.target_mask),
+            past_key_values=past_key_values,
+            use_cache=use_cache,
+        )
+        logits = self.lm_head(states) + self.base.final_logits_bias  # (batch, target, vocabulary)
+        loss = None
+        if labels is not None:
+            loss = functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
+        output = Seq2SeqLMOutput(
+            loss=loss,
+            logits=logits,
+            past_key_values=past_key_values,
+            encoder_last_hidden_state=first.last_hidden_state,
+        )
+        if return_dict is None:
+            return_dict = self.config.return_dict
+        return output if return_dict else tuple(output.to_tuple())
+
+    def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
+        """Return labels shifted by one behind the start token."""
+        start = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
+        shifted = torch.cat([start, labels[:, :-1]], dim=1)
+        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Return the embedding of the source."""
+        embedding: nn.Embedding = self.base.model.encoder.embed_tokens
+        return embedding
+
+    def get_output_embeddings(self) -> nn.Linear:
+        """Return the output layer."""
+        return self.lm_head
+
+    @classmethod
+    def _supports_default_dynamic_cache(cls) -> bool:
+        # The decoder makes its own at the first step of a generation: with two places a layer for
+        # what lies outside the prefix, where the one that Transformers makes has one.
+        return False

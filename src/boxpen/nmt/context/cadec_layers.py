@@ -1,0 +1,184 @@
+"""The second decoder of CADec: between source attention and feed-forward, it reads the draft.
+
+y₀ … yₜ ── self-attention ── source attention ── draft attention ── feed-forward ── × N
+                              │                   │
+         source states of the current and     decoder states of the draft and of the
+         the context sentences                context's translations
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import MarianConfig
+from transformers import initialization as init
+from transformers.activations import ACT2FN
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.models.marian.modeling_marian import (
+    MarianAttention,
+    MarianPreTrainedModel,
+    MarianSinusoidalPositionalEmbedding,
+)
+
+__all__ = ["CADecDecoder", "target_vocabulary"]
+
+
+def target_vocabulary(config: MarianConfig) -> int:
+    """Return how many tokens the target has."""
+    shared = config.share_encoder_decoder_embeddings
+    return int(config.vocab_size if shared else config.decoder_vocab_size)
+
+
+class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
+    """A stack of layers that read a prefix, the source side and the target side.
+
+    Args:
+        config: The model's shape.
+        source_width: Of the states of the source side.
+        target_width: Of the states of the target side.
+    """
+
+    def __init__(self, config: Any, source_width: int, target_width: int) -> None:
+        super().__init__(config)
+        self.embed_scale = math.sqrt(config.d_model) if config.scale_embedding else 1.0
+        self.embed_tokens = nn.Embedding(
+            target_vocabulary(config), config.d_model, config.pad_token_id
+        )
+        self.embed_positions = MarianSinusoidalPositionalEmbedding(
+            config.max_position_embeddings, config.d_model
+        )
+        self.layers = nn.ModuleList(
+            CADecLayer(config, number, source_width, target_width)
+            for number in range(config.cadec_layers)
+        )
+        self.post_init()
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        source: tuple[Tensor, Tensor],
+        target: tuple[Tensor, Tensor],
+        past_key_values: EncoderDecoderCache | None = None,
+        use_cache: bool = False,
+    ) -> tuple[Tensor, EncoderDecoderCache | None]:
+        """Return the states of the top layer, and what is remembered.
+
+        Args:
+            input_ids: Target behind its start token, (batch, time). What fills it up stands
+                behind it, where no word of it looks.
+            source: States, (batch, source, source width), and their mask, (batch, source).
+            target: States, (batch, target, target width), and their mask, (batch, target).
+            past_key_values: What is remembered; then the prefix goes on from there.
+            use_cache: Whether to remember.
+        """
+        if use_cache and past_key_values is None:
+            past_key_values = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        past = past_key_values.get_seq_length() if past_key_values is not None else 0
+        states = self.embed_tokens(input_ids) * self.embed_scale
+        masks = {
+            "causal_mask": create_causal_mask(
+                config=self.config,
+                inputs_embeds=states,
+                attention_mask=None,
+                past_key_values=past_key_values and past_key_values.self_attention_cache,
+            ),
+            "source_mask": self._cross_mask(states, *source),
+            "target_mask": self._cross_mask(states, *target),
+        }
+        states = states + self.embed_positions(states.shape[:-1], past)
+        states = nn.functional.dropout(states, self.config.dropout, self.training)
+        for layer in self.layers:
+            states = layer(states, source[0], target[0], past_key_values=past_key_values, **masks)
+        return states, past_key_values
+
+    def _cross_mask(self, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor | None:
+        full: Tensor | None = create_bidirectional_mask(
+            config=self.config,
+            inputs_embeds=queries,
+            attention_mask=mask,
+            encoder_hidden_states=states,
+        )
+        return full
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Draw the weights as for a Transformer that is trained from nothing (Glorot & Bengio)."""
+        super()._init_weights(module)
+        if isinstance(module, nn.Linear):
+            init.xavier_uniform_(module.weight)
+        elif isinstance(module, nn.Embedding) and module.weight.requires_grad:
+            init.normal_(module.weight, std=self.config.d_model**-0.5)
+
+
+class CADecLayer(GradientCheckpointingLayer):  # type: ignore[misc]
+    """Self-attention, attention to either side, feed-forward; each with a residual, then a norm."""
+
+    def __init__(self, config: Any, number: int, source_width: int, target_width: int) -> None:
+        super().__init__()
+        width = config.d_model
+        self.dropout, self.activation_dropout = config.dropout, config.activation_dropout
+        self.activation_fn = ACT2FN[config.activation_function]
+        self.self_attn = MarianAttention(
+            width,
+            config.decoder_attention_heads,
+            dropout=config.attention_dropout,
+            is_decoder=True,
+            is_causal=True,
+            config=config,
+            layer_idx=number,
+        )
+        self.self_attn_layer_norm = nn.LayerNorm(width)
+        # The cache has one place a layer for what lies outside the prefix, and here are two.
+        self.source_attn = WideAttention(config, source_width, 2 * number)
+        self.source_attn_layer_norm = nn.LayerNorm(width)
+        self.target_attn = WideAttention(config, target_width, 2 * number + 1)
+        self.target_attn_layer_norm = nn.LayerNorm(width)
+        self.fc1 = nn.Linear(width, config.decoder_ffn_dim)
+        self.fc2 = nn.Linear(config.decoder_ffn_dim, width)
+        self.final_layer_norm = nn.LayerNorm(width)
+
+    def forward(
+        self,
+        states: Tensor,
+        source_states: Tensor,
+        target_states: Tensor,
+        causal_mask: Tensor | None = None,
+        source_mask: Tensor | None = None,
+        target_mask: Tensor | None = None,
+        past_key_values: EncoderDecoderCache | None = None,
+    ) -> Tensor:
+        """Return states, (batch, time, width), one layer up."""
+        cache = {"past_key_values": past_key_values}
+        new, _ = self.self_attn(states, attention_mask=causal_mask, **cache)
+        states = self.self_attn_layer_norm(states + self._dropped(new))
+        new, _ = self.source_attn(states, source_states, attention_mask=source_mask, **cache)
+        states = self.source_attn_layer_norm(states + self._dropped(new))
+        new, _ = self.target_attn(states, target_states, attention_mask=target_mask, **cache)
+        states = self.target_attn_layer_norm(states + self._dropped(new))
+        new = self.activation_fn(self.fc1(states))
+        new = self.fc2(nn.functional.dropout(new, self.activation_dropout, self.training))
+        return self.final_layer_norm(states + self._dropped(new))  # type: ignore[no-any-return]
+
+    def _dropped(self, new: Tensor) -> Tensor:
+        return nn.functional.dropout(new, self.dropout, self.training)
+
+
+class WideAttention(MarianAttention):  # type: ignore[misc]
+    """Marian's attention to states that are wider than those that ask."""
+
+    def __init__(self, config: Any, width: int, number: int) -> None:
+        super().__init__(
+            config.d_model,
+            config.decoder_attention_heads,
+            dropout=config.attention_dropout,
+            is_decoder=True,
+            config=config,
+            layer_idx=number,
+        )
+        self.k_proj = nn.Linear(width, config.d_model)
+        self.v_proj = nn.Linear(width, config.d_model)

@@ -1,0 +1,210 @@
+"""First translations for the two passes of CADec: greedy, sampled, and made from references.
+
+At test time the draft is what the sentence-level model would say. In training it must not be the
+reference, which CADec would learn to copy, nor always the model's best, of which it would see too
+little variety: Voita et al. (2019, section 5.1) take in half of the cases a translation sampled
+from the sentence-level model and in the other half the reference with a fifth of its tokens
+replaced by random ones. What the paper leaves open follows the authors' script
+(lena-voita/good-translation-wrong-in-context, scripts/train_cadec.sh): samples are drawn at
+temperature 0.5 and lose another tenth of their tokens to random ones, and one coin is thrown for
+a whole batch, so that half of the batches need no decoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["corrupted", "drafts_for_training", "greedy", "sampled"]
+
+TEMPERATURE, SAMPLED_NOISE, REFERENCE_NOISE = 0.5, 0.1, 0.2
+
+
+def drafts_for_training(
+    base: Any,
+    batch: Mapping[str, Tensor],
+    *,
+    sampled_share: float = 0.5,
+    generator: torch.Generator,
+) -> dict[str, Tensor]:
+    """Return the drafts of a batch, as CADec is trained with them.
+
+    Args:
+        base: The sentence-level model, a MarianMTModel.
+        batch: With ``input_ids``, ``attention_mask`` and ``labels``.
+        sampled_share: Share of the batches whose drafts are sampled; the rest is made from labels.
+        generator: On the model's device.
+
+    Returns:
+        ``draft_ids`` and ``draft_attention_mask``.
+
+    Raises:
+        NmtError: If the share is not between 0 and 1.
+    """
+    _check_share("sampled_share", sampled_share)
+    coin = torch.rand((), generator=generator, device=generator.device).item()
+    if coin < sampled_share:
+        ids = sampled(base, batch["input_ids"], batch["attention_mask"], generator=generator)
+        noise = SAMPLED_NOISE
+    else:
+        ids, noise = batch["labels"], REFERENCE_NOISE
+    config = base.config
+    special = {config.pad_token_id, config.eos_token_id, config.decoder_start_token_id}
+    vocabulary = base.lm_head.out_features
+    ids = corrupted(ids, share=noise, vocabulary=vocabulary, special=special, generator=generator)
+    ids = ids.masked_fill(ids < 0, config.pad_token_id)
+    return {"draft_ids": ids, "draft_attention_mask": (ids != config.pad_token_id).long()}
+
+
+def sampled(
+    base: Any,
+    input_ids: Tensor,
+    attention_mask: Tensor,
+    *,
+    generator: torch.Generator,
+    max_new_tokens: int | None = None,
+    temperature: float = TEMPERATURE,
+) -> Tensor:
+    """Return a translation of every row, drawn token by token from the model.
+
+    Args:
+        base: The sentence-level model, a MarianMTModel.
+        input_ids: Source, (batch, source).
+        attention_mask: 1 for its tokens, (batch, source).
+        generator: On the model's device.
+        max_new_tokens: Most tokens of a translation, with its end.
+        temperature: Below 1, likely tokens become more likely.
+
+    Returns:
+        Tokens, (batch, target): every row with its end, padding behind it.
+
+    Raises:
+        NmtError: If the temperature or the length is not positive.
+    """
+    if temperature <= 0:
+        raise NmtError(f"the temperature of sampling is {temperature}, expected more than 0")
+
+    def draw(logits: Tensor) -> Tensor:
+        chances = (logits.float() / temperature).softmax(-1)
+        return torch.multinomial(chances, 1, generator=generator)[:, 0]
+
+    with torch.no_grad(), _at_rest(base):
+        states = base.model.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
+        return _drafted(base, states, attention_mask, draw, max_new_tokens)
+
+
+def greedy(
+    base: Any, states: Tensor, attention_mask: Tensor, *, max_new_tokens: int | None = None
+) -> Tensor:
+    """Return the translation that takes the likeliest token at every step.
+
+    Args:
+        base: The sentence-level model, a MarianMTModel.
+        states: What its encoder made of the source, (batch, source, width).
+        attention_mask: 1 for the source's tokens, (batch, source).
+        max_new_tokens: Most tokens of a translation, with its end.
+
+    Returns:
+        Tokens, (batch, target): every row with its end, padding behind it.
+
+    Raises:
+        NmtError: If the length is not positive.
+    """
+    with torch.no_grad(), _at_rest(base):
+        return _drafted(base, states, attention_mask, lambda x: x.argmax(-1), max_new_tokens)
+
+
+def corrupted(
+    labels: Tensor,
+    *,
+    share: float,
+    vocabulary: int,
+    special: Collection[int],
+    generator: torch.Generator,
+) -> Tensor:
+    """Return tokens of which about a share is replaced by random ones.
+
+    Args:
+        labels: Tokens; negative ones stand for padding.
+        share: Chance of a token to be replaced (by itself too, once in a vocabulary).
+        vocabulary: How many tokens there are.
+        special: Tokens that are neither replaced nor drawn, as the end of a sentence.
+        generator: On the device of the tokens.
+
+    Raises:
+        NmtError: If the share is not between 0 and 1, or all tokens are special.
+    """
+    _check_share("share", share)
+    kept = sorted({token for token in special if 0 <= token < vocabulary})
+    if len(kept) == vocabulary:
+        raise NmtError(f"all {vocabulary} tokens of the vocabulary are special, expected others")
+    shape, device, ordinary = labels.shape, labels.device, vocabulary - len(kept)
+    hit = torch.rand(shape, generator=generator, device=device) < share
+    hit &= labels >= 0
+    drawn = torch.randint(ordinary, shape, generator=generator, device=device)
+    for token in kept:  # in rising order, each makes room for itself among the ordinary ones
+        drawn = drawn + (drawn >= token)
+        hit &= labels != token
+    return torch.where(hit, drawn, labels)
+
+
+def _drafted(
+    base: Any,
+    states: Tensor,
+    mask: Tensor,
+    choose: Callable[[Tensor], Tensor],
+    most: int | None,
+) -> Tensor:
+    """Translate step by step; ``choose`` takes (batch, vocabulary) to (batch,).
+
+    A row ends at a length that only its own source settles. A common limit, say by the longest
+    source, would let the rows of a batch change each other's drafts.
+    """
+    config = base.config
+    if most is not None and most < 1:
+        raise NmtError(f"max_new_tokens is {most}, expected 1 or more")
+    ceiling = min(config.max_position_embeddings, most or config.max_position_embeddings)
+    limits = (2 * mask.sum(1) + 10).clamp(max=ceiling)
+    cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+    last = torch.full_like(limits, config.decoder_start_token_id)
+    done = torch.zeros_like(limits, dtype=torch.bool)
+    tokens: list[Tensor] = []
+    while not done.all():
+        decoded = base.model.decoder(
+            input_ids=last[:, None],
+            encoder_hidden_states=states,
+            encoder_attention_mask=mask,
+            past_key_values=cache,
+            use_cache=True,
+        )
+        logits = base.lm_head(decoded.last_hidden_state[:, -1]) + base.final_logits_bias
+        logits[:, config.pad_token_id] = -torch.inf
+        last = choose(logits)
+        last = last.masked_fill(limits == len(tokens) + 1, config.eos_token_id)
+        last = last.masked_fill(done, config.pad_token_id)
+        done |= last == config.eos_token_id
+        tokens.append(last)
+    return torch.stack(tokens, dim=1)
+
+
+@contextmanager
+def _at_rest(base: Any) -> Iterator[None]:
+    """Switch dropout off for a while."""
+    training = base.training
+    base.eval()
+    try:
+        yield
+    finally:
+        base.train(training)
+
+
+def _check_share(name: str, share: float) -> None:
+    if not 0 <= share <= 1:
+        raise NmtError(f"{name} is {share}, expected a number from 0 to 1")

@@ -1,0 +1,179 @@
+"""Pairs as numbers: the tokens of both sides, one behind the other, and where each pair stood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Examples", "lengths_of"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Pairs as numbers.
+
+    Attributes:
+        source: The tokens of all sources, one behind the other; every sentence ends with EOS.
+        source_ends: Where each source ends.
+        target: Likewise.
+        target_ends: Likewise.
+        document: The number of each pair's document; -1 where none is known.
+        line: The line of each pair in its file, from 1: where lines are missing, so is context.
+        row: The line of each pair in the cleaned text, from 0; not in corpora of earlier versions.
+        bert: The tokens of another tokenizer for all sources, without special tokens, if a model
+            wants them.
+        bert_ends: Where each of them ends.
+    """
+
+    source: NDArray[np.int32]
+    source_ends: NDArray[np.int64]
+    target: NDArray[np.int32]
+    target_ends: NDArray[np.int64]
+    document: NDArray[np.int32]
+    line: NDArray[np.int32]
+    row: NDArray[np.int32] | None = None
+    bert: NDArray[np.int32] | None = None
+    bert_ends: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.source_ends)
+
+    @cached_property
+    def source_lengths(self) -> NDArray[np.int64]:
+        """Tokens of every source."""
+        return lengths_of(self.source_ends)
+
+    @cached_property
+    def target_lengths(self) -> NDArray[np.int64]:
+        """Tokens of every target."""
+        return lengths_of(self.target_ends)
+
+    @property
+    def mean_lengths(self) -> tuple[float, float]:
+        """Mean numbers of tokens of the sources and of the targets."""
+        return float(self.source_lengths.mean()), float(self.target_lengths.mean())
+
+    @cached_property
+    def before(self) -> NDArray[np.int64]:
+        """How many pairs stand before each in its document without a gap."""
+        import numpy as np
+
+        follows = np.zeros(len(self), bool)
+        follows[1:] = (
+            (self.document[1:] == self.document[:-1])
+            & (self.document[1:] >= 0)
+            & (self.line[1:] == self.line[:-1] + 1)
+        )
+        numbers = np.arange(len(self))
+        begins = np.maximum.accumulate(np.where(follows, 0, numbers))
+        return numbers - begins
+
+    def tokens(self, side: str, number: int) -> NDArray[np.int32]:
+        """Return the tokens of one sentence."""
+        flat, ends = self._side(side)
+        start = int(ends[number - 1]) if number else 0
+        return flat[start : int(ends[number])]
+
+    def padded(self, side: str, numbers: NDArray[np.int64], pad: int) -> NDArray[np.int64]:
+        """Return sentences as the rows of a matrix, filled up behind."""
+        flat, ends = self._side(side)
+        sizes = self._lengths(side)[numbers]
+        return _filled(flat, ends[numbers] - sizes, sizes, pad)
+
+    def context_lengths(self, side: str, sentences: int, limit: int) -> NDArray[np.int64]:
+        """Return the tokens that stand before every pair, or 1 for the EOS of an empty context."""
+        import numpy as np
+
+        _, sizes = self._context(side, np.arange(len(self)), sentences, limit)
+        return np.maximum(1, sizes)
+
+    def padded_context(
+        self,
+        side: str,
+        numbers: NDArray[np.int64],
+        pad: int,
+        *,
+        sentences: int,
+        limit: int,
+        eos: int,
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what stands before pairs as the rows of a matrix, and how long each row is.
+
+        Args:
+            side: ``source``, ``target`` or ``bert``.
+            numbers: Of the pairs.
+            pad: Fills up rows behind.
+            sentences: Most sentences before; they stand in their order.
+            limit: Most tokens; those that are furthest away are cut off.
+            eos: What a row without context consists of.
+        """
+        import numpy as np
+
+        flat, _ = self._side(side)
+        starts, sizes = self._context(side, numbers, sentences, limit)
+        # Where there is none, one token is taken from anywhere, and EOS put in its place.
+        rows = _filled(flat, np.minimum(starts, len(flat) - 1), np.maximum(sizes, 1), pad)
+        rows[sizes == 0, 0] = eos
+        return rows, np.maximum(sizes, 1)
+
+    def before_tokens(self, side: str, number: int, sentences: int) -> NDArray[np.int32]:
+        """Return the tokens of the sentences before one; none if there are none."""
+        import numpy as np
+
+        flat, _ = self._side(side)
+        starts, sizes = self._context(side, np.asarray([number]), sentences, len(flat))
+        return flat[starts[0] : starts[0] + sizes[0]]
+
+    def _context(
+        self, side: str, numbers: NDArray[np.int64], sentences: int, limit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where the contexts of pairs begin, and their sizes; neighbours are neighbours."""
+        import numpy as np
+
+        _, ends = self._side(side)
+        lengths = self._lengths(side)
+        first = numbers - np.minimum(self.before[numbers], sentences)
+        stops = ends[numbers] - lengths[numbers]
+        starts = np.maximum(ends[first] - lengths[first], stops - limit)
+        return starts, stops - starts
+
+    def _side(self, side: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        flat, ends = getattr(self, side), getattr(self, f"{side}_ends")
+        assert flat is not None
+        assert ends is not None
+        return flat, ends
+
+    def _lengths(self, side: str) -> NDArray[np.int64]:
+        if side == "source":
+            return self.source_lengths
+        return self.target_lengths if side == "target" else self._bert_lengths
+
+    @cached_property
+    def _bert_lengths(self) -> NDArray[np.int64]:
+        return lengths_of(self._side("bert")[1])
+
+
+def lengths_of(ends: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how long sentences are that end there."""
+    import numpy as np
+
+    return np.diff(ends, prepend=0).astype(np.int64)
+
+
+def _filled(
+    flat: NDArray[np.int32], starts: NDArray[np.int64], sizes: NDArray[np.int64], pad: int
+) -> NDArray[np.int64]:
+    """Return pieces of a long row as the rows of a matrix."""
+    import numpy as np
+
+    width = int(sizes.max())
+    out = np.full((len(sizes), width), pad, np.int64)
+    inside = np.arange(width) < sizes[:, None]
+    places = (starts[:, None] + np.arange(width))[inside]
+    out[inside] = flat[places]
+    return out

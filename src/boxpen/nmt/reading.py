@@ -1,0 +1,138 @@
+"""Texts as a translation model reads them: the source, and what stands before it if it likes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boxpen.nmt.errors import NmtError
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Reading", "Row", "reads_context"]
+
+_UNLIMITED = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sentence as tokens.
+
+    Attributes:
+        source: Its tokens, EOS included.
+        context: Those of the sentences before it, each with its EOS; EOS alone if there are none.
+            Empty for a model that reads none.
+        aside: What BERT reads of both; empty without BERT.
+        longest: Tokens of source or context, before they were cut to what the model takes.
+    """
+
+    source: list[int]
+    context: list[int]
+    aside: list[int]
+    longest: int
+
+    def __len__(self) -> int:
+        return len(self.source) + len(self.context)
+
+
+def reads_context(model: Any) -> bool:
+    """Whether a model reads the sentences before."""
+    return bool(getattr(model, "reads", None))
+
+
+class Reading:
+    """A model's tokenizers, and how much it takes.
+
+    Args:
+        model: Any sequence-to-sequence model of Transformers.
+        tokenizer: That goes with it. BERT's is in the model's folder.
+
+    Attributes:
+        limit: Most tokens of a sentence, and of its context.
+        pad: Fills up rows.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.wants = frozenset(getattr(model, "reads", ()))
+        known = [
+            getattr(model.config, "max_position_embeddings", None),
+            getattr(tokenizer, "model_max_length", None),
+        ]
+        self.limit = min([k for k in known if isinstance(k, int) and k > 0] + [_UNLIMITED])
+        pad, self.eos = tokenizer.pad_token_id, tokenizer.eos_token_id
+        if pad is None or pad == self.eos:
+            raise NmtError(
+                f"the tokenizer pads with token {pad} and ends sentences with {self.eos}, "
+                "expected two"
+            )
+        self.pad = int(pad)
+        self._bert: Any = None
+        if "bert_input_ids" in self.wants:
+            from boxpen.nmt.context.bert_reading import BertReader
+
+            self._bert = getattr(model, "bert_reader", None)
+            if self._bert is None:
+                self._bert = BertReader(Path(model.name_or_path) / "bert")
+
+    def rows(self, sources: Sequence[str], contexts: Sequence[str] | None = None) -> list[Row]:
+        """Cut texts into tokens.
+
+        Args:
+            sources: None of them empty.
+            contexts: What stands before each: sentences, one a line, the nearest last.
+
+        Raises:
+            NmtError: If the model reads none, or there are not as many as sources.
+        """
+        if contexts is not None and not self.wants:
+            raise NmtError("contexts were given to a model that reads none")
+        if contexts is not None and len(contexts) != len(sources):
+            raise NmtError(f"there are {len(contexts)} contexts for {len(sources)} sources")
+        ids = self.tokenizer(list(sources), verbose=False)["input_ids"]
+        before = list(contexts) if contexts is not None else [""] * len(ids)
+        found = self._contexts(before) if "context_input_ids" in self.wants else [[]] * len(ids)
+        aside = self._bert_rows(sources, before) if self._bert is not None else [[]] * len(ids)
+        return [
+            Row(
+                source if len(source) <= self.limit else source[: self.limit - 1] + source[-1:],
+                context[-self.limit :],  # the furthest are cut off
+                read,
+                max(len(source), len(context)),
+            )
+            for source, context, read in zip(ids, found, aside, strict=True)
+        ]
+
+    def tensors(self, rows: Sequence[Row], device: Any) -> dict[str, torch.Tensor]:
+        """Return rows as the input of the model."""
+        import torch
+
+        from boxpen.models.hf import length_mask, padded
+
+        parts = {("input_ids", "attention_mask"): ([row.source for row in rows], self.pad)}
+        if "context_input_ids" in self.wants:
+            names = ("context_input_ids", "context_attention_mask")
+            parts[names] = ([row.context for row in rows], self.pad)
+        if self._bert is not None:
+            names = ("bert_input_ids", "bert_attention_mask")
+            parts[names] = ([row.aside for row in rows], self._bert.tokenizer.pad_token_id)
+        out = {}
+        for (ids, mask), (some, fill) in parts.items():
+            out[ids] = torch.from_numpy(padded(some, fill)).to(device)
+            out[mask] = torch.from_numpy(length_mask([len(row) for row in some])).to(device)
+        return out
+
+    def _contexts(self, texts: Sequence[str]) -> list[list[int]]:
+        lines = [[line for line in text.split("\n") if line.strip()] for text in texts]
+        flat = [line for some in lines for line in some]
+        ids = iter(self.tokenizer(flat, verbose=False)["input_ids"] if flat else [])
+        return [[t for _ in some for t in next(ids)] or [self.eos] for some in lines]
+
+    def _bert_rows(self, sources: Sequence[str], contexts: Sequence[str]) -> list[list[int]]:
+        joined = [" ".join(context.split()) for context in contexts]
+        own = self._bert.sentence_ids(list(sources))
+        before = self._bert.sentence_ids(joined)
+        return [self._bert.joined(b, o) for b, o in zip(before, own, strict=True)]

@@ -1,0 +1,104 @@
+"""Whether a folder can take a training, told before minutes are spent on its corpus."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from boxpen.nmt.config import DecodeConfig, ModelConfig, NmtConfig, TrainConfig
+from boxpen.nmt.errors import NmtError
+
+__all__ = ["check_folder", "settings_of"]
+
+# What may be changed for a training that goes on: when it ends, and what is only shown.
+_FREE = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_every"})
+
+
+def check_folder(config: NmtConfig) -> None:
+    """Refuse a folder for the model, as far as that can be told without the corpus.
+
+    Raises:
+        NmtError: If it is a file, cannot be written, holds other things, or belongs to another
+            training; the message names the setting.
+    """
+    folder = config.folder
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise NmtError(f"{folder} is a file, expected a folder for the model")
+        begun = folder / "training.json"
+        if begun.is_file():
+            _check_settings(folder, _read(begun), settings_of(config))
+        else:
+            _check_others(config)
+        if not (folder / "config.json").is_file():  # a finished model is only read
+            _check_writable(folder)
+    except OSError as error:
+        raise NmtError(
+            f"{folder} cannot be a folder for the model: {error.strerror or error}"
+        ) from None
+
+
+def settings_of(config: NmtConfig) -> dict[str, dict[str, Any]]:
+    """Return the settings that a folder is begun with, by their tables, as JSON has them."""
+    top = {"source": config.source, "target": config.target, "seed": config.seed}
+    return {"top": top} | _tables(config.model, config.train, config.decode)
+
+
+def _tables(
+    model: ModelConfig, train: TrainConfig, decode: DecodeConfig
+) -> dict[str, dict[str, Any]]:
+    tables = {"model": asdict(model), "train": asdict(train), "decode": asdict(decode)}
+    found: dict[str, dict[str, Any]] = json.loads(json.dumps(tables, default=str))
+    return found
+
+
+def _check_settings(folder: Path, then: dict[str, Any], now: dict[str, dict[str, Any]]) -> None:
+    # A setting that has come up since was at its default then.
+    usual = _tables(ModelConfig(), TrainConfig(), DecodeConfig())
+    for table, values in now.items():
+        for key, value in values.items():
+            was = then[table].get(key, usual.get(table, {}).get(key))
+            if was != value and key not in _FREE:
+                name = key if table == "top" else f"[{table}] {key}"
+                raise NmtError(
+                    f"{folder} was begun with {name} = {was!r}, not {value!r}; use the same value, "
+                    "or another folder"
+                )
+
+
+def _check_others(config: NmtConfig) -> None:
+    """Refuse a folder with files that no training has left there."""
+    if not config.folder.is_dir():
+        return
+    ours = {config.data, config.folder / ".lock"}
+    strange = sorted(p.name for p in config.folder.iterdir() if p not in ours)
+    if strange:
+        raise NmtError(
+            f"{config.folder} holds '{strange[0]}' and no training.json, expected a new or empty "
+            "folder, or one of an earlier training"
+        )
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that is closed, or that cannot be made where it should be."""
+    place = folder.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir():
+        raise NmtError(f"{folder} cannot be made: {place} is a file, expected a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise NmtError(f"{folder} cannot be written: {place} is closed to you (no permission)")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        whole = all(isinstance(found[table], dict) for table in ("top", "model", "train", "decode"))
+    except (ValueError, TypeError, KeyError):
+        whole = False
+    if not whole:
+        raise NmtError(f"{path} is damaged or no record of a training; use another folder")
+    return dict(found)

@@ -1,0 +1,205 @@
+"""Connectives with several senses, and the exchange of one sense for another."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boxpen.build.discourse.connectives import (
+    CLASSES,
+    begins_clause,
+    connective,
+    realisation,
+    senses,
+)
+from boxpen.build.discourse.contrast import contrasts
+from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.wordlists import table
+
+
+def _snippet(source: str, target: str) -> Snippet:
+    return Snippet("a film", 2, "It rained all night.", source, "雨下了一整夜。", target)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "cls", "word"),
+    [
+        ("He paints while I cook.", "他画画，而我做饭。", "while-而", "而"),
+        ("While he painted, she slept.", "他画画，她却睡着了。", "while-而", "却"),
+        ("He fell while he was painting.", "当他画画的时候，他摔了下来。", "while-当", "当…的时候"),
+        ("He fell while he was painting.", "他画画时 摔了下来", "while-当", "时"),
+        ("As the road is wet, drive slowly.", "因为路很湿，开慢点。", "as-因为", "因为"),
+        ("She waved as she left.", "她走的时候挥了挥手。", "as-当", "的时候"),
+        ("Since it is late, we stay.", "由于天晚了，我们留下。", "since-因为", "由于"),
+        ("Since you are here, help me.", "既然你来了，就帮帮我。", "since-既然", "既然"),
+        ("I have been ill since we moved.", "自从我们搬家，我就病了。", "since-自从", "自从"),
+        ("I have been ill since we moved.", "从我们搬家起我就病了。", "since-自从", "从…起"),
+        ("Though he is poor, he gives a lot.", "虽然他穷，但他给得多。", "though-虽然", "虽然"),
+        ("I like the colour, though.", "但是我喜欢这颜色。", "though-但是", "但是"),
+        ("I like the colour, though.", "不过我喜欢这颜色。", "though-不过", "不过"),
+        ("Stop it or I will shout.", "住手，不然我要喊了。", "or-否则", "不然"),
+        ("Or we could walk home.", "或者我们走回家。", "or-或者", "或者"),
+        ("Or do you like tea?", "还是你喜欢茶？", "or-或者", "还是"),
+    ],
+)
+def test_the_chinese_words_tell_the_sense(source: str, target: str, cls: str, word: str) -> None:
+    found = connective(_snippet(source, target))
+    assert found is not None
+    assert (found.cls, found.word) == (cls, word)
+    assert f"→ {word}" in found.reason
+    assert 0 < found.score <= 1
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("He waited for a while.", "他等了一会儿，而我没有。"),
+        ("He sings as well as you.", "因为他唱得跟你一样好。"),
+        ("He acts as if he knew.", "因为他装作知道。"),
+        ("I like fruit such as pears.", "因为我喜欢梨这样的水果。"),
+        ("Come as soon as you can.", "当你可以的时候就来。"),
+        ("I have loved you ever since.", "自从那时我就爱你。"),
+        ("He looked as though he knew.", "虽然他看起来知道。"),
+        ("Are you coming or not?", "你来还是不来？"),
+        ("An hour or so, I think.", "或者一个小时吧。"),
+        ("Whether he comes or she does, we go.", "他来或者她来，我们都去。"),
+        ("Since he left or as he left.", "自从他走了。"),  # two connectives
+        ("Since you are here, help me.", "你来了就帮帮我。"),  # no sense is shown
+        ("Since he left, I sing.", "自从他走了，因为我唱歌。"),  # two senses
+        ("He has a wide mind.", "虽然他心胸宽。"),  # no connective
+    ],
+)
+def test_no_candidate(source: str, target: str) -> None:
+    assert connective(_snippet(source, target)) is None
+
+
+def test_a_word_with_the_same_translation_lowers_the_score() -> None:
+    good = connective(_snippet("He fell while he was painting.", "当他画画的时候，他摔了下来。"))
+    bad = connective(
+        _snippet("He fell when, while painting, he slept.", "当他画画的时候，他摔了。")
+    )
+    assert good is not None
+    assert bad is not None
+    assert bad.score < good.score
+    assert "'when' may stand for it too" in bad.reason
+
+
+@pytest.mark.parametrize(
+    ("cls", "target"),
+    [
+        ("while-当", "当然，我同意。"),
+        ("while-当", "他当时不在。"),
+        ("while-当", "有时我很累。"),
+        ("while-当", "亚当走了。"),
+        ("while-而", "他聪明，而且勤快。"),
+        ("while-而", "这不是糖，而是盐。"),
+        ("though-不过", "我跑不过他。"),
+        ("though-不过", "他只不过是个孩子。"),
+        ("though-但是", "但愿如此。"),
+        ("since-自从", "他自己来了。"),
+        ("or-或者", "他或许会来。"),
+        ("or-否则", "要不要喝茶？"),
+    ],
+)
+def test_words_that_only_look_like_a_sense(cls: str, target: str) -> None:
+    assert realisation(cls, target) is None
+
+
+@given(st.text(alphabet="因为自从既然虽但是不过而当时的候或者否则，。 我走了", max_size=16))
+def test_senses_are_of_the_word_and_where_they_say(target: str) -> None:
+    for english in ("while", "as", "since", "though", "or"):
+        found = senses(english, target)
+        assert len({r.cls for r in found}) == len(found)
+        for r in found:
+            assert r.cls in CLASSES
+            assert r.cls.startswith(english + "-")
+            head, _, tail = r.word.partition("…")
+            shown = target[r.start : r.end].strip()
+            assert shown.startswith(head)
+            assert shown.endswith(tail)
+
+
+@pytest.mark.parametrize(
+    ("english", "clause"),
+    [
+        ("we could walk", True),
+        (", do you like tea?", True),
+        ("the dog will bark", True),
+        ("my sister's coming", True),
+        ("the cane?", False),
+        ("you?", False),
+        ("tea", False),
+        ("last year", False),
+    ],
+)
+def test_what_begins_a_clause(english: str, clause: bool) -> None:
+    assert begins_clause(english) is clause
+
+
+@pytest.mark.parametrize(
+    ("cls", "source", "target", "wrong"),
+    [
+        ("while-而", "He paints while I cook.", "他画画，而我做饭。", "当我做饭的时候，他画画。"),
+        ("while-而", "While he paints, I cook.", "他画画，而我做饭。", "当他画画的时候，我做饭。"),
+        ("while-而", "While you knitted.", "而你却在织毛衣。", "当你在织毛衣的时候。"),
+        ("while-当", "He fell while he painted.", "当他画画的时候，他摔了。", "他画画，而他摔了。"),
+        ("while-当", "He fell while I painted.", "我画画时他摔了", "我画画 而他摔了"),
+        ("as-当", "As we sang, it rained.", "当我们唱歌时，下雨了。", "因为我们唱歌，下雨了。"),
+        ("as-当", "As we sang, it rained.", "我们唱歌的时候，下雨了。", "因为我们唱歌，下雨了。"),
+        ("as-因为", "As I sang, I fell.", "因为我唱歌，所以我摔了。", "当我唱歌的时候，我摔了。"),
+        ("as-因为", "It rained as we sang.", "下雨是因为我们唱歌。", "下雨是在我们唱歌的时候。"),
+        ("since-因为", "Since he left, I cook.", "因为他走了，我做饭。", "自从他走了，我做饭。"),
+        ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "自从他走了，我做饭。"),
+        ("since-自从", "Since he left, I cook.", "自从他走后，我做饭。", "因为他走了，我做饭。"),
+        ("since-自从", "Since he left, I cook.", "自从他走了，我做饭。", "因为他走了，我做饭。"),
+        ("though-虽然", "Though I ache, I sing.", "虽然我累，但是我唱歌。", "不过我累，我唱歌。"),
+        ("though-不过", "It hurt, though, so I left.", "不过很疼，我走了。", "虽然很疼，我走了。"),
+        ("or-否则", "Stop or I will shout.", "住手，不然我要喊了。", "住手，或者我要喊了。"),
+        ("or-或者", "Or we could walk.", "或者我们走路去。", "否则我们走路去。"),
+    ],
+)  # fmt: skip
+def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
+    assert contrasts("connective", cls, cls.rpartition("-")[2], source, target) == (wrong,)
+
+
+@pytest.mark.parametrize(
+    ("cls", "source", "target"),
+    [
+        ("as-当", "I remember as he left.", "我记得当他走的时候。"),  # belongs to 记得
+        ("while-当", "Do not talk while I cook.", "当我做饭的时候别说话。"),  # a request
+        ("as-因为", "I came as a friend.", "因为你。"),  # no clause
+        ("since-因为", "That is since he left.", "那是因为他走了。"),  # 是自从 is no Chinese
+        ("since-自从", "Since last year I cook.", "自从去年，我做饭。"),  # a time is no cause
+        ("though-虽然", "I sing, though I am tired.", "我唱歌，虽然我累了。"),  # 不过 says the same
+        ("though-但是", "I like it, though.", "但是我喜欢。"),  # 虽然 says the same
+        ("or-否则", "Unless you stop or sit.", "除非你住手，否则我要喊了。"),
+        ("or-或者", "Tea or milk?", "茶或者牛奶？"),  # 否则 stands between clauses
+        ("or-或者", "Or we could walk.", "我们走路去。"),  # the sense is not shown
+        ("because-因为", "Because he left.", "因为他走了。"),  # no class
+    ],
+)
+def test_no_exchange(cls: str, source: str, target: str) -> None:
+    assert contrasts("connective", cls, cls.rpartition("-")[2], source, target) == ()
+
+
+@given(
+    st.sampled_from(CLASSES),
+    st.sampled_from(["While we sang, he left.", "He left, though, so I sang.", "Or we sang."]),
+    st.text(alphabet="因为自从既然虽但是不过而却当时的候或者否则，。 我他走唱歌", max_size=18),
+)
+def test_a_contrast_is_another_sentence_without_doubled_marks(
+    cls: str, source: str, target: str
+) -> None:
+    for wrong in contrasts("connective", cls, "", source, target):
+        assert wrong != target
+        assert wrong.strip()
+        if not re.search("[，。 ]{2}|^[，。 ]", target):
+            assert "，，" not in wrong
+
+
+def test_the_word_lists_know_every_class() -> None:
+    assert set(table("connective", "realisations")) == set(CLASSES)
+    assert set(table("connective", "rivals")) == set(CLASSES)

@@ -1,0 +1,391 @@
+"""Subtitles become a suite, stage by stage; what did not change is not done again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import boxpen
+from boxpen.build.discourse import mine
+from boxpen.build.discourse.candidates import Candidate
+from boxpen.build.discourse.config import EXAMPLE, MineConfig, read_config
+from boxpen.build.discourse.pipeline import build_discourse
+from boxpen.build.discourse.pool import Pool, lot
+from boxpen.build.discourse.review import review_candidates
+from boxpen.build.discourse.sample import sample_candidates
+from boxpen.build.discourse.work import read_rows
+from boxpen.catalog import write_suite
+from boxpen.errors import BoxpenError, BuildError
+from boxpen.items import Card, Suite, Translate
+from boxpen.judgements import Journal, Judgement
+
+CONFIG = """
+name = "toy"
+seed = 7
+folder = "out"
+[[texts]]
+name = "films"
+tsv = "films.tsv"
+[sample]
+pronoun = 3
+connective = 2
+ellipsis = 2
+"""
+GROUPS = ("girls", "nurses", "queens", "sisters", "mothers", "ladies")
+CLASSES = {"她们": "pronoun", "or-否则": "connective"}
+
+
+def stand_in(snippet):
+    """Find what tests need, by a glance: the score follows from the length of the context."""
+    found = []
+    for cls, phenomenon in CLASSES.items():
+        word = cls.rpartition("-")[2]
+        if word in snippet.target:
+            score = len(snippet.context_source) % 5 / 4
+            wrong = (snippet.target.replace(word, "他们"),)
+            found.append(Candidate(snippet, phenomenon, cls, word, score, "seen", wrong))
+    return found
+
+
+def films():
+    """Yield the lines of films about several groups of women, who wait, run or sing."""
+    for film, who in enumerate(GROUPS):
+        for line, (verb, chinese) in enumerate([("wait", "等"), ("run", "跑"), ("sing", "唱")]):
+            yield f"{film}", 3 * line, f"The {who} {verb}.", f"女人{chinese}{'了' * (film % 3)}"
+            yield f"{film}", 3 * line + 1, f"They {verb} for {film} days.", f"她们{chinese}了"
+    yield "9", 0, "Take your coat.", "带上外套"
+    yield "9", 1, "Hurry, or you miss the train.", "快点 否则你就赶不上火车了"
+    yield "9", 3, "They wait.", "她们在等"  # a line is missing before it
+
+
+@pytest.fixture
+def real_rules():
+    """Leave the rules of candidates as they are."""
+
+
+@pytest.fixture(autouse=True)
+def _rules(monkeypatch, request):
+    if "real_rules" not in request.fixturenames:
+        monkeypatch.setattr(mine, "candidates", stand_in)
+
+
+def config_file(folder, text=CONFIG):
+    rows = "".join(f"{doc}\t{line}\t{en}\t{zh}\n" for doc, line, en, zh in films())
+    (folder / "films.tsv").write_text(rows)
+    path = folder / "discourse.toml"
+    path.write_text(text)
+    return path
+
+
+def built(folder, text=CONFIG, **more):
+    return {d.stage: d for d in build_discourse(read_config(config_file(folder, text)), **more)}
+
+
+def suite_of(folder):
+    return boxpen.load_suite(folder / "out" / "toy.jsonl")
+
+
+def test_all_stages_make_a_suite(tmp_path):
+    done = built(tmp_path)
+    assert list(done) == ["read", "mine", "sample", "write"]
+    suite = suite_of(tmp_path)
+    assert [item.tags["class"] for item in suite] == ["她们"] * 3 + ["or-否则"]
+    assert done["write"].report["hash"] == suite.hash
+    assert (suite.card.source_language, suite.card.language) == ("en", "zh")
+    last = suite.items[-1]
+    assert isinstance(last, Translate)
+    assert last == Translate(
+        id=last.id,
+        source="Hurry, or you miss the train.",
+        reference="快点 否则你就赶不上火车了",
+        context="Take your coat.",
+        reference_context="带上外套",
+        contrast=("快点 他们你就赶不上火车了",),
+        tags={"set": "connective", "class": "or-否则", "word": "否则", "score": "0.00"},
+    )
+
+
+def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
+    done = built(tmp_path)
+    lines = list(films())
+    assert done["read"].report["lines"] == {"films": len(lines)}
+    assert done["read"].report["documents"] == 7
+    assert done["mine"].report["snippets"] == 3 * len(GROUPS) + 1
+    assert done["mine"].report["classes"]["她们"] == 3 * len(GROUPS)
+    assert done["sample"].report["short"] == {
+        name: 1 if name == "or-否则" else 0
+        for name in done["sample"].report["classes"]
+        if name != "她们"
+    }
+
+
+def test_a_second_run_does_nothing_and_a_change_does_what_follows_from_it(tmp_path):
+    first = built(tmp_path)
+    assert not any(d.fresh for d in built(tmp_path).values())
+    again = built(tmp_path, CONFIG.replace("pronoun = 3", "pronoun = 4"))
+    assert [d.stage for d in again.values() if d.fresh] == ["sample", "write"]
+    assert len(suite_of(tmp_path)) == 5
+    assert built(tmp_path)["write"].report["hash"] == first["write"].report["hash"]
+    (tmp_path / "out" / "candidates.parquet").unlink()
+    assert [d.stage for d in built(tmp_path).values() if d.fresh] == ["mine"]
+
+
+def test_the_order_of_documents_does_not_matter(tmp_path):
+    hashes = set()
+    for name, step in (("one", 1), ("two", -1)):
+        folder = tmp_path / name
+        folder.mkdir()
+        path = config_file(folder)
+        text = (folder / "films.tsv").read_text().splitlines(keepends=True)
+        text.sort(key=lambda row: int(row[0]) * step)
+        (folder / "films.tsv").write_text("".join(text))
+        hashes |= {
+            d.report["hash"] for d in build_discourse(read_config(path)) if d.stage == "write"
+        }
+    assert len(hashes) == 1
+
+
+def test_texts_of_other_suites_are_not_found_again(tmp_path):
+    item = Translate(id="1", source="they run for 2 days", reference="随便写的一句话")
+    other = Suite("other", (item,), Card(language="zh", source_language="en"))
+    write_suite(other, tmp_path / "other.jsonl")
+    done = built(tmp_path, CONFIG + '[clean]\nexclude = ["other.jsonl"]\n')
+    assert done["mine"].report["overlap"] == {"other, source": 1}
+    rows = read_rows(tmp_path / "out" / "candidates.parquet")
+    assert len(rows) == 3 * len(GROUPS)  # of 19, one was left out
+    assert "They run for 2 days." not in [row["source"] for row in rows]
+
+
+def judged(folder, *said):
+    Journal(folder / "out" / "review.jsonl").append(
+        Judgement(item, judge, verdict, edit) for item, judge, verdict, edit in said
+    )
+
+
+def test_only_what_people_accept_gets_into_the_suite(tmp_path):
+    text = CONFIG.replace("pronoun = 3", "pronoun = 3\nspare = 1.4") + "[review]\n"
+    with pytest.raises(BuildError, match=r"there is no .*review\.jsonl with the judgements"):
+        built(tmp_path, text)
+    drawn = [row["id"] for row in read_rows(tmp_path / "out" / "sampled.parquet")]
+    assert len(drawn) == 6  # 3 × 1.4 is 5 at least, and one connective
+    edit = "她们自己在那里等了很久"
+    judged(tmp_path, (drawn[0], "ann", "reject", ""), (drawn[1], "ann", "edit", edit))
+    judged(tmp_path, *((item, "ann", "accept", "") for item in drawn[2:5]))
+    done = built(tmp_path, text)
+    told = ("rejected", "open", "spare")
+    assert [done["accept"].report[name] for name in told] == [1, 1, 1]
+    suite = suite_of(tmp_path)
+    assert [item.id for item in suite] == drawn[1:4]
+    assert isinstance(suite.items[0], Translate)
+    assert suite.items[0].reference == edit
+    assert suite.items[0].contrast
+    assert all("她们" not in wrong for wrong in suite.items[0].contrast)
+
+
+def test_a_journal_with_another_verdict_is_refused(tmp_path):
+    built(tmp_path)
+    rows = read_rows(tmp_path / "out" / "sampled.parquet")
+    item = rows[0]["id"]
+    with pytest.raises(BuildError, match=r"'ann' gives item .* the verdict 'maybe', expected acc"):
+        review_candidates(rows, [Judgement(item, "ann", "maybe")])
+    with pytest.raises(BuildError, match="'edit' and no edit, expected the new translation"):
+        review_candidates(rows, [Judgement(item, "ann", "edit")])
+    judged(tmp_path, *((row["id"], "ann", "reject", "") for row in rows))
+    with pytest.raises(BuildError, match="people accepted none of 4 candidates: 4 rejected, 0 op"):
+        built(tmp_path, CONFIG + "[review]\n")
+
+
+@pytest.mark.usefixtures("real_rules")
+def test_two_processes_find_what_one_does(tmp_path):
+    built(tmp_path, stage="read")
+    path = tmp_path / "out" / "lines.parquet"
+    runs = [list(mine.mined(path, None, 0.0, processes, chunk=7)) for processes in (1, 2)]
+    assert len(runs[0]) == -(-len(list(films())) // 7)
+    assert runs[0] == runs[1]
+    rows = [row for run in runs[0] for row in run.rows]
+    assert {row["class"] for row in rows} >= {"她们", "or-否则"}
+    whole = [row for run in mine.mined(path, None, 0.0) for row in run.rows]
+    assert rows == whole  # a snippet across two runs is not lost
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from boxpen.build.discourse import mine
+from boxpen.build.discourse.candidates import candidates
+from boxpen.build.discourse.config import read_config
+from boxpen.build.discourse.pipeline import build_discourse
+
+def slowly(snippet):
+    Path(sys.argv[2]).touch()
+    time.sleep(0.2)
+    return candidates(snippet)
+
+mine.candidates = slowly
+list(build_discourse(read_config(Path(sys.argv[1]))))
+"""
+
+
+@pytest.mark.usefixtures("real_rules")
+def test_a_build_that_was_killed_goes_on_to_the_same_suite(tmp_path):
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    whole.mkdir()
+    cut.mkdir()
+    expected = built(whole)["write"].report["hash"]
+    sign = tmp_path / "begun"
+    path = config_file(cut)
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path), str(sign)],
+        env={**os.environ, "POLARS_MAX_THREADS": "1"},
+    )
+    for _ in range(600):
+        if sign.exists() or process.poll() is not None:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    record = json.loads((cut / "out" / "stages.json").read_text())
+    assert list(record) == ["read"]
+    done = built(cut)
+    assert [d.stage for d in done.values() if d.fresh] == ["mine", "sample", "write"]
+    assert done["write"].report["hash"] == expected
+    assert not [p for p in (cut / "out").iterdir() if p.name.startswith(".")]
+
+
+rows = st.lists(
+    st.fixed_dictionaries(
+        {
+            "class": st.sampled_from(["你", "你们"]),
+            "score": st.sampled_from([0.1, 0.5, 0.9]),
+            "document": st.sampled_from(["a", "b", "c"]),
+            "line": st.integers(1, 40),
+            "text": st.sampled_from(["x\t1", "x\t2", "x\t3", "x\t4", "y\t1", "y\t2", "y\t3"]),
+        }
+    ).map(lambda row: {**row, "id": "{class}{text}{score}".format(**row)}),
+    max_size=60,
+)
+
+
+def merit(row, seed):
+    return (-row["score"], lot(seed, row["id"]), row["document"], row["line"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows, st.integers(1, 4), st.integers(0, 3))
+def test_a_pool_keeps_what_sorting_everything_would(found, size, seed):
+    pool = Pool(size, seed)
+    for row in found:
+        pool.add(row)
+    expected = []
+    for cls in sorted({row["class"] for row in found}):
+        best = {}
+        for row in sorted((r for r in found if r["class"] == cls), key=lambda r: merit(r, seed)):
+            best.setdefault(row["text"], row)
+        expected += list(best.values())[:size]
+    assert pool.rows() == expected
+
+
+@settings(max_examples=200, deadline=None)
+@given(rows, st.integers(1, 5), st.integers(1, 3), st.sampled_from(["score", "random"]))
+def test_a_sample_is_spread_and_leaves_out_nothing_better(found, count, per_document, by):
+    found = list({row["id"]: row for row in found}.values())
+    drawn = sample_candidates(found, {"你": count}, 3, per_document=per_document, by=by)
+    names = [row["id"] for row in drawn.rows]
+    assert names == [
+        row["id"]
+        for row in sample_candidates(
+            found[::-1], {"你": count}, 3, per_document=per_document, by=by
+        ).rows
+    ]
+    assert all(row["class"] == "你" for row in drawn.rows)
+    documents = [row["document"] for row in drawn.rows]
+    assert all(documents.count(name) <= per_document for name in documents)
+    sentences = [row["text"].split("\t")[1] for row in drawn.rows]
+    assert len(set(sentences)) == len(sentences) <= count
+    assert drawn.short == ({"你": len(names)} if len(names) < count else {})
+    for row in found:
+        if row["class"] != "你" or row["id"] in names:
+            continue
+        # Whoever was left out came too late, or could not have been taken in its turn.
+        place = (lambda r: lot(3, r["id"])) if by == "random" else (lambda r: merit(r, 3)[:2])
+        before = [r for r in drawn.rows if place(r) < place(row)]
+        taken = [r["document"] for r in before].count(row["document"]) == per_document
+        said = row["text"].split("\t")[1] in [r["text"].split("\t")[1] for r in before]
+        assert len(before) == count or taken or said
+
+
+def test_only_neighbours_make_a_snippet():
+    lines = [("a", 1, "A", "甲"), ("a", 2, "B", "乙"), ("a", 4, "C", "丙"), ("b", 5, "D", "丁")]
+    found = list(mine.snippets(lines))
+    assert [(s.document, s.line, s.context_source, s.source) for s in found] == [("a", 2, "A", "B")]
+    assert (found[0].context_target, found[0].target) == ("甲", "乙")
+
+
+def test_the_example_is_a_configuration(tmp_path):
+    path = tmp_path / "discourse.toml"
+    path.write_text(EXAMPLE)
+    config = read_config(path)
+    assert config.sample.wanted["though-不过"] == 20
+    assert config.sample.wanted["你们"] == 80
+    assert config.journal == tmp_path / "my-discourse" / "review.jsonl"
+    assert replace(config.mine, processes=1) == MineConfig()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n" + CONFIG, r"discourse\.toml has the unknown key 'x', "),
+        (CONFIG + "[minee]\n", r"has the unknown key 'minee', did you mean 'mine'"),
+        (CONFIG + "[mine]\npol = 1\n", r"\[mine\] has the unknown key 'pol', did you mean 'pool'"),
+        (CONFIG + "[mine]\npool = 0\n", r"\[mine\]: pool is 0, expected 1 or more"),
+        (CONFIG + "[clean]\nmax_ratio = 0.5\n", r"\[clean\]: max_ratio is 0.5, expected 1"),
+        (
+            CONFIG + 'classes = {"while-因为" = 3}\n',
+            r"\[sample\]: classes has the unknown class 'wh",
+        ),
+        (CONFIG + "classes = {你 = -1}\n", "is 你 = -1|TOML|expected"),
+        (CONFIG + 'classes = {"你" = -1}\n', r"\[sample\]: 你 is -1, expected 0 or more"),
+        (CONFIG + "spare = 0.5\n", r"\[sample\]: spare is 0.5, expected 1 or more"),
+        (CONFIG + '[review]\nrule = "adjudicator"\n', "expected the name of the adjudicator"),
+        (CONFIG + '[clean]\nexclude = ["starters"]\n', "starters"),
+        (CONFIG.replace('"films.tsv"', '"gone.tsv"'), r"has a file that is not there: .*gone\.tsv"),
+        (
+            CONFIG.replace("tsv =", "source ="),
+            r"\[\[texts\]\] 1: text 'films' has source, expected",
+        ),
+        (CONFIG.replace('"toy"', '"a/b"'), "has name = 'a/b', expected one that a file can have"),
+        ('name = "toy"\nfolder = "out"\n', "has no text, expected at least one table"),
+        (CONFIG + '[[texts]]\nname = "films"\ntsv = "films.tsv"\n', "two texts with the name"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(tmp_path, text, message):
+    with pytest.raises(BoxpenError, match=message):
+        built(tmp_path, text)
+
+
+def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
+    with pytest.raises(BuildError, match=r"no line of 39 is left: long 39"):
+        built(tmp_path, CONFIG + "[clean]\nmax_characters = 1\n")
+    monkeypatch.setattr(mine, "candidates", lambda snippet: [])
+    with pytest.raises(BuildError, match=r"no candidate was found in 19 snippets of 39 lines"):
+        built(tmp_path)
+    assert "candidates.parquet" not in [path.name for path in (tmp_path / "out").iterdir()]
+
+
+def test_a_damaged_table_is_named(tmp_path):
+    built(tmp_path)
+    path = tmp_path / "out" / "sampled.parquet"
+    pl.read_parquet(path).drop("word").write_parquet(path)
+    with pytest.raises(BuildError, match=r"sampled\.parquet has no column 'word', it has id, set"):
+        read_rows(path)
+    path.write_bytes(b"PAR1")
+    with pytest.raises(BuildError, match=r"sampled\.parquet cannot be read: "):
+        read_rows(path)

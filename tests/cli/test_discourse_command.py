@@ -1,0 +1,174 @@
+"""boxpen discourse: the class judge, sheets, agreement, tables, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_commands import invoke, refused
+
+from boxpen.runs import Translation
+from small_runs import small_run
+
+ITEMS = [
+    ("pronoun", "你们", "Are you both ready?", "你们俩准备好了吗？"),
+    ("pronoun", "她们", "They left.", "她们走了。"),
+    ("connective", "while-而", "He works while she sleeps.", "他工作，而她睡觉。"),
+    ("ellipsis", "ellipsis", "So do I.", "我也讨厌。"),
+]
+GOOD = ["你们准备好了吗？", "她们走了。", "他工作，而她睡觉。", "我也讨厌。"]
+BAD = ["你准备好了吗？", "她们走了。", "当她睡觉的时候他工作。", "我也是。"]
+
+
+def saved(folder: Path, texts: list[str], model: str, cls: str | None = None) -> Path:
+    run = small_run("++++", model=model, fingerprint=f"{sum(model.encode()):064x}")
+    made = [
+        Translation(
+            f"d{n}", source, reference, text, "zh", {"set": of, "class": cls or name},
+            context="I hate rain." if of == "ellipsis" else "Before.",
+            reference_context="我讨厌下雨。" if of == "ellipsis" else "以前。",
+        )
+        for n, ((of, name, source, reference), text) in enumerate(zip(ITEMS, texts, strict=True))
+    ]  # fmt: skip
+    return replace(run, translations=tuple(made)).save(folder)
+
+
+@pytest.fixture
+def good(tmp_path) -> Path:
+    return saved(tmp_path / "runs", GOOD, "good")
+
+
+@pytest.fixture
+def bad(tmp_path) -> Path:
+    return saved(tmp_path / "runs", BAD, "bad")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def judged(folder: Path, runs: list[Path], judge: str, verdicts: dict[str, str]) -> Path:
+    sheet = folder / f"sheet-{judge}.csv"
+    assert invoke("discourse", "export", *runs, "--judge", judge, "--out", sheet).exit_code == 0
+    rows = rows_of(sheet)
+    for row in rows:
+        row["verdict"] = verdicts.get(row["translation"], "")
+    with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return sheet
+
+
+class TestJudge:
+    def test_the_table_and_the_evidence(self, good, bad):
+        done = invoke("discourse", "judge", good, bad, "--json", "--items")
+        assert done.exit_code == 0, done.output
+        data = json.loads(done.stdout)
+        right = {(r["system"], r["class"]): r["right"]["value"] for r in data["accuracy"]}
+        assert right["good", "pronoun"] == right["good", "ellipsis"] == 1
+        assert (right["bad", "pronoun"], right["bad", "while"]) == (0.5, 0)
+        outcomes = [i["outcome"] for i in data["items"] if i["system"] == "bad"]
+        assert outcomes == ["wrong", "right", "wrong", "cannot tell"]
+        assert data["items"][4]["evidence"] == "你 at 1: 你们 is asked for"
+        shown = invoke("discourse", "judge", good, bad, "--items", "--paper")
+        assert "当…的时候 at 1: time, not contrast" in shown.stdout
+        assert "thumt (paper)" in shown.stdout
+
+    def test_markdown(self, good):
+        shown = invoke("discourse", "judge", good, "--markdown").stdout
+        assert "| pronoun | 100.0 [34.2, 100.0] ?0.0 |" in shown
+
+
+class TestPeople:
+    def test_from_sheets_to_tables(self, tmp_path, good, bad):
+        runs = [good, bad]
+        ann = judged(tmp_path, runs, "ann", dict.fromkeys(GOOD, "r") | {BAD[0]: "w", BAD[2]: "W",
+                                                                       BAD[3]: "ok"})  # fmt: skip
+        bo = judged(tmp_path, runs, "bo", dict.fromkeys(GOOD, "right") | {BAD[0]: "c", BAD[2]: "w"})
+        assert len(rows_of(ann)) == 7  # one translation is the same in both
+        done = invoke("discourse", "import", *runs, ann, bo)
+        assert done.exit_code == 0, done.output
+        assert "13 judgement(s) added" in done.stderr
+        assert (good.parent / "discourse-judgements.jsonl").exists()
+
+        data = json.loads(invoke("discourse", "table", *runs, "--by", "people", "--json").stdout)
+        right = {(r["system"], r["class"]): r["right"] for r in data["accuracy"]}
+        assert right["bad", "you (pl.)"]["n"] == 0  # ann and bo differ
+        assert right["bad", "she (pl.)"]["value"] == 1
+        assert right["bad", "ellipsis"]["value"] == 1
+        assert {row["set"] for row in data["bleu"]} == {"pronoun", "connective", "ellipsis"}
+        text = invoke("discourse", "table", *runs, "--by", "people", "--paper", "--markdown").stdout
+        assert "### BLEU [95 %]" in text
+        assert "not decided yet, and left out: 1 of 8" in text
+
+        status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
+        assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}
+        whole = status["class_judge"][0]
+        assert (whole["part"], whole["items"], whole["same"]) == ("all", 6, pytest.approx(5 / 6))
+        shown = invoke("discourse", "status", *runs).stdout
+        assert "ann: 7 of 7 judged" in shown
+        assert "κ of three" in shown
+        assert "ann wrong; bo cannot tell" in shown
+        asked = tmp_path / "cy.csv"
+        invoke("discourse", "export", *runs, "--judge", "cy", "--out", asked, "--disputed")
+        assert [row["translation"] for row in rows_of(asked)] == [BAD[0]]
+
+    def test_a_sheet_shows_the_context_and_not_the_system(self, tmp_path, good, bad):
+        rows = rows_of(judged(tmp_path, [good, bad], "ann", {}))
+        assert list(rows[0]) == ["item", "context", "source", "reference", "translation", "asked",
+                                 "verdict", "edit", "comment", "judge", "digest"]  # fmt: skip
+        row = next(row for row in rows if row["translation"] == GOOD[3])
+        assert row["context"] == "I hate rain."
+        assert "verb that English leaves out" in row["asked"]
+        assert not any("good" in cell or "bad" in cell for row in rows for cell in row.values())
+
+
+class TestRefused:
+    def test_runs_without_a_phenomenon(self, tmp_path):
+        bare = small_run("+-").save(tmp_path / "runs")
+        refused(invoke("discourse", "judge", bare), "has 0 translation(s), none with the tag set=")
+
+    def test_an_unknown_class(self, tmp_path):
+        run = saved(tmp_path / "runs", GOOD, "odd", cls="我们")
+        refused(invoke("discourse", "judge", run), "item 'd0': pronoun has no class '我们'")
+
+    def test_a_table_of_nothing(self, good):
+        done = invoke("discourse", "table", good, "--by", "people")
+        refused(done, "no translation is decided", "has 0 judgement(s)")
+        refused(invoke("discourse", "table", good, "--json", "--markdown"), "given together")
+        refused(invoke("discourse", "judge", good, "--json", "--markdown"), "given together")
+
+    def test_an_unknown_verdict(self, tmp_path, good):
+        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "maybe"})
+        done = invoke("discourse", "import", good, sheet)
+        refused(done, "has the verdict 'maybe', expected right (r, ok), wrong (w), cannot tell")
+
+    def test_a_journal_of_other_verdicts(self, tmp_path, good):
+        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
+        assert invoke("discourse", "import", good, sheet).exit_code == 0
+        journal = good.parent / "discourse-judgements.jsonl"
+        journal.write_text(journal.read_text("utf-8").replace('"right"', '"accept"'), "utf-8")
+        done = invoke("discourse", "status", good)
+        refused(done, f"{journal.resolve()}: the verdict of 'ann'", "is 'accept', expected right")
+
+    def test_half_of_what_is_needed(self, tmp_path, good):
+        sheet = judged(tmp_path, [good], "ann", {})
+        refused(invoke("discourse", "import", sheet), "there is no run directory among")
+        refused(invoke("discourse", "import", good), "there is no sheet among")
+
+    def test_a_sample_of_nothing(self, tmp_path, good):
+        words = ("--judge", "ann", "--out", tmp_path / "a.csv", "--sample", 0)
+        refused(invoke("discourse", "export", good, *words), "the sample is 0")
+
+    def test_an_adjudicator(self, good):
+        done = invoke("discourse", "status", good, "--rule", "adjudicator", "--adjudicator", "cy")
+        refused(done, "there is no judge 'cy'")
+
+    def test_runs_in_several_folders_need_a_journal(self, tmp_path, good):
+        other = saved(tmp_path / "elsewhere", BAD, "bad")
+        refused(invoke("discourse", "status", good, other), "the runs stand in", "--journal")

@@ -1,0 +1,214 @@
+"""What BERT reads beside a translation model, and BERTs from folders, good and bad."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from context_task import EOS, padded, tiny_marian  # noqa: E402
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
+from boxpen.nmt.context.bert_reading import BertReader, load_bert  # noqa: E402
+from boxpen.nmt.errors import NmtError  # noqa: E402
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "girls", "left", "they", "##s", "."]
+CLS, SEP = 2, 3
+
+
+def tiny_bert(vocabulary: int = len(WORDS), positions: int = 12) -> Any:
+    torch.manual_seed(5)
+    shape = transformers.BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=positions,
+    )
+    return transformers.BertModel(shape)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a BERT that knows eleven tokens and takes twelve at once."""
+    place = tmp_path / "tiny-bert"
+    bert = tiny_bert()
+    bert.save_pretrained(place)
+    vocabulary = place / "vocab.txt"
+    vocabulary.write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    settings = {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
+    (place / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    return place
+
+
+def test_what_bert_reads(folder: Path) -> None:
+    read = BertReader(folder).read(["They left.", "the girls"], ["The girls left.", None])
+    assert read["bert_input_ids"].tolist() == [
+        [CLS, 5, 6, 7, 10, SEP, 8, 7, 10, SEP],
+        [CLS, 5, 6, SEP, 0, 0, 0, 0, 0, 0],
+    ]
+    assert read["bert_attention_mask"].tolist() == [[1] * 10, [1] * 4 + [0] * 6]
+
+
+def test_a_blank_context_is_none(folder: Path) -> None:
+    reader = BertReader(folder)
+    found = [reader.read(["they"], [context])["bert_input_ids"].tolist() for context in ("", None)]
+    assert found == [[[CLS, 8, SEP]]] * 2
+
+
+def test_nothing_to_read_is_no_rows(folder: Path) -> None:
+    assert BertReader(folder).read([], [])["bert_input_ids"].shape == (0, 0)
+
+
+@given(
+    context=st.lists(st.integers(5, 10), max_size=20),
+    source=st.lists(st.integers(5, 10), max_size=8),
+    most=st.integers(10, 30),
+)
+@settings(deadline=None)
+def test_a_long_context_loses_its_beginning(
+    context: list[int], source: list[int], most: int
+) -> None:
+    row = BertReader(a_tokenizer(), max_length=most).joined(context, source)
+    assert len(row) <= most
+    assert row[0] == CLS
+    assert row[-len(source) - 1 :] == [*source, SEP]
+    kept = row[1 : -len(source) - 1]
+    if kept:
+        assert kept.pop() == SEP
+        assert kept
+        assert context[-len(kept) :] == kept
+        assert len(row) == most or kept == context
+    else:
+        assert not context or len(source) + 3 >= most
+
+
+def a_tokenizer() -> Any:
+    return transformers.BertTokenizer(vocab={word: i for i, word in enumerate(WORDS)})
+
+
+def test_a_saved_model_takes_its_bert_tokenizer_along(folder: Path, tmp_path: Path) -> None:
+    reader, saved = BertReader(folder), tmp_path / "model"
+    model = BertFusedForConditionalGeneration.from_sentence_model(tiny_marian(1), load_bert(folder))
+    model.save_pretrained(saved)
+    reader.save_bert_tokenizer(saved)
+    reader.save_bert_tokenizer(saved)  # over what is there
+    assert [p.name for p in saved.iterdir() if p.name.startswith(".")] == []
+    again = BertReader(saved)
+    assert again.max_length == BertReader(saved / "bert").max_length == 12
+    texts = ["They left .", "the girls said so"]
+    assert again.sentence_ids(texts) == reader.sentence_ids(texts) == [[8, 7, 10], [5, 6, 1, 1]]
+    with torch.no_grad():
+        ids = torch.tensor([[9, 11, EOS]])
+        inputs = again.read(["they left"], ["the girls"])
+        assert model(input_ids=ids, decoder_input_ids=ids, **inputs).logits.shape == (1, 3, 40)
+    with pytest.raises(NmtError, match="holds a BERT-fused model, expected a BERT alone"):
+        load_bert(saved)
+
+
+def test_loading_a_bert_takes_its_weights(folder: Path) -> None:
+    found = load_bert(folder)
+    expected = tiny_bert()
+    assert found.pooler is None
+    assert not found.training
+    weights = expected.state_dict()
+    assert all(torch.equal(value, weights[name]) for name, value in found.state_dict().items())
+
+
+def spoil(folder: Path, what: str) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if what == "no config":
+        (folder / "config.json").unlink()
+    elif what == "gpt":
+        (folder / "config.json").write_text(json.dumps(config | {"model_type": "gpt2"}))
+    elif what == "no number":
+        (folder / "config.json").write_text(json.dumps(config | {"vocab_size": "many"}))
+    elif what == "no tokenizer":
+        (folder / "vocab.txt").unlink()
+    elif what == "more words":
+        (folder / "vocab.txt").write_text("\n".join([*WORDS, "more"]) + "\n")
+    elif what == "fewer words":
+        (folder / "vocab.txt").write_text("\n".join(WORDS[:-1]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("no config", r"tiny-bert is no BERT: its config.json cannot be read \(No such file"),
+        ("gpt", "is no BERT: its config.json has the model_type 'gpt2', expected 'bert' or"),
+        ("no number", "config.json: vocab_size of BERT is 'many', expected a number"),
+        ("no tokenizer", "tiny-bert has no tokenizer of BERT, expected tokenizer.json or vocab"),
+        ("more words", "has 12 tokens, but BERT's embedding has 11: it is a BERT of another tok"),
+        ("fewer words", "has 10 tokens, but BERT's embedding has 11: it is a BERT of another"),
+    ],
+)
+def test_a_folder_that_is_no_bert_is_refused(folder: Path, what: str, message: str) -> None:
+    spoil(folder, what)
+    with pytest.raises(NmtError, match=message):
+        BertReader(folder)
+
+
+def test_a_bert_of_another_tokenizer_is_refused_in_memory_too() -> None:
+    reader = BertReader(a_tokenizer())
+    reader.check(tiny_bert(positions=24).config)
+    assert reader.max_length == 24
+    with pytest.raises(NmtError, match="the tokenizer has 11 tokens, but BERT's embedding has 40"):
+        reader.check(tiny_bert(40).config)
+
+
+def test_bad_texts_are_named(folder: Path) -> None:
+    reader = BertReader(folder)
+    reader.read(["the " * 10], ["the"])
+    with pytest.raises(NmtError, match=r"source 2 \('the the.*has 11 tokens.*expected 10 at most"):
+        reader.read(["they", "the " * 11], [None, None])
+    with pytest.raises(NmtError, match="1 sources and 2 contexts, expected as many"):
+        reader.read(["they"], [None, None])
+    with pytest.raises(NmtError, match="max_length is 2, expected 3 or more"):
+        BertReader(folder, max_length=2)
+
+
+def test_a_bert_without_its_weights_is_refused(folder: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    weights.pop("encoder.layer.1.output.dense.bias")
+    save_file(weights, path, {"format": "pt"})
+    with pytest.raises(
+        NmtError, match=r"lacks the weight 'encoder\.layer\.1\.output\.dense\.bias'"
+    ):
+        load_bert(folder)
+    path.write_bytes(b"nothing")
+    with pytest.raises(NmtError, match=r"the BERT of .*tiny-bert cannot be loaded"):
+        load_bert(folder)
+
+
+def test_a_real_bert_is_read_and_fused() -> None:
+    named = os.environ.get("BOXPEN_TEST_MODELS")
+    real = (Path(named) if named else Path(__file__).parents[3] / "shared/models") / "bert-mini"
+    if not real.is_dir():
+        pytest.skip("no bert-mini: set BOXPEN_TEST_MODELS to the folder of real models")
+    reader, bert = BertReader(real), load_bert(real)
+    assert reader.max_length == bert.config.max_position_embeddings == 256
+    reader.check(bert.config)
+    torch.manual_seed(0)
+    model = BertFusedForConditionalGeneration.from_sentence_model(tiny_marian(1), bert).eval()
+    read = reader.read(["They were tired.", "Nobody answered."], ["The girls came home.", None])
+    ids, mask = padded([[9, 11, 12, EOS], [14, EOS]])
+    with torch.no_grad():
+        both = model(input_ids=ids, attention_mask=mask, decoder_input_ids=ids, **read).logits
+        alone = model(
+            input_ids=ids[1:, :2],
+            decoder_input_ids=ids[1:],
+            **reader.read(["Nobody answered."], [None]),
+        ).logits
+    torch.testing.assert_close(both[1], alone[0], rtol=0, atol=1e-4)

@@ -1,0 +1,249 @@
+"""Models with context through the whole path: prepared, trained, translated with, and judged."""
+
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from toy_corpus import write_config
+
+import boxpen
+from boxpen import Card, PolicyError, Suite, Translate
+from boxpen.nmt.config import ModelConfig, read_config
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.folder import load_model
+from boxpen.nmt.inputs import Reads, batch_of
+from boxpen.nmt.prepared import open_prepared, prepare
+from boxpen.nmt.training import Training
+from boxpen.nmt.translate import force_score, translate_lines
+
+GROUPS = {"girls": ("女孩", "她们"), "men": ("男人", "他们"), "dogs": ("小狗", "它们")}
+PLACES = {"here": "这里", "outside": "外面", "at home": "家里"}
+VERBS = {"sleep": "睡觉", "eat": "吃饭", "sing": "唱歌", "wait": "等待"}
+
+CONFIG = """
+source = "en"
+target = "zh"
+folder = "out"
+data = "data"
+[[corpora]]
+name = "toy"
+source = "train.en"
+target = "train.zh"
+documents = "blank"
+[valid]
+source = "valid.en"
+target = "valid.zh"
+documents = "blank"
+[clean]
+duplicates = "keep"
+held_out = "keep"
+[subwords]
+kind = "separate"
+size = 380
+[model]
+architecture = "transformer"
+size = "tiny"
+[train]
+tokens = 600
+warmup = 30
+learning_rate = 4e-3
+schedule = "linear"
+max_steps = 150
+validate_every = 50
+log_every = 10
+valid_sentences = 20
+"""
+
+
+def document(dice):
+    """Return two sentences in both languages; who 'they' are stands in the first."""
+    group, place = dice.choice(sorted(GROUPS)), dice.choice(sorted(PLACES))
+    verb = dice.choice(sorted(VERBS))
+    noun, pronoun = GROUPS[group]
+    return [
+        (f"The {group} are {place}.", f"{noun}在{PLACES[place]}。"),
+        (f"They {verb}.", f"{pronoun}{VERBS[verb]}。"),
+    ]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """A prepared corpus of documents, and a sentence-level model."""
+    folder = tmp_path_factory.mktemp("documents")
+    dice = random.Random(1)
+    for name, count in (("train", 150), ("valid", 30)):
+        documents = [document(dice) for _ in range(count)]
+        for side in (0, 1):
+            text = "\n".join("".join(f"{line[side]}\n" for line in d) for d in documents)
+            (folder / f"{name}.{'en' if side == 0 else 'zh'}").write_text(text, "utf-8")
+    config = read_config(write_config(folder, CONFIG))
+    longer = replace(config.train, max_steps=400)  # what it makes of contexts, CADec reads
+    config = replace(config, folder=folder / "base", train=longer)
+    Training(config, prepare(config), device="cpu").run()
+    return folder
+
+
+def suite():
+    """Return every combination, with the other pronouns as wrong translations."""
+    items = []
+    for group, (noun, pronoun) in GROUPS.items():
+        for verb, chinese in VERBS.items():
+            others = tuple(f"{p}{chinese}" for _, p in GROUPS.values() if p != pronoun)
+            items.append(
+                Translate(
+                    id=f"{group}-{verb}", source=f"They {verb}.", reference=f"{pronoun}{chinese}",
+                    context=f"The {group} are here.", reference_context=f"{noun}在这里。",
+                    contrast=others, tags={"set": "pronoun", "class": pronoun},
+                )
+            )  # fmt: skip
+    return Suite(name="toy", items=tuple(items), card=Card(language="zh", source_language="en"))
+
+
+def configured(toy, tmp_path, architecture, **changes):
+    config = read_config(write_config(toy, CONFIG, **changes))
+    bert = small_bert(toy / "bert") if architecture == "bert-fused" else None
+    model = replace(
+        config.model, architecture=architecture, base=toy / "base", bert=bert, drop_net=0.5
+    )
+    return replace(config, folder=tmp_path / "out", model=model)
+
+
+def small_bert(folder):
+    """Save a BERT with random weights that knows the words of the toy language."""
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    words = {w for text in (*GROUPS, *PLACES, *VERBS) for w in text.split()}
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "are", "they", ".", *words]
+    if not folder.is_dir():
+        folder.mkdir()
+        (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), "utf-8")
+        BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+        torch.manual_seed(2)
+        shape = BertConfig(
+            vocab_size=len(tokens), hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
+            intermediate_size=128, max_position_embeddings=64,
+        )  # fmt: skip
+        BertModel(shape).save_pretrained(folder)
+    return folder
+
+
+def accuracy(folder, context="given"):
+    run = boxpen.evaluate(f"hf:{folder}", suite(), cache=":memory:", context=context)
+    return {r.metric: r.value for r in run.summary() if r.slice == "all"}, run
+
+
+@pytest.mark.parametrize(
+    ("architecture", "steps"),
+    [("concat", "150"), ("thumt", "150"), ("cadec", "400"), ("bert-fused", "200")],
+)
+def test_context_settles_what_a_sentence_cannot(toy, tmp_path, architecture, steps):
+    config = configured(toy, tmp_path, architecture, max_steps=steps)
+    result = Training(config, prepare(config), device="cpu").run()
+    assert result["bleu"] > 90
+    model, tokenizer = load_model(config.folder)
+    made = [
+        t.text
+        for t in translate_lines(
+            model, tokenizer, ["They sing."] * 3,
+            contexts=[f"The {group} are outside." for group in GROUPS], beam=2,
+        )
+    ]  # fmt: skip
+    found, run = accuracy(config.folder)
+    assert made == [f"{pronoun}唱歌" for _, pronoun in GROUPS.values()]
+    assert found["accuracy"] == 1
+    assert found["bleu"] > 95
+    assert run.translations[0].context == "The girls are here."
+    bare, without = accuracy(config.folder, "none")
+    assert bare["accuracy"] < 0.6
+    assert "context:none" in without.signature
+    assert "context" not in run.signature
+    # What boxpen scores is what the model gives, in batches of any size.
+    scores = force_score(
+        model, tokenizer, ["They sing."], ["她们唱歌"], contexts=["The girls are here."]
+    )
+    item = run.candidates["girls-sing"]
+    gold = next(s for s in item if s.text == "她们唱歌")
+    assert gold.record.total == pytest.approx(scores[0], abs=1e-4)
+
+
+def test_a_model_without_context_stays_at_chance(toy):
+    found, run = accuracy(toy / "base")
+    assert found["accuracy"] == pytest.approx(1 / 3, abs=1e-6)
+    assert run.about["unread_contexts"] == 12
+
+
+def test_a_training_with_context_goes_on_after_a_kill_as_if_nothing_had_been(toy, tmp_path):
+    class KilledError(Exception):
+        pass
+
+    def kill(course):
+        if course.step == 40:
+            raise KilledError
+
+    losses = []
+    for name, watch in (("whole", None), ("killed", kill)):
+        config = configured(
+            toy, tmp_path / name, "cadec", max_steps="60", validate_every="20", valid_beam="0"
+        )
+        prepared = prepare(config)
+        if watch is not None:
+            with pytest.raises(KilledError):
+                Training(config, prepared, device="cpu", watch=watch).run()
+        Training(config, prepared, device="cpu").run()
+        lines = (config.folder / "log.jsonl").read_text().splitlines()
+        losses.append([e["loss"] for e in map(json.loads, lines) if "loss" in e])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+
+
+def test_contexts_of_a_batch_are_the_sentences_before_in_the_document(toy):
+    prepared = open_prepared(toy / "data")
+    examples = prepared.train
+    numbers = np.arange(6)
+    batch = batch_of(
+        examples, numbers, pad=2, start=2, reads=Reads(sentences=1, limit=50, target=True)
+    )
+    for row, number in enumerate(numbers):
+        expected = {"context_input_ids": [0], "context_target_ids": [0]}
+        if number % 2:  # the second of its document
+            expected = {
+                "context_input_ids": examples.tokens("source", number - 1).tolist(),
+                "context_target_ids": examples.tokens("target", number - 1).tolist(),
+            }
+        for name, tokens in expected.items():
+            mask = name.replace("_input_ids", "_attention_mask").replace(
+                "_target_ids", "_target_attention_mask"
+            )
+            assert batch[name][row][batch[mask][row] == 1].tolist() == tokens
+    cut = batch_of(examples, numbers, pad=2, start=2, reads=Reads(sentences=1, limit=2))
+    whole = examples.tokens("source", 0).tolist()
+    assert cut["context_input_ids"][1].tolist() == whole[-2:]
+
+
+def test_what_does_not_go_together_is_refused(toy, tmp_path):
+    with pytest.raises(NmtError, match="'thumt', which needs base = the folder"):
+        ModelConfig(architecture="thumt")
+    with pytest.raises(NmtError, match="which reads no context and begins from no base"):
+        ModelConfig(architecture="rnnsearch", base=toy / "base")
+    with pytest.raises(NmtError, match="'bert-fused', which needs bert"):
+        ModelConfig(architecture="bert-fused", base=toy / "base")
+    with pytest.raises(NmtError, match="'concat', which has no use for bert"):
+        ModelConfig(architecture="concat", bert=toy)
+    with pytest.raises(NmtError, match="context = 0, expected 1 to 10 sentences"):
+        ModelConfig(architecture="concat", context=0)
+    (tmp_path / "strange").mkdir()
+    for file in (toy / "base").iterdir():
+        if file.is_file():
+            (tmp_path / "strange" / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "strange" / "source.spm").write_bytes((toy / "base" / "target.spm").read_bytes())
+    config = configured(toy, tmp_path, "thumt")
+    config = replace(config, model=replace(config.model, base=tmp_path / "strange"))
+    with pytest.raises(NmtError, match="has another vocabulary than the corpus in"):
+        Training(config, prepare(config), device="cpu").run()
+    model, tokenizer = load_model(toy / "base")
+    with pytest.raises(NmtError, match="contexts were given to a model that reads none"):
+        list(translate_lines(model, tokenizer, ["They sing."], contexts=["The men are here."]))
+    with pytest.raises(PolicyError, match="context is 'every', expected given, none or shuffled"):
+        accuracy(toy / "base", "every")

@@ -1,0 +1,130 @@
+"""Folders for models: refused before the corpus is read, in the words that come after it too."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sentencepiece")
+pytest.importorskip("safetensors")
+
+from toy_corpus import write_config, write_corpus
+
+from boxpen.nmt.config import NmtConfig, read_config
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.prepared import Prepared, prepare
+from boxpen.nmt.usable import check_folder
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory) -> Prepared:
+    folder = tmp_path_factory.mktemp("corpus")
+    write_corpus(folder, pairs=20)
+    return prepare(read_config(write_config(folder)))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> NmtConfig:
+    return read_config(write_config(tmp_path))
+
+
+def refused(config: NmtConfig, *parts: str) -> None:
+    with pytest.raises(NmtError) as found:
+        check_folder(config)
+    for part in parts:
+        assert part in str(found.value)
+
+
+def test_new_empty_begun_and_finished_folders_are_taken(config, prepared):
+    check_folder(config)
+    assert not config.folder.exists()
+    config.folder.mkdir()
+    check_folder(config)
+    ModelFolder(config, prepared).begin()
+    check_folder(config)
+    (config.folder / "config.json").touch()
+    check_folder(config)
+
+
+def test_data_and_a_lock_within_the_folder_are_no_strangers(config, prepared):
+    inside = replace(config, data=config.folder / "data")
+    inside.data.mkdir(parents=True)
+    (inside.folder / ".lock").touch()
+    check_folder(inside)
+    refused(config, f"{config.folder} holds 'data' and no training.json")
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"seed": 7}, "begun with seed = 1, not 7"),
+        ({"target": "de"}, "begun with target = 'en', not 'de'"),
+        ({"model": {"dropout": 0.25}}, "begun with [model] dropout = None, not 0.25"),
+        ({"train": {"betas": (0.9, 0.98)}}, "[train] betas = [0.9, 0.999], not [0.9, 0.98]"),
+        ({"decode": {"beam": 3}}, "begun with [decode] beam = 5, not 3"),
+        ({"train": {"max_steps": 99, "patience": 1, "log_every": 1}}, ""),
+    ],
+)
+def test_it_says_what_is_said_when_the_corpus_is_known(config, prepared, changed, says):
+    ModelFolder(config, prepared).begin()
+    values = {
+        name: replace(getattr(config, name), **value) if isinstance(value, dict) else value
+        for name, value in changed.items()
+    }
+    other = replace(config, **values)
+    said = []
+    for check in (lambda: check_folder(other), ModelFolder(other, prepared).check):
+        try:
+            check()
+            said.append("")
+        except NmtError as error:
+            said.append(str(error))
+    assert said[0] == said[1]
+    assert says in said[0]
+    assert bool(says) == bool(said[0])
+
+
+def test_a_setting_that_has_come_up_since_was_at_its_default(config, prepared):
+    ModelFolder(config, prepared).begin()
+    record = config.folder / "training.json"
+    then = json.loads(record.read_text())
+    del then["train"]["average"]
+    record.write_text(json.dumps(then))
+    check_folder(config)
+    other = replace(config, train=replace(config.train, average=2))
+    refused(other, "begun with [train] average = 5, not 2")
+
+
+def test_places_where_no_folder_can_be(config, tmp_path):
+    config.folder.touch()
+    refused(config, f"{config.folder} is a file, expected a folder for the model")
+    below = replace(config, folder=config.folder / "a" / "b")
+    refused(below, f"{below.folder} cannot be made: {config.folder} is a file")
+    refused(replace(config, folder=tmp_path / ("x" * 300)), "xxx cannot be", "name too long")
+
+
+def test_folders_that_are_closed(config, prepared, monkeypatch):
+    # In place of permissions, which do not hold for everybody.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != config.folder)
+    check_folder(config)
+    config.folder.mkdir()
+    refused(config, f"{config.folder} cannot be written", "no permission")
+    refused(replace(config, folder=config.folder / "a"), f"{config.folder} is closed to you")
+    ModelFolder(config, prepared).begin()
+    refused(config, "no permission")
+    (config.folder / "config.json").touch()  # finished: it is only read
+    check_folder(config)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"top": 1, "model": {}}', "\x00"])
+def test_a_record_that_is_none(config, text):
+    config.folder.mkdir()
+    (config.folder / "training.json").write_text(text)
+    with pytest.raises(NmtError, match=re.escape("training.json is damaged or no record")):
+        check_folder(config)

@@ -1,0 +1,155 @@
+"""Tables of discourse: counts, intervals, and the figures of the paper beside them."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from boxpen.analysis.discourse.accuracy import COLUMNS, accuracies, paper
+from boxpen.analysis.discourse.people import compared, discourse_questions, of_sample, question_of
+from boxpen.analysis.discourse.renderings import Rendering
+from boxpen.judgements import Decision
+from boxpen.metrics.intervals import wilson
+from boxpen.report.discourse import (
+    discourse_markdown,
+    discourse_object,
+    discourse_table,
+    discourse_terminal,
+)
+
+
+def made(number: int, phenomenon: str, cls: str, text: str = "", system: str = "one") -> Rendering:
+    return Rendering(
+        system, f"i{number}", phenomenon, cls, "Before.", "Now.", "以前。", "现在。", text
+    )
+
+
+SOME = [
+    made(0, "pronoun", "你"),
+    made(1, "pronoun", "你们"),
+    made(2, "pronoun", "你们"),
+    made(3, "connective", "while-而"),
+    made(4, "connective", "while-当"),
+    made(5, "ellipsis", "ellipsis"),
+]
+OUTCOMES = dict(zip(SOME, ["right", "right", "wrong", "cannot tell", "right", None], strict=True))
+
+
+def test_classes_are_counted_by_hand():
+    rows = {row.column: row for row in accuracies(SOME, OUTCOMES)}
+    assert list(rows) == [c for c in COLUMNS if c in rows]  # in the order of the paper
+    counted = {name: (row.translations, row.right.n, row.right.value) for name, row in rows.items()}
+    assert counted.pop("ellipsis")[:2] == (1, 0)  # open: no share of it
+    assert counted == {
+        "you (pl.)": (2, 2, 0.5),
+        "you (sing.)": (1, 1, 1.0),
+        "while": (2, 2, 0.5),
+        "pronoun": (3, 3, pytest.approx(2 / 3)),
+        "connective": (2, 2, 0.5),
+    }
+    assert rows["while"].cannot_tell.value == 0.5
+    assert (rows["while"].right.low, rows["while"].right.high) == wilson(0.5, 2)
+
+
+def test_totals_of_the_paper_are_the_means_of_its_classes_but_for_one_slip():
+    for system, row in paper().accuracy.items():
+        pronouns = sum(row[c] for c in COLUMNS[:5]) / 5
+        connectives = sum(row[c] for c in COLUMNS[5:10]) / 5
+        swapped = system == "thumt"
+        expected = (
+            (row["connective"], row["pronoun"]) if swapped else (row["pronoun"], row["connective"])
+        )
+        assert (pronouns, connectives) == expected
+    assert "thumt" in paper().note
+    assert list(paper().bleu["CADec"].values()) == [19.1, 15.3, 25.5]
+
+
+class TestShown:
+    def test_markdown(self):
+        table = discourse_table([("one|two", [])], SOME, OUTCOMES, by="judge", paper=paper())
+        shown = discourse_markdown(table)
+        assert "|  | one\\|two | thumt (paper) | CADec (paper) | bert-nmt (paper) |" in shown
+        assert "- not decided yet, and left out: 1 of 6" in shown
+        assert "BLEU" not in shown  # no run has it
+
+    def test_numbers(self):
+        table = discourse_table([("one", [])], SOME, OUTCOMES, by="people", paper=paper())
+        shown = discourse_markdown(table)
+        assert "### right by people, % [95 %]" in shown
+        assert "| while | 50.0 [9.5, 90.5] ?50.0 | 57.5 | 48.75 | 53.75 |" in shown
+        assert "| ellipsis | – | 10.75 | 2.25 | 5.75 |" in shown
+        assert "| as |" not in shown  # nobody translated any
+
+    def test_terminal_has_the_same_numbers(self):
+        table = discourse_table([("one", [])], SOME, OUTCOMES, by="judge")
+        screen = Console(file=io.StringIO(), width=76)
+        for part in discourse_terminal(table):
+            screen.print(part)
+        assert "50.0 [9.5, 90.5] ?50.0" in screen.file.getvalue()
+
+    def test_json(self):
+        table = discourse_table([("one", [])], SOME, OUTCOMES, by="judge")
+        data = json.loads(json.dumps(discourse_object(table)))
+        assert (data["by"], data["paper"], data["bleu"]) == ("judge", None, [])
+        row = next(row for row in data["accuracy"] if row["class"] == "while")
+        assert (row["translations"], row["right"]["value"], row["cannot_tell"]["value"]) == (
+            2,
+            0.5,
+            0.5,
+        )
+
+
+class TestPeople:
+    def test_what_systems_translate_alike_is_asked_once_and_systems_are_not_told(self):
+        alike = [made(0, "pronoun", "你", "你好吗", s) for s in ("one", "two")]
+        other = made(0, "pronoun", "你", "你们好吗", "two")
+        questions = discourse_questions([*alike, other])
+        assert len(questions) == 2
+        assert questions == discourse_questions([other, *reversed(alike)])
+        assert list(questions[0].shown) == [
+            "context",
+            "source",
+            "reference",
+            "translation",
+            "asked",
+        ]
+        assert questions[0].shown["asked"] == "'you' is one person: 你"
+
+    def test_a_sample_has_the_translations_of_all_systems(self):
+        both = [made(n, "pronoun", "你", "你", s) for n in range(9) for s in ("one", "two")]
+        taken = of_sample(both, 3, seed=1)
+        assert len(taken) == 6
+        assert taken == of_sample(both, 3, seed=1)
+
+    def test_the_class_judge_against_people_by_hand(self):
+        texts = [
+            "你好吗",
+            "你好吗？",
+            "你们好吗",
+            "你们好吗？",
+            "好吗",
+        ]  # right, right, wrong, wrong, ?
+        some = [made(n, "pronoun", "你", text) for n, text in enumerate(texts)]
+        said = ["right", "wrong", "wrong", "wrong", "right"]
+        decisions = {
+            (item := question_of(one).item): Decision(item, verdict, "", {}, "")
+            for one, verdict in zip(some, said, strict=True)
+        }
+        whole, pronouns = compared(some, decisions)
+        assert (whole.part, pronouns.part, whole.items, whole.same) == ("all", "pronoun", 5, 0.6)
+        assert {pair: n for pair, n in whole.confusion.items() if n} == {
+            ("right", "right"): 1, ("wrong", "right"): 1, ("wrong", "wrong"): 2,
+            ("right", "cannot tell"): 1,
+        }  # fmt: skip
+        # Chance: people right 2/5, wrong 3/5; the judge right 2/5, wrong 2/5: 4/25 + 6/25 = 0.4.
+        assert whole.kappa == pytest.approx((0.6 - 0.4) / 0.6)
+        # Right or not: 3 of 5 alike; chance 4/25 + 9/25 = 0.52.
+        assert whole.kappa_right == pytest.approx((0.6 - 0.52) / 0.48)
+
+    def test_what_is_open_is_left_out(self):
+        (whole,) = compared(SOME, {})
+        assert whole.items == 0
+        assert whole.same != whole.same  # NaN
