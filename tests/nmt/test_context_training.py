@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 import torch
 from toy_corpus import write_config
+from typer.testing import CliRunner
 
 import boxpen
 from boxpen import Card, PolicyError, Suite, Translate
+from boxpen.cli.app import app
 from boxpen.nmt.config import ModelConfig, read_config
+from boxpen.nmt.documents import LinesBefore
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.folder import load_model
 from boxpen.nmt.inputs import Reads, batch_of
@@ -247,3 +250,28 @@ def test_what_does_not_go_together_is_refused(toy, tmp_path):
         list(translate_lines(model, tokenizer, ["They sing."], contexts=["The men are here."]))
     with pytest.raises(PolicyError, match="context is 'every', expected given, none or shuffled"):
         accuracy(toy / "base", "every")
+
+
+def test_lines_before_are_those_of_the_document():
+    before = LinesBefore(2)
+    assert before.contexts(["a", "b", "c", "", "d"]) == ["", "a", "a\nb", "b\nc", ""]
+    assert before.contexts(["e"]) == ["d"]  # it goes on in the next window
+
+
+def test_documents_are_translated_from_the_command_line(toy, tmp_path):
+    config = configured(toy, tmp_path, "thumt", max_steps="150")
+    Training(config, prepare(config), device="cpu").run()
+    text = "The dogs are here.\nThey sing.\n\nThe girls are here.\nThey sing.\n"
+    command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
+    made = CliRunner().invoke(app, [*command, "--context", "lines"], input=text)
+    assert made.exit_code == 0, made.output
+    assert made.stdout.splitlines() == ["小狗在这里", "它们唱歌", "", "女孩在这里", "她们唱歌"]
+    same = CliRunner().invoke(app, [*command, "--context", "none"], input=text)
+    assert same.stdout.splitlines()[1] == same.stdout.splitlines()[4]
+    for folder, more, reason in (
+        (config.folder, [], "reads the sentences before each, expected --context lines or none"),
+        (toy / "base", ["--context", "lines"], "reads no context; leave it out"),
+    ):
+        refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
+        assert refused.exit_code == 2
+        assert reason in " ".join(refused.stderr.split())

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -43,6 +43,13 @@ def translate(
         int | None,
         typer.Option(help="Tokens of a batch, beams included.", show_default="by device"),
     ] = None,
+    context: Annotated[
+        Literal["lines", "none"] | None,
+        typer.Option(
+            help="What a model that reads context is given: the lines before, an empty line ends "
+            "a document; or none."
+        ),
+    ] = None,
     scores: Annotated[bool, typer.Option(help="Print SCORE, a tab, and the translation.")] = False,
     device: Device = "auto",
 ) -> None:
@@ -64,10 +71,19 @@ def translate(
         raise NmtError(f"--out {out} is what is translated, expected another file")
     import torch
 
+    from boxpen.nmt.documents import LinesBefore
     from boxpen.nmt.folder import load_model
+    from boxpen.nmt.reading import reads_context
     from boxpen.nmt.translate import translate_lines
 
     loaded, tokenizer = load_model(checkpoint)
+    if reads_context(loaded) != (context is not None):
+        raise NmtError(
+            f"{model} reads the sentences before each, expected --context lines or none"
+            if context is None
+            else f"--context is {context}, and {model} reads no context; leave it out"
+        )
+    passed = LinesBefore(getattr(loaded.config, "context_sentences", 1))
     cuda = device != "cpu" and torch.cuda.is_available()
     kept = loaded.generation_config
     budget = tokens or (131_072 if cuda else 4_096)
@@ -79,6 +95,7 @@ def translate(
             loaded,
             tokenizer,
             lines,
+            contexts=passed.contexts(lines) if context == "lines" else None,
             beam=beam or kept.num_beams or 5,
             length_penalty=kept.length_penalty if length_penalty is None else length_penalty,
             tokens=budget,

@@ -36,16 +36,19 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
     base = _base(config.base, subwords) if config.base is not None else plain()
+    options: dict[str, Any] = {}
     if config.architecture == "bert-fused":
         from boxpen.nmt.context.bert_reading import BertReader, load_bert
 
         assert config.bert is not None
-        made = kind.from_sentence_model(base, load_bert(config.bert), p_net=config.drop_net)
+        options = {"bert": load_bert(config.bert), "p_net": config.drop_net}
+    elif config.architecture == "cadec":
+        options = {"context_sentences": config.context}
+    made = kind.from_sentence_model(base, **options)
+    made.config.context_sentences = config.context
+    if config.bert is not None:
         made.bert_reader = BertReader(config.bert)  # a finished model has it in its folder
-        return made
-    if config.architecture == "cadec":
-        return kind.from_sentence_model(base, context_sentences=config.context)
-    return kind.from_sentence_model(base)
+    return made
 
 
 def reads_of(model: Any, config: ModelConfig) -> Reads:

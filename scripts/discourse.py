@@ -1,0 +1,185 @@
+"""Train the models of docs/results/discourse.md, put them to their suites, make the tables.
+
+    discourse.py prepare               build/discourse/data: divided, cleaned, cut into subwords
+    discourse.py train NAME [NAME …]   build/discourse/NAME, and its runs; wants a GPU
+    discourse.py tables                docs/results/discourse.md
+
+Names are sentence, concat, thumt, cadec and bert-fused; the last four begin from the first. Needs
+``BOXPEN_MIRROR`` to prepare; ``BOXPEN_BERT`` is the folder of the BERT of bert-fused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from results import write
+
+import boxpen
+from boxpen.nmt.config import NmtConfig, read_config
+from boxpen.nmt.prepared import Prepared, prepare
+from boxpen.nmt.training import Course, Training
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "build" / "discourse"
+PAGE = "discourse.md"
+STEPS = {"sentence": 5000, "concat": 2500, "thumt": 2500, "cadec": 2500, "bert-fused": 2500}
+LOOKS = 10
+HELD_OUT = 300
+"""One episode of so many is for validation."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["prepare", "train", "tables"])
+    parser.add_argument("names", nargs="*")
+    given = parser.parse_args()
+    if given.command == "prepare":
+        divide(Path(os.environ["BOXPEN_MIRROR"]) / "tvsub" / "train.doc.tsv.xz")
+        prepare(config("sentence"), print)
+    elif given.command == "train":
+        for name in given.names:
+            settings = config(name)
+            train(name, prepare(settings, print), suites(), lambda run, _: _saved(run), settings)
+    else:
+        tables()
+
+
+def divide(subtitles: Path) -> None:
+    """Divide subtitles by episode into what is learnt from and what validates it."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    if (FOLDER / "valid.tsv").is_file():
+        return
+    aside = [FOLDER / f".{part}.tsv" for part in ("train", "valid")]
+    with (
+        lzma.open(subtitles, "rt", encoding="utf-8", newline="\n") as lines,
+        aside[0].open("w", encoding="utf-8") as learnt,
+        aside[1].open("w", encoding="utf-8") as held,
+    ):
+        for line in lines:
+            document = line.split("\t", 1)[0]
+            (learnt if zlib.crc32(document.encode()) % HELD_OUT else held).write(line)
+    for path in aside:
+        path.replace(FOLDER / path.name[1:])
+
+
+def config(name: str) -> NmtConfig:
+    """Return the configuration of a training."""
+    if name not in STEPS:
+        sys.exit(f"no training '{name}'; there are {', '.join(STEPS)}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / "discourse.toml"
+    text = (ROOT / "scripts" / "discourse.toml").read_text("utf-8")
+    path.write_text(text.replace("FOLDER", str(FOLDER)), "utf-8")
+    found = read_config(path)
+    model = found.model
+    if name != "sentence":
+        bert = Path(os.environ["BOXPEN_BERT"]) if name == "bert-fused" else None
+        model = replace(
+            model,
+            architecture=name,  # type: ignore[arg-type]
+            base=FOLDER / "sentence",
+            bert=bert,
+        )
+    steps = STEPS[name]
+    return replace(
+        found,
+        folder=FOLDER / name,
+        model=model,
+        train=replace(
+            found.train, max_steps=steps, warmup=steps // 8, validate_every=-(-steps // LOOKS)
+        ),
+    )
+
+
+def suites() -> list[boxpen.Suite]:
+    """Return what the models are put to: published, with contrasts added, and our own."""
+    from boxpen.build.discourse.contrast import with_contrasts
+
+    return [with_contrasts(boxpen.load_suite("discourse")), boxpen.load_suite("starter.discourse")]
+
+
+def train(
+    name: str,
+    prepared: Prepared,
+    tests: Sequence[boxpen.Suite],
+    save: Callable[[boxpen.Run, str], None],
+    settings: NmtConfig | None = None,
+) -> dict[str, Any]:
+    """Train one model, put it to the suites with, without and with shuffled context."""
+    settings = settings or config(name)
+
+    def watch(course: Course) -> None:
+        print(name, json.dumps(course.log), course.looks[-1:], flush=True)
+
+    result = Training(settings, prepared, watch=watch, note=print).run()
+    started = time.time()
+    for suite in tests:
+        for context in ("given", "none", "shuffled"):
+            run = boxpen.evaluate(
+                f"hf:{settings.folder}", suite, cache=":memory:", context=context,
+                translate=context != "shuffled" and (context == "given" or name != "sentence"),
+            )  # fmt: skip
+            save(run, f"{suite.name}-{context}")
+    figures = {**result, "name": name, "evaluation_seconds": round(time.time() - started, 1)}
+    (settings.folder / "figures.json").write_text(json.dumps(figures, indent=1))
+    return figures
+
+
+def tables() -> None:
+    """Put all tables into docs/results/discourse.md."""
+    figures = {
+        name: json.loads((FOLDER / name / "figures.json").read_text("utf-8")) for name in STEPS
+    }
+    write(PAGE, "data", data_table(figures["sentence"]["data"]))
+    write(PAGE, "trainings", trainings_table(figures))
+    runs = FOLDER / "runs"
+    for suite in ("discourse", "starter.discourse"):
+        given = sorted(str(path) for path in (runs / "given").glob(f"{suite}-*"))
+        every = sorted(str(path) for path in runs.glob(f"*/{suite}-*"))
+        write(PAGE, f"{suite} judge", _said("discourse", "table", *given, "--paper", "--markdown"))
+        write(PAGE, f"{suite} context", _said("discourse", "context", *every, "--markdown"))
+
+
+def data_table(counts: dict[str, Any]) -> str:
+    """Return how many pairs each rule took."""
+    out = ["| rule | pairs |", "|---|---|"]
+    out += [f"| {rule} | {count:,} |" for rule, count in counts["clean"]["rules"].items()]
+    overlap = counts["clean"]["overlap"].items()
+    out += ["", "Overlap: " + "; ".join(f"{where} {count:,}" for where, count in overlap) + "."]
+    return "\n".join(out)
+
+
+def trainings_table(found: dict[str, dict[str, Any]]) -> str:
+    """Return what each training took and came to."""
+    out = ["| model | steps | epochs | seconds | validation loss |", "|---|---|---|---|---|"]
+    out += [
+        f"| {name} | {f['steps']:,} | {f['epochs']:.1f} | {f['seconds']:,.0f} | {f['loss']:.3f} |"
+        for name, f in found.items()
+    ]
+    return "\n".join(out)
+
+
+def _said(*command: str) -> str:
+    """Return what a command of boxpen prints."""
+    return subprocess.run(
+        [sys.executable, "-m", "boxpen", *command], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+def _saved(run: boxpen.Run) -> None:
+    run.save(FOLDER / "runs" / run.about["policy"]["context"])
+
+
+if __name__ == "__main__":
+    main()
