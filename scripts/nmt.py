@@ -45,7 +45,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "nmt"
 PAGE = "nmt.md"
 SHARES = {"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2}
-STEPS = 4000
+STEPS = 6000
 """Of a training on all data; a share of it gets as many times fewer as the root of the share."""
 LOOKS = 10
 
