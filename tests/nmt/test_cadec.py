@@ -159,8 +159,7 @@ def test_steps_with_a_cache_agree_with_forced_decoding(model: Any) -> None:
 def test_generation_is_the_same_with_and_without_cache_and_company(beams: int) -> None:
     model = _model()
     # A fresh model with tied weights would say its last token again and again.
-    shuffled = torch.randperm(40, generator=torch.Generator().manual_seed(9))
-    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight[shuffled])
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.roll(7, dims=0))
     settings = {
         "num_beams": beams, "max_length": 9, "do_sample": False, "suppress_tokens": [PAD],
     }  # fmt: skip
@@ -171,7 +170,7 @@ def test_generation_is_the_same_with_and_without_cache_and_company(beams: int) -
         alone = model.generate(**_inputs([SOURCES[row]], [CONTEXTS[row]]), **settings)[0]
         assert tokens[: len(alone)] == alone.tolist()
         assert set(tokens[len(alone) :]) <= {PAD}
-    assert len(made.unique()) > 4
+    assert len(made.unique()) > 3
     bare = model.generate(**_inputs(SOURCES, [[]] * 4), **settings)
     assert made.shape != bare.shape or not torch.equal(made, bare)
 

@@ -1,0 +1,103 @@
+"""Draw the candidates of the mined suite that readers judge, and say how many are good.
+
+    discourse_judged.py draw SHEET OUT     from a whole sheet (boxpen build discourse export)
+    discourse_judged.py table              precision and agreement, from docs/results
+
+50 of every phenomenon, spread evenly over its classes. A candidate is good if both readers say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+from pathlib import Path
+
+from results import DOCS, write
+
+from boxpen.judgements import Journal, Rule, agreement_table, latest, settle
+from boxpen.metrics.intervals import wilson
+
+EACH = 50
+SEED = 8
+PAGE = "discourse.md"
+PHENOMENA = ("pronoun", "connective", "ellipsis")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["draw", "table"])
+    parser.add_argument("paths", nargs="*", type=Path)
+    given = parser.parse_args()
+    if given.command == "draw":
+        draw(*given.paths)
+    else:
+        write(PAGE, "precision", precision())
+        write(PAGE, "contrasts", contrasts())
+
+
+def draw(sheet: Path, out: Path) -> None:
+    """Keep 50 rows of every phenomenon, by lot, as many of each class as can be."""
+    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    chosen = []
+    for phenomenon in PHENOMENA:
+        classes: dict[str, list[dict[str, str]]] = {}
+        for row in sorted(rows, key=lambda row: row["item"]):
+            if row["item"].startswith(phenomenon):
+                classes.setdefault(row["class"], []).append(row)
+        dice = random.Random(f"{SEED} {phenomenon}")
+        for members in classes.values():
+            dice.shuffle(members)
+        turns = (some[turn : turn + 1] for turn in range(EACH) for some in classes.values())
+        chosen += [row for few in turns for row in few][:EACH]
+    random.Random(SEED).shuffle(chosen)
+    with out.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(chosen)
+
+
+def precision() -> str:
+    """Return how many candidates are good, and how far the readers agree."""
+    given = Journal(DOCS / "discourse-review.jsonl").read().judgements
+    parts = {item: item.split("-")[0] for item in latest(given)}
+    decided = settle(given, Rule("unanimous"), 2)
+    agreement = {row.part: row for row in agreement_table(given, parts)}
+    out = ["| phenomenon | judged | good | precision | alike | kappa |", "|---" * 6 + "|"]
+    for part in PHENOMENA:
+        verdicts = [d.verdict for item, d in decided.items() if parts[item] == part]
+        n, good = len(verdicts), verdicts.count("accept")
+        row = agreement[part]
+        out.append(
+            f"| {part} | {n} | {good} | {_share(good, n)} | {row.percent:.2f} | {row.cohen:.2f} |"
+        )
+    return "\n".join(out)
+
+
+def contrasts() -> str:
+    """Return how many wrong translations are wrong, and still Chinese."""
+    with (DOCS / "discourse-contrasts.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    out = ["| phenomenon | with a contrast | sound | share | readers alike |", "|---" * 5 + "|"]
+    for part in PHENOMENA:
+        said = [
+            (row["reader A"], row["reader B"])
+            for row in rows
+            if row["item"].startswith(part) and row["reader A"] != "none"
+        ]
+        sound, alike = said.count(("ok", "ok")), sum(a == b for a, b in said)
+        out.append(
+            f"| {part} | {len(said)} | {sound} | {_share(sound, len(said))} | "
+            f"{alike / len(said):.2f} |"
+        )
+    return "\n".join(out)
+
+
+def _share(good: int, n: int) -> str:
+    low, high = wilson(good / n, n)
+    return f"{good / n:.2f} [{low:.2f}, {high:.2f}]"
+
+
+if __name__ == "__main__":
+    main()
