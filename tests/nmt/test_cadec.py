@@ -155,6 +155,25 @@ def test_steps_with_a_cache_agree_with_forced_decoding(model: Any) -> None:
     torch.testing.assert_close(torch.cat(steps, dim=1), forced)
 
 
+def test_it_begins_as_the_sentence_level_model_and_is_free_to_leave_it() -> None:
+    base = tiny_marian(4).eval()
+    with torch.no_grad():
+        for norm in (m for m in base.modules() if isinstance(m, torch.nn.LayerNorm)):
+            norm.weight.uniform_(0.5, 1.5)
+            norm.bias.uniform_(-0.5, 0.5)
+    model = CADecForConditionalGeneration.from_sentence_model(base, context_sentences=2).eval()
+    inputs = _inputs(SOURCES, [[]] * 4)
+    decoder = torch.tensor([[PAD, 5, 6, 7]] * 4)
+    with torch.no_grad():
+        found = model(**inputs, decoder_input_ids=decoder).logits
+        plain = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+        expected = base(**plain, decoder_input_ids=decoder).logits
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+    model.freeze_sentence_model()
+    model(**inputs, decoder_input_ids=decoder, labels=decoder).loss.backward()
+    assert model.decoder.layers[0].target_attn.out_proj.weight.grad.abs().sum() > 0
+
+
 @pytest.mark.parametrize("beams", [1, 4])
 def test_generation_is_the_same_with_and_without_cache_and_company(beams: int) -> None:
     model = _model()
@@ -313,7 +332,11 @@ def test_it_learns_what_only_the_context_can_settle() -> None:
 def _model(*, shared: bool = False, dropout: float = 0.0) -> Any:
     base = tiny_marian(7, shared=shared, dropout=dropout)
     torch.manual_seed(8)
-    return CADecForConditionalGeneration.from_sentence_model(base, context_sentences=2).eval()
+    model = CADecForConditionalGeneration.from_sentence_model(base, context_sentences=2).eval()
+    with torch.no_grad():  # it begins as its base, and is to be seen as one that has learnt
+        for weight in model.context_parameters():
+            weight.add_(0.3 * torch.randn_like(weight) * weight.std(correction=0).clamp(0.3))
+    return model
 
 
 def _flat(sentences: list[list[int]]) -> list[int]:

@@ -108,7 +108,7 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
     def from_sentence_model(
         cls, base: MarianMTModel, *, context_sentences: int = 3, layers: int | None = None
     ) -> CADecForConditionalGeneration:
-        """Put a fresh second decoder on a trained model; ``torch.manual_seed`` says which.
+        """Put a second decoder on a trained model, which begins as the first.
 
         Args:
             base: The sentence-level model; its weights are copied.
@@ -129,9 +129,8 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         model: CADecForConditionalGeneration = cls(CADecConfig(**settings))
         model.to(base.device, base.dtype)
         model.base.load_state_dict(base.state_dict())
-        with torch.no_grad():
-            model.decoder.embed_tokens.weight.copy_(base.model.decoder.embed_tokens.weight)
-            model.lm_head.weight.copy_(base.lm_head.weight)
+        model.decoder.begin_as(base.model.decoder)
+        model.lm_head.load_state_dict(base.lm_head.state_dict())
         model.generation_config = copy.deepcopy(base.generation_config)
         return model
 

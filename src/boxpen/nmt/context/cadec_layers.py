@@ -96,6 +96,31 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
             states = layer(states, source[0], target[0], past_key_values=past_key_values, **masks)
         return states, past_key_values
 
+    @torch.no_grad()
+    def begin_as(self, decoder: Any) -> None:
+        """Take over the layers of another decoder, and read no draft at first.
+
+        Source attention reads the states as before, whatever their distance. What the draft adds
+        is 0, and the norm behind it takes over the scale of the norm before, which is left with
+        1 and 0: so long as there is no context, this decoder then begins exactly as the other.
+        """
+        self.embed_tokens.load_state_dict(decoder.embed_tokens.state_dict())
+        for layer, old in zip(self.layers, decoder.layers, strict=False):
+            for name in ("self_attn", "self_attn_layer_norm", "fc1", "fc2", "final_layer_norm"):
+                getattr(layer, name).load_state_dict(getattr(old, name).state_dict())
+            for name in ("q_proj", "out_proj"):
+                part = getattr(layer.source_attn, name)
+                part.load_state_dict(getattr(old.encoder_attn, name).state_dict())
+            for name in ("k_proj", "v_proj"):
+                wide, narrow = getattr(layer.source_attn, name), getattr(old.encoder_attn, name)
+                wide.weight.zero_()
+                wide.weight[:, : narrow.in_features] = narrow.weight
+                wide.bias.copy_(narrow.bias)
+            for weight in layer.target_attn.out_proj.parameters():
+                weight.zero_()
+            layer.target_attn_layer_norm.load_state_dict(old.encoder_attn_layer_norm.state_dict())
+            layer.source_attn_layer_norm.reset_parameters()
+
     def _cross_mask(self, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor | None:
         full: Tensor | None = create_bidirectional_mask(
             config=self.config,

@@ -1,0 +1,33 @@
+"""boxpen discourse context: what the sentence before tells a model."""
+
+from __future__ import annotations
+
+from boxpen.cli.discourse import Json, Markdown, Runs, discourse
+from boxpen.cli.output import console, print_json
+
+__all__ = ["show_context_gains"]
+
+
+@discourse.command("context")
+def show_context_gains(runs: Runs, json: Json = False, markdown: Markdown = False) -> None:
+    """Show what the context gives a model: contrastive accuracy and CXMI.
+
+    Runs are made with boxpen run --context given, none and shuffled, on a suite with contrasts.
+    """
+    from boxpen.analysis.discourse.context_gain import context_gains
+    from boxpen.errors import RunError
+    from boxpen.report.context_gain import context_markdown, context_object, context_terminal
+    from boxpen.rundir import run_directories
+    from boxpen.runs import Run
+
+    if json and markdown:
+        raise RunError("--json and --markdown were given together, expected one of them")
+    found = context_gains([Run.load(path) for path in run_directories(runs)])
+    if json:
+        print_json(context_object(found))
+    elif markdown:
+        print(context_markdown(found), end="")
+    else:
+        screen = console()
+        for part in context_terminal(found):
+            screen.print(part)
