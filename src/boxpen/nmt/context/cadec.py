@@ -20,6 +20,7 @@ Where this departs from it:
 - Layers are post-norm, as Marian's (there: pre-norm).
 - The second decoder's embedding is a copy that learns on, tied to the output layer where the
   sentence-level model's is (there: the frozen embedding, and an output layer of its own).
+- The second decoder begins as the first, which saves most of its training (there: from nothing).
 - A draft that is not given is the greedy one. The authors use a beam of 4 at test time; to have
   that, pass ``draft_ids`` made by ``model.base.generate(..., num_beams=4)[:, 1:]``.
 """

@@ -105,7 +105,8 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
         1 and 0: so long as there is no context, this decoder then begins exactly as the other.
         """
         self.embed_tokens.load_state_dict(decoder.embed_tokens.state_dict())
-        for layer, old in zip(self.layers, decoder.layers, strict=False):
+        layers: Any = self.layers
+        for layer, old in zip(layers, decoder.layers, strict=False):
             for name in ("self_attn", "self_attn_layer_norm", "fc1", "fc2", "final_layer_norm"):
                 getattr(layer, name).load_state_dict(getattr(old, name).state_dict())
             for name in ("q_proj", "out_proj"):
