@@ -132,14 +132,15 @@ def train(
             )  # fmt: skip
             save(run, f"{suite.name}-{context}")
     figures = {**result, "name": name, "evaluation_seconds": round(time.time() - started, 1)}
-    (settings.folder / "figures.json").write_text(json.dumps(figures, indent=1))
+    # Beside the model: a file in its folder would make it another model.
+    (FOLDER / f"{name}.figures.json").write_text(json.dumps(figures, indent=1))
     return figures
 
 
 def tables() -> None:
     """Put all tables into docs/results/discourse.md."""
     figures = {
-        name: json.loads((FOLDER / name / "figures.json").read_text("utf-8")) for name in STEPS
+        name: json.loads((FOLDER / f"{name}.figures.json").read_text("utf-8")) for name in STEPS
     }
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))

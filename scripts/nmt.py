@@ -128,7 +128,8 @@ def train(
         "tvsub_signature": found.signature,
         "evaluation_seconds": round(time.time() - started, 1),
     }
-    (settings.folder / "figures.json").write_text(json.dumps(figures, indent=1))
+    # Beside the model: a file in its folder would make it another model.
+    (FOLDER / f"{name}.figures.json").write_text(json.dumps(figures, indent=1))
     return figures
 
 
@@ -184,7 +185,7 @@ def tables() -> None:
 
 def figures() -> dict[str, dict[str, Any]]:
     """Return what was kept of every training, the smallest share first."""
-    kept = (json.loads(path.read_text("utf-8")) for path in FOLDER.glob("*/figures.json"))
+    kept = (json.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.figures.json"))
     return {f["name"]: f for f in sorted(kept, key=lambda f: f["data"]["encode"]["train"]["pairs"])}
 
 

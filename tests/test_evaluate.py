@@ -427,5 +427,8 @@ def test_contexts_are_taken_away_or_exchanged_within_their_set():
         numbers = range(part, 9, 2)
         assert {shuffled[f"t{n}"] for n in numbers} == {f"c{n}" for n in numbers}
         assert all(shuffled[f"t{n}"] != f"c{n}" for n in numbers)
+    alike = [replace(item, context="c") if n < 8 else item for n, item in enumerate(items[:9])]
+    mixed = other_contexts(Suite(name="alike", items=tuple(alike)), "shuffled")
+    assert [mixed[f"t{n}"] for n in range(0, 9, 2)] == ["c8"] * 4 + ["c"]
     with pytest.raises(PolicyError, match="context is 'none', and no item of suite"):
         other_contexts(Suite(name="bare", items=tuple(items[-1:])), "none")

@@ -148,7 +148,7 @@ class Plan:
         """Return what stands before an item as it is put to the model; empty if nothing does."""
         if isinstance(item, Entail):
             return ""
-        return self.recipe.tidied(self.contexts.get(item.id, item.context) or "")
+        return self.recipe.tidied_lines(self.contexts.get(item.id, item.context) or "")
 
     def whole_parts(self, ids: Sequence[str]) -> list[str]:
         """Return the parts of the suite that are left out as a whole: ``part=discourse``."""
@@ -242,7 +242,7 @@ def other_contexts(suite: Suite, context: str) -> dict[str, str | None]:
     """Return the contexts of items under a policy that changes them.
 
     Shuffled contexts stay within a part of the suite, so that they are of one kind, and none stays
-    where it was unless a part has a single one. Which one goes where follows from the ids alone.
+    where it was unless all of a part are the same. Which goes where follows from the ids alone.
 
     Raises:
         PolicyError: If no item has a context.
@@ -260,8 +260,10 @@ def other_contexts(suite: Suite, context: str) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for members in parts.values():
         mixed = sorted(members, key=lambda item: zlib.crc32(item.id.encode()))
-        for item, other in zip(mixed, [*mixed[1:], mixed[0]], strict=True):
-            found[item.id] = other.context
+        for place, item in enumerate(mixed):
+            others = (*mixed[place + 1 :], *mixed[:place])
+            another = (other.context for other in others if other.context != item.context)
+            found[item.id] = next(another, item.context)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +14,21 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, PolicyError, Suite, Translate
 from boxpen.cli.app import app
+from boxpen.models import fingerprint
 from boxpen.nmt.config import ModelConfig, read_config
+from boxpen.nmt.context.concat import ConcatForConditionalGeneration
+from boxpen.nmt.context.making import with_bert
 from boxpen.nmt.documents import LinesBefore
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.folder import load_model
+from boxpen.nmt.examples import Examples
+from boxpen.nmt.folder import ModelFolder, load_model
 from boxpen.nmt.inputs import Reads, batch_of
 from boxpen.nmt.prepared import open_prepared, prepare
+from boxpen.nmt.reading import Reading
 from boxpen.nmt.training import Training
 from boxpen.nmt.translate import force_score, translate_lines
+from boxpen.nmt.usable import check_folder
+from boxpen.scoring.recipe import SOUND
 
 GROUPS = {"girls": ("女孩", "她们"), "men": ("男人", "他们"), "dogs": ("小狗", "它们")}
 PLACES = {"here": "这里", "outside": "外面", "at home": "家里"}
@@ -220,9 +228,28 @@ def test_contexts_of_a_batch_are_the_sentences_before_in_the_document(toy):
                 "_target_ids", "_target_attention_mask"
             )
             assert batch[name][row][batch[mask][row] == 1].tolist() == tokens
-    cut = batch_of(examples, numbers, pad=2, start=2, reads=Reads(sentences=1, limit=2))
-    whole = examples.tokens("source", 0).tolist()
-    assert cut["context_input_ids"][1].tolist() == whole[-2:]
+    short = batch_of(examples, numbers, pad=2, start=2, reads=Reads(sentences=1, limit=2))
+    assert short["context_input_ids"].tolist() == [[0]] * 6  # no sentence fits
+
+
+def test_as_many_sentences_are_read_of_either_side():
+    lengths = [[3, 9], [4, 2], [5, 5], [2, 2], [6, 1]]  # of source and target
+    flat = [np.arange(sum(side), dtype=np.int32) for side in zip(*lengths, strict=True)]
+    ends = [np.cumsum(side) for side in zip(*lengths, strict=True)]
+    examples = Examples(
+        flat[0], ends[0], flat[1], ends[1],
+        document=np.array([0, 0, 0, 0, 1], np.int32), line=np.array([1, 2, 3, 4, 5], np.int32),
+    )  # fmt: skip
+    numbers = np.arange(5)
+    for sentences, limit in ((1, 99), (2, 99), (3, 10), (3, 16), (3, 4)):
+        found = examples.context_counts(numbers, sentences, limit, "source", "target")
+        for number in numbers:
+            expected = 0
+            for count in range(1, min(sentences, [0, 1, 2, 3, 0][number]) + 1):
+                before = lengths[number - count : number]
+                if all(sum(side) <= limit for side in zip(*before, strict=True)):
+                    expected = count
+            assert found[number] == expected, (sentences, limit, number)
 
 
 def test_what_does_not_go_together_is_refused(toy, tmp_path):
@@ -275,3 +302,78 @@ def test_documents_are_translated_from_the_command_line(toy, tmp_path):
         refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
         assert refused.exit_code == 2
         assert reason in " ".join(refused.stderr.split())
+
+
+def test_a_wrong_base_is_told_first_and_leaves_the_folder_free(toy, tmp_path):
+    config = configured(toy, tmp_path, "thumt", max_steps="2")
+    wrong = replace(config, model=replace(config.model, base=tmp_path / "nowhere"))
+    with pytest.raises(NmtError, match=r"base = .*nowhere is no model: there is no config\.json"):
+        check_folder(wrong)
+    with pytest.raises(NmtError, match="nowhere"):
+        Training(wrong, prepare(wrong), device="cpu").run()
+    assert Training(config, prepare(config), device="cpu").run()["steps"] == 2
+
+
+def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):
+    config = configured(toy, tmp_path, "concat", max_steps="2")
+    prepared = prepare(config)
+    ModelFolder(config, prepared).begin()
+    loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
+    with pytest.raises(NmtError, match="was begun with other pairs"):
+        ModelFolder(config, replace(prepared, train=loose)).check()
+
+
+def test_the_tokens_of_bert_are_those_of_this_corpus_and_this_tokenizer(toy, tmp_path):
+    config = configured(toy, tmp_path, "bert-fused").model
+    prepared = prepare(read_config(write_config(toy, CONFIG)))
+    first = with_bert(prepared, config).train
+    half = replace(
+        prepared.train,
+        row=prepared.train.row[::2],
+        source=np.concatenate(
+            [prepared.train.tokens("source", n) for n in range(0, len(prepared.train), 2)]
+        ),
+        source_ends=np.cumsum(prepared.train.source_lengths[::2]),
+    )
+    again = with_bert(replace(prepared, train=half), config).train
+    assert again.tokens("bert", 1).tolist() == first.tokens("bert", 2).tolist()
+    other = tmp_path / "other"
+    shutil.copytree(config.bert, other)
+    words = json.loads((other / "tokenizer.json").read_text())
+    vocabulary = words["model"]["vocab"]
+    vocabulary["they"], vocabulary["the"] = vocabulary["the"], vocabulary["they"]
+    (other / "tokenizer.json").write_text(json.dumps(words))
+    changed = with_bert(prepared, replace(config, bert=other)).train
+    assert not np.array_equal(changed.bert, first.bert)
+
+
+def test_several_sentences_are_read_as_several_and_no_more_than_were_learnt(toy):
+    model, tokenizer = load_model(toy / "base")
+    model = ConcatForConditionalGeneration.from_sentence_model(model)
+    model.config.context_sentences, model.config.context_tokens = 2, 50
+    reading = Reading(model, tokenizer)
+    ends = [
+        row.context.count(tokenizer.eos_token_id)
+        for row in reading.rows(["They sing."] * 4, ["", "A.", "A.\nB.", "A.\nB.\nC."])
+    ]
+    assert ends == [1, 1, 2, 2]
+    model.config.context_tokens = 3
+    (row,) = Reading(model, tokenizer).rows(["They sing."], ["A cat.\nThe dogs are here."])
+    assert row.context.count(tokenizer.eos_token_id) == 1
+    assert not row.cut
+    assert SOUND.tidied_lines("A  cat.\n B.") == "A cat.\nB."
+
+
+def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
+    config = configured(toy, tmp_path, "bert-fused", max_steps="2", valid_beam="0")
+    Training(config, prepare(config), device="cpu").run()
+    model, tokenizer = load_model(config.folder)
+    lines = ["They sing.", "they sing " * 50]
+    made = list(translate_lines(model, tokenizer, lines, contexts=["", ""], beam=1))
+    assert [translation.cut for translation in made] == [False, True]
+    with pytest.raises(NmtError, match="there are more contexts than lines"):
+        list(translate_lines(model, tokenizer, lines[:1], contexts=["", ""], beam=1))
+    before = fingerprint.of_directory(config.folder)
+    tokens = config.folder / "bert" / "tokenizer.json"
+    tokens.write_text(tokens.read_text().replace('"they"', '"thou"'))
+    assert fingerprint.of_directory(config.folder) != before

@@ -46,7 +46,7 @@ class ContextualModel(Seq2SeqModel):
                 plain._replace(
                     context=tuple(row.context),
                     aside=tuple(row.aside),
-                    truncated=plain.truncated or row.longest > self._reading.limit,
+                    truncated=plain.truncated or row.cut,
                 )
             )
         return found

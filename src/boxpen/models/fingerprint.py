@@ -9,6 +9,7 @@ from typing import Any
 
 __all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
 
+_BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
 _IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
 
@@ -33,7 +34,10 @@ def of_file(path: Path) -> str:
 def of_directory(folder: Path) -> str:
     """Return the digest of all files of a checkpoint that can matter to a score."""
     files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.endswith(_IGNORED))
-    return of_parts(*(f"{p.name}={of_file(p)}" for p in files))
+    parts = [f"{p.name}={of_file(p)}" for p in files]
+    if (folder / _BERT).is_dir():  # the tokenizer of a BERT that is a part of the model
+        parts.append(f"{_BERT}={of_directory(folder / _BERT)}")
+    return of_parts(*parts)
 
 
 def of_pair(module: Any, tokenizer: Any) -> str:
@@ -55,6 +59,8 @@ def of_pair(module: Any, tokenizer: Any) -> str:
             model = getattr(tokenizer, attribute, None)
             if model is not None:
                 digest.update(model.serialized_model_proto())
+    if getattr(module, "bert_reader", None) is not None:
+        digest.update(_backend(module.bert_reader.tokenizer).encode())
     digest.update(json.dumps(tokenizer.special_tokens_map, default=str, sort_keys=True).encode())
     return digest.hexdigest()
 

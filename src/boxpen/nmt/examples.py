@@ -85,62 +85,77 @@ class Examples:
         sizes = self._lengths(side)[numbers]
         return _filled(flat, ends[numbers] - sizes, sizes, pad)
 
-    def context_lengths(self, side: str, sentences: int, limit: int) -> NDArray[np.int64]:
-        """Return the tokens that stand before every pair, or 1 for the EOS of an empty context."""
+    def context_counts(
+        self, numbers: NDArray[np.int64], sentences: int, limit: int, *sides: str
+    ) -> NDArray[np.int64]:
+        """Return how many sentences before each pair are read.
+
+        Args:
+            numbers: Of the pairs.
+            sentences: Most of them.
+            limit: Most tokens that they may have, on every one of the sides.
+            sides: ``source``, ``target`` or ``bert``.
+        """
         import numpy as np
 
-        _, sizes = self._context(side, np.arange(len(self)), sentences, limit)
-        return np.maximum(1, sizes)
+        counts = np.zeros(len(numbers), np.int64)
+        for more in range(1, sentences + 1):
+            fits = self.before[numbers] >= more
+            first = np.where(fits, numbers - more, numbers)
+            for side in sides:
+                starts = self._starts(side)
+                fits &= starts[numbers] - starts[first] <= limit
+            counts[fits] = more
+        return counts
+
+    def context_lengths(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the source tokens that stand before every pair, or 1 for an EOS alone."""
+        import numpy as np
+
+        numbers, starts = np.arange(len(self)), self._starts("source")
+        found: NDArray[np.int64] = np.maximum(1, starts - starts[numbers - counts])
+        return found
 
     def padded_context(
         self,
         side: str,
         numbers: NDArray[np.int64],
-        pad: int,
+        counts: NDArray[np.int64],
         *,
-        sentences: int,
-        limit: int,
+        pad: int,
         eos: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return what stands before pairs as the rows of a matrix, and how long each row is.
 
         Args:
-            side: ``source``, ``target`` or ``bert``.
+            side: ``source`` or ``target``.
             numbers: Of the pairs.
+            counts: Sentences before each, in their order.
             pad: Fills up rows behind.
-            sentences: Most sentences before; they stand in their order.
-            limit: Most tokens; those that are furthest away are cut off.
             eos: What a row without context consists of.
         """
         import numpy as np
 
         flat, _ = self._side(side)
-        starts, sizes = self._context(side, numbers, sentences, limit)
+        starts = self._starts(side)
+        begins = starts[numbers - counts]
+        sizes = starts[numbers] - begins
         # Where there is none, one token is taken from anywhere, and EOS put in its place.
-        rows = _filled(flat, np.minimum(starts, len(flat) - 1), np.maximum(sizes, 1), pad)
+        rows = _filled(flat, np.minimum(begins, len(flat) - 1), np.maximum(sizes, 1), pad)
         rows[sizes == 0, 0] = eos
         return rows, np.maximum(sizes, 1)
 
     def before_tokens(self, side: str, number: int, sentences: int) -> NDArray[np.int32]:
         """Return the tokens of the sentences before one; none if there are none."""
-        import numpy as np
-
         flat, _ = self._side(side)
-        starts, sizes = self._context(side, np.asarray([number]), sentences, len(flat))
-        return flat[starts[0] : starts[0] + sizes[0]]
+        starts = self._starts(side)
+        first = number - min(int(self.before[number]), sentences)
+        return flat[starts[first] : starts[number]]
 
-    def _context(
-        self, side: str, numbers: NDArray[np.int64], sentences: int, limit: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where the contexts of pairs begin, and their sizes; neighbours are neighbours."""
-        import numpy as np
-
-        _, ends = self._side(side)
-        lengths = self._lengths(side)
-        first = numbers - np.minimum(self.before[numbers], sentences)
-        stops = ends[numbers] - lengths[numbers]
-        starts = np.maximum(ends[first] - lengths[first], stops - limit)
-        return starts, stops - starts
+    def _starts(self, side: str) -> NDArray[np.int64]:
+        """Return where every sentence of a side begins."""
+        found: NDArray[np.int64] = self._side(side)[1] - self._lengths(side)
+        return found
 
     def _side(self, side: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         flat, ends = getattr(self, side), getattr(self, f"{side}_ends")

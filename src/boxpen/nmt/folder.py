@@ -213,7 +213,7 @@ class ModelFolder:
             **settings_of(self.config),
             "vocabulary": _digest(self.prepared.subwords),
             "pairs": len(self.prepared.train),
-            "corpus": _fingerprint(self.prepared),
+            "corpus": _fingerprint(self.prepared, contexts=self.config.model.reads_context),
         }
 
     @property
@@ -282,11 +282,19 @@ def load_tokenizer(folder: Path | str) -> Any:
         ) from None
 
 
-def _fingerprint(prepared: Prepared) -> str:
-    """Return a digest of the pairs that are learnt from and judged by."""
+def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:
+    """Return a digest of the pairs that are learnt from and judged by, and where they stood."""
     out = hashlib.sha256()
     for examples in (prepared.train, prepared.valid):
-        for array in (examples.source, examples.target, examples.source_ends, examples.target_ends):
+        arrays: list[Any] = [
+            examples.source,
+            examples.target,
+            examples.source_ends,
+            examples.target_ends,
+        ]
+        if contexts:
+            arrays += [examples.document, examples.line]
+        for array in arrays:
             out.update(array.tobytes())
     return out.hexdigest()
 

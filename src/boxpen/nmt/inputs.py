@@ -33,7 +33,7 @@ class Reads:
     Attributes:
         sentences: So many sentences before, at most.
         source: Whether it reads them in the tokens of the source.
-        limit: So many tokens of them, at most; the furthest are cut off.
+        limit: So many tokens of them, at most; sentences that are too far away are left out.
         target: Also their translations.
         bert: Puts context and source together as a BERT reads them, for a model that has one.
     """
@@ -49,7 +49,14 @@ class Reads:
         lengths = examples.source_lengths
         if not self.sentences or not self.source:
             return lengths
-        return lengths + examples.context_lengths("source", self.sentences, self.limit)
+        import numpy as np
+
+        return lengths + examples.context_lengths(self.counts(examples, np.arange(len(examples))))
+
+    def counts(self, examples: Examples, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many sentences before each pair are read: the same of both sides."""
+        sides = ("source", "target") if self.target else ("source",)
+        return examples.context_counts(numbers, self.sentences, self.limit, *sides)
 
 
 PLAIN = Reads()
@@ -86,10 +93,9 @@ def batch_of(
         "labels": labels,
     }
     if reads.sentences and reads.source:
+        counts = reads.counts(examples, numbers)
         for side in ("source", "target") if reads.target else ("source",):
-            rows, sizes = examples.padded_context(
-                side, numbers, pad, sentences=reads.sentences, limit=reads.limit, eos=eos
-            )
+            rows, sizes = examples.padded_context(side, numbers, counts, pad=pad, eos=eos)
             ids, mask = _CONTEXT[side]
             arrays |= {ids: rows, mask: _mask(rows, sizes)}
     if reads.bert is not None:

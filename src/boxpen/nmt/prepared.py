@@ -67,7 +67,7 @@ class Prepared:
 
     def valid_texts(self, side: str) -> list[str]:
         """Return the sentences of the validation set."""
-        return (self.folder / "valid" / f"{side}.txt").read_text("utf-8").split("\n")[:-1]
+        return list(_lines(self.folder / "valid" / f"{side}.txt"))
 
     def valid_contexts(self, sentences: int) -> list[str]:
         """Return the sources that stand before each, at most so many, one a line."""

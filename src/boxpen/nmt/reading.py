@@ -26,13 +26,15 @@ class Row:
         context: Those of the sentences before it, each with its EOS; EOS alone if there are none.
             Empty for a model that reads none.
         aside: What BERT reads of both; empty without BERT.
-        longest: Tokens of source or context, before they were cut to what the model takes.
+        longest: Tokens of the source, before it was cut to what the model takes.
+        cut: Whether anything was.
     """
 
     source: list[int]
     context: list[int]
     aside: list[int]
     longest: int
+    cut: bool = False
 
     def __len__(self) -> int:
         return len(self.source) + len(self.context)
@@ -53,6 +55,8 @@ class Reading:
     Attributes:
         limit: Most tokens of a sentence, and of its context.
         pad: Fills up rows.
+        sentences: Most sentences of a context.
+        context_tokens: Most tokens of several; a single one may have as many as the model takes.
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -70,6 +74,8 @@ class Reading:
                 "expected two"
             )
         self.pad = int(pad)
+        self.sentences = getattr(model.config, "context_sentences", 1)
+        self.context_tokens = getattr(model.config, "context_tokens", self.limit)
         self._bert: Any = None
         if "bert_input_ids" in self.wants:
             from boxpen.nmt.context.bert_reading import BertReader
@@ -95,15 +101,18 @@ class Reading:
         ids = self.tokenizer(list(sources), verbose=False)["input_ids"]
         before = list(contexts) if contexts is not None else [""] * len(ids)
         found = self._contexts(before) if "context_input_ids" in self.wants else [[]] * len(ids)
-        aside = self._bert_rows(sources, before) if self._bert is not None else [[]] * len(ids)
+        aside = (
+            self._bert_rows(sources, before) if self._bert is not None else [([], False)] * len(ids)
+        )
         return [
             Row(
                 source if len(source) <= self.limit else source[: self.limit - 1] + source[-1:],
                 context[-self.limit :],  # the furthest are cut off
                 read,
-                max(len(source), len(context)),
+                len(source),
+                max(len(source), len(context)) > self.limit or shortened,
             )
-            for source, context, read in zip(ids, found, aside, strict=True)
+            for source, context, (read, shortened) in zip(ids, found, aside, strict=True)
         ]
 
     def tensors(self, rows: Sequence[Row], device: Any) -> dict[str, torch.Tensor]:
@@ -126,13 +135,29 @@ class Reading:
         return out
 
     def _contexts(self, texts: Sequence[str]) -> list[list[int]]:
-        lines = [[line for line in text.split("\n") if line.strip()] for text in texts]
+        """Return the sentences before as in training: so many at most, of so many tokens."""
+        lines = [self._nearest(text) for text in texts]
         flat = [line for some in lines for line in some]
         ids = iter(self.tokenizer(flat, verbose=False)["input_ids"] if flat else [])
-        return [[t for _ in some for t in next(ids)] or [self.eos] for some in lines]
+        found = []
+        for some in lines:
+            sentences = [next(ids) for _ in some]
+            while len(sentences) > 1 and sum(map(len, sentences)) > self.context_tokens:
+                sentences.pop(0)
+            found.append([token for sentence in sentences for token in sentence] or [self.eos])
+        return found
 
-    def _bert_rows(self, sources: Sequence[str], contexts: Sequence[str]) -> list[list[int]]:
-        joined = [" ".join(context.split()) for context in contexts]
+    def _nearest(self, text: str) -> list[str]:
+        return [line for line in text.split("\n") if line.strip()][-self.sentences :]
+
+    def _bert_rows(
+        self, sources: Sequence[str], contexts: Sequence[str]
+    ) -> list[tuple[list[int], bool]]:
+        """Return what BERT reads, and whether a source was too long for it."""
+        most = self._bert.max_length - 2
         own = self._bert.sentence_ids(list(sources))
-        before = self._bert.sentence_ids(joined)
-        return [self._bert.joined(b, o) for b, o in zip(before, own, strict=True)]
+        before = self._bert.sentence_ids([" ".join(self._nearest(text)) for text in contexts])
+        return [
+            (self._bert.joined(context, source[:most]), len(source) > most)
+            for context, source in zip(before, own, strict=True)
+        ]

@@ -120,16 +120,13 @@ class Training:
         return f": it ended after {steps:,} of now {most:,} steps, and more need another folder"
 
     def _run(self) -> dict[str, Any]:
-        self.processes.once(self._begin)
+        self.processes.once(self.folder.check)
         with fast_arithmetic(self.processes.device):
             self._build()
+            self.processes.once(self.folder.begin)
             self.processes.each(self._go_on)
             self._train()
             return self.processes.once(self._finish)
-
-    def _begin(self) -> None:
-        self.folder.check()
-        self.folder.begin()
 
     def _build(self) -> None:
         import torch
@@ -143,9 +140,11 @@ class Training:
 
             reads = reads_of(model, config.model)
             examples = with_bert(self.prepared, config.model, self.note)
-        self.learner = Learner(
-            config, model, self.processes, self.processes.device, self.prepared.train.mean_lengths
+        lengths = (
+            float(reads.source_lengths(examples.train).mean()),
+            examples.train.mean_lengths[1],
         )
+        self.learner = Learner(config, model, self.processes, self.processes.device, lengths)
         self.feed = Feed(
             examples.train,
             nested_share(len(self.prepared.train), train.share, config.seed),

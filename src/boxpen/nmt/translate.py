@@ -205,6 +205,8 @@ def _in_windows(
             for i, translation in zip(filled, found, strict=True):
                 out[i] = translation
         yield from out
+    if contexts is not None and next(contexts, None) is not None:
+        raise NmtError("there are more contexts than lines")
 
 
 class _Engine:
@@ -236,7 +238,7 @@ class _Engine:
             ]
             for n, i in enumerate(few):
                 best = made[n * search.n_best : (n + 1) * search.n_best]
-                out[i] = Translation(tuple(best), rows[i].longest > self.limit)
+                out[i] = Translation(tuple(best), rows[i].cut)
         return [translation for translation in out if translation is not None]
 
     def in_batches(

@@ -25,6 +25,9 @@ def check_folder(config: NmtConfig) -> None:
             training; the message names the setting.
     """
     folder = config.folder
+    for name, needed in (("base", config.model.base), ("bert", config.model.bert)):
+        if needed is not None and not (needed / "config.json").is_file():
+            raise NmtError(f"[model] {name} = {needed} is no model: there is no config.json in it")
     try:
         if folder.exists() and not folder.is_dir():
             raise NmtError(f"{folder} is a file, expected a folder for the model")
@@ -97,6 +100,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
         whole = all(isinstance(found[table], dict) for table in ("top", "model", "train", "decode"))
+        whole = whole and {"vocabulary", "pairs", "corpus"} <= set(found)
     except (ValueError, TypeError, KeyError):
         whole = False
     if not whole:

@@ -115,7 +115,7 @@ class Recipe:
         languages = (source_language, language)
         if encoder:
             source = self.tidied(item.source or "")
-            read = self.tidied(item.context or "") if before else None
+            read = self.tidied_lines(item.context or "") if before else None
             return [
                 Request(text=self.tidied(c), source=source, languages=languages, context=read)
                 for c in item.candidates
@@ -171,6 +171,10 @@ class Recipe:
         # The space goes with the text: word-initial tokens of most vocabularies contain it.
         text = glue + candidate
         return Request(text=before + text) if self.whole else Request(text=text, prefix=before)
+
+    def tidied_lines(self, text: str) -> str:
+        """Return several sentences, one a line, as the recipe puts them to a model."""
+        return "\n".join(map(self.tidied, text.split("\n")))
 
     def tidied(self, text: str) -> str:
         """Return a text as the recipe puts it to a model."""

@@ -16,10 +16,11 @@ from boxpen.nmt.inputs import Reads
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import ModelConfig
+    from boxpen.nmt.context.bert_reading import BertReader
     from boxpen.nmt.examples import Examples
     from boxpen.nmt.prepared import Prepared
 
-__all__ = ["new_context_model", "reads_of", "with_bert"]
+__all__ = ["bert_digest", "new_context_model", "reads_of", "with_bert"]
 
 
 def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], Any]) -> Any:
@@ -36,6 +37,8 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
     base = _base(config.base, subwords) if config.base is not None else plain()
+    if config.dropout is not None:
+        base.config.dropout = config.dropout
     options: dict[str, Any] = {}
     if config.architecture == "bert-fused":
         from boxpen.nmt.context.bert_reading import BertReader, load_bert
@@ -46,6 +49,7 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
         options = {"context_sentences": config.context}
     made = kind.from_sentence_model(base, **options)
     made.config.context_sentences = config.context
+    made.config.context_tokens = config.max_tokens
     if config.bert is not None:
         made.bert_reader = BertReader(config.bert)  # a finished model has it in its folder
     return made
@@ -90,14 +94,13 @@ def _read_by_bert(
     from boxpen.nmt.context.bert_reading import BertReader
 
     reader = BertReader(bert)
-    digest = hashlib.sha256("\n".join(sorted(reader.tokenizer.get_vocab())).encode()).hexdigest()
-    path = folder / f"{part}-bert-{digest[:8]}.npz"
+    path = folder / f"{part}-bert-{bert_digest(examples, reader)}.npz"
     if not path.is_file():
         if examples.row is None:
             raise NmtError(f"{folder} was prepared by an earlier version; prepare it anew for BERT")
         note(f"{part}: cut into the tokens of {bert}")
-        texts = (folder / ("text" if part == "train" else part) / "source.txt").read_text("utf-8")
-        lines = texts.split("\n")
+        place = folder / ("text" if part == "train" else part) / "source.txt"
+        lines = place.read_bytes().decode().split("\n")
         flat, ends, total = [], [], 0
         for start in range(0, len(examples.row), 100_000):
             few = [lines[row] for row in examples.row[start : start + 100_000]]
@@ -109,7 +112,24 @@ def _read_by_bert(
         with replaced(path, NmtError) as stream:
             np.savez(stream, bert=flat[0], bert_ends=np.asarray(ends, np.int64))
     with np.load(path) as found:
-        return replace(examples, bert=found["bert"], bert_ends=found["bert_ends"])
+        bert_tokens, ends = found["bert"], found["bert_ends"]
+    most = reader.max_length - 2
+    lengths = np.diff(ends, prepend=0)
+    if len(ends) != len(examples) or lengths.max() > most:
+        raise NmtError(
+            f"{path} has {len(ends):,} sentences for {len(examples):,} pairs; remove it"
+            if len(ends) != len(examples)
+            else f"pair {int(lengths.argmax()) + 1} of {folder} has {int(lengths.max())} tokens of "
+            f"BERT, more than the {most} that it takes; lower [model] max_tokens"
+        )
+    return replace(examples, bert=bert_tokens, bert_ends=ends)
+
+
+def bert_digest(examples: Examples, reader: BertReader) -> str:
+    """Return what the tokens of BERT hang on: the sentences, and how it cuts them."""
+    digest = hashlib.sha256(examples.source.tobytes() + examples.source_ends.tobytes())
+    digest.update(reader.tokenizer.backend_tokenizer.to_str().encode())
+    return digest.hexdigest()[:12]
 
 
 def _base(folder: Path, subwords: Path) -> Any:
