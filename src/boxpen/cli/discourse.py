@@ -12,6 +12,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.judging import history
 from boxpen.cli.output import console, print_json
+from boxpen.cli.run_sheets import journal_beside
 
 if TYPE_CHECKING:
     from boxpen.analysis.discourse.renderings import Rendering
@@ -157,20 +158,8 @@ def judged_renderings(
 
 
 def journal_of(path: Path | None, runs: Sequence[Path]) -> Journal:
-    """Return the journal; beside run directories, since one that is made anew is replaced."""
-    from boxpen.errors import BuildError
-    from boxpen.judgements import Journal
-    from boxpen.rundir import run_directories
-
-    if path is not None:
-        return Journal(path)
-    folders = sorted({run.resolve().parent for run in run_directories(runs)})
-    if len(folders) > 1:
-        raise BuildError(
-            f"the runs stand in {' and '.join(map(str, folders))}, expected one folder, or "
-            "--journal with the file of the judgements"
-        )
-    return Journal(folders[0] / _JOURNAL)
+    """Return the journal, where no other is given: beside the runs."""
+    return journal_beside(path, runs, _JOURNAL)
 
 
 def decided(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -28,14 +28,14 @@ from boxpen.cli.judging import (
     JudgedBy,
     Overwrite,
     check_sheet,
-    history,
     number,
     progress,
     show_agreement,
     show_disagreements,
     show_imported,
 )
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import console, print_json
+from boxpen.cli.run_sheets import RunsAndSheets, Sample, Seed, SheetOrder, parted, written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,51 +51,27 @@ def export_sheet(
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],
     out: Annotated[Path, typer.Option(help="The sheet, a .csv file.")],
     journal: JournalFile = None,
-    sample: Annotated[
-        int | None, typer.Option(help="So many items, drawn at random, the same for all judges.")
-    ] = None,
-    order: Annotated[
-        Literal["own", "random", "suite"],
-        typer.Option(help="Shuffled for each judge; shuffled; as in the suite."),
-    ] = "own",
+    sample: Sample = None,
+    order: SheetOrder = "own",
     disputed: Disputed = False,
     everything: Everything = False,
     overwrite: Overwrite = False,
-    seed: Annotated[int, typer.Option(help="Seed of samples and orders.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Write a sheet of the translations that a judge has not judged; it does not tell systems."""
     from boxpen.analysis.discourse.people import discourse_questions, of_sample
-    from boxpen.judgements import (
-        Order,
-        disagreements,
-        latest,
-        of_these_texts,
-        open_questions,
-        ordered,
-        write_sheet,
-    )
 
     check_sheet(judge, out, overwrite=overwrite)
     _, found = judged_renderings(runs)
-    questions = discourse_questions(of_sample(found, sample, seed))
-    given, _ = of_these_texts(history(journal_of(journal, runs)), questions)
-    said = latest(given)
-    if disputed:
-        divided = {one.item for one in disagreements(g for g in given if g.judge != judge)}
-        questions = [question for question in questions if question.item in divided]
-    if not everything:
-        questions = open_questions(questions, said, judge)
-    ways: dict[str, Order] = {"own": "own", "random": "random", "suite": "given"}
-    write_sheet(out, ordered(questions, ways[order], judge, seed), judge, said=said)
-    note(f"{judge}: {len(questions)} translation(s) to judge, written to {out}")
+    written(
+        discourse_questions(of_sample(found, sample, seed)), journal_of(journal, runs), out, judge,
+        order=order, disputed=disputed, everything=everything, seed=seed,
+    )  # fmt: skip
 
 
 @discourse.command("import")
 def import_answers(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Run directories, and sheets filled in.", metavar="RUN... SHEET..."),
-    ],
+    paths: RunsAndSheets,
     journal: JournalFile = None,
     judge: JudgedBy = None,
     time: JudgedAt = None,
@@ -103,17 +79,9 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
-    from boxpen.errors import BuildError
     from boxpen.judgements import import_sheets
 
-    runs = [path for path in paths if path.is_dir()]
-    sheets = [path for path in paths if not path.is_dir()]
-    if not runs or not sheets:
-        lacking = "run directory" if not runs else "sheet"
-        raise BuildError(
-            f"there is no {lacking} among {', '.join(map(str, paths))}; expected the runs that a "
-            "sheet was made from, and then the sheet"
-        )
+    runs, sheets = parted(paths)
     _, found = judged_renderings(runs)
     kept = journal_of(journal, runs)
     added = import_sheets(

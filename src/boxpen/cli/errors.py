@@ -24,7 +24,16 @@ from boxpen.cli.judging import (
     show_disagreements,
     show_imported,
 )
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import console, print_json
+from boxpen.cli.run_sheets import (
+    RunsAndSheets,
+    Sample,
+    Seed,
+    SheetOrder,
+    journal_beside,
+    parted,
+    written,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,51 +77,27 @@ def export_sheet(
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],
     out: Annotated[Path, typer.Option(help="The sheet, a .csv file.")],
     journal: JournalFile = None,
-    sample: Annotated[
-        int | None, typer.Option(help="So many items, drawn at random, the same for all judges.")
-    ] = None,
-    order: Annotated[
-        Literal["own", "random", "suite"],
-        typer.Option(help="Shuffled for each judge; shuffled; as in the suite."),
-    ] = "own",
+    sample: Sample = None,
+    order: SheetOrder = "own",
     disputed: Disputed = False,
     everything: Everything = False,
     overwrite: Overwrite = False,
-    seed: Annotated[int, typer.Option(help="Seed of samples and orders.")] = 0,
+    seed: Seed = 0,
 ) -> None:
     """Write a sheet of the translations that a judge has not judged; it does not tell systems."""
     from boxpen.analysis.translation_errors import of_sample, translation_questions
-    from boxpen.judgements import (
-        Order,
-        disagreements,
-        latest,
-        of_these_texts,
-        open_questions,
-        ordered,
-        write_sheet,
-    )
 
     check_sheet(judge, out, overwrite=overwrite)
     outputs, _ = _outputs(runs)
-    questions = translation_questions(of_sample(outputs, sample, seed))
-    given, _ = of_these_texts(history(_journal(journal, runs)), questions)
-    said = latest(given)
-    if disputed:
-        divided = {found.item for found in disagreements(g for g in given if g.judge != judge)}
-        questions = [question for question in questions if question.item in divided]
-    if not everything:
-        questions = open_questions(questions, said, judge)
-    ways: dict[str, Order] = {"own": "own", "random": "random", "suite": "given"}
-    write_sheet(out, ordered(questions, ways[order], judge, seed), judge, said=said)
-    note(f"{judge}: {len(questions)} translation(s) to judge, written to {out}")
+    written(
+        translation_questions(of_sample(outputs, sample, seed)), _journal(journal, runs), out,
+        judge, order=order, disputed=disputed, everything=everything, seed=seed,
+    )  # fmt: skip
 
 
 @errors.command("import")
 def import_answers(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(help="Run directories, and sheets filled in.", metavar="RUN... SHEET..."),
-    ],
+    paths: RunsAndSheets,
     journal: JournalFile = None,
     judge: JudgedBy = None,
     time: JudgedAt = None,
@@ -120,17 +105,9 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.translation_errors import TRANSLATION_ERRORS, translation_questions
-    from boxpen.errors import BuildError
     from boxpen.judgements import import_sheets
 
-    runs = [path for path in paths if path.is_dir()]
-    sheets = [path for path in paths if not path.is_dir()]
-    if not runs or not sheets:
-        lacking = "run directory" if not runs else "sheet"
-        raise BuildError(
-            f"there is no {lacking} among {', '.join(map(str, paths))}; expected the runs that a "
-            "sheet was made from, and then the sheet"
-        )
+    runs, sheets = parted(paths)
     outputs, _ = _outputs(runs)
     kept = _journal(journal, runs)
     found = import_sheets(
@@ -256,20 +233,7 @@ def _outputs(paths: Sequence[Path]) -> tuple[list[Output], list[Run]]:
 
 
 def _journal(path: Path | None, runs: Sequence[Path]) -> Journal:
-    """Return the journal; beside run directories, since one that is made anew is replaced."""
-    from boxpen.errors import BuildError
-    from boxpen.judgements import Journal
-    from boxpen.rundir import run_directories
-
-    if path is not None:
-        return Journal(path)
-    folders = sorted({run.resolve().parent for run in run_directories(runs)})
-    if len(folders) > 1:
-        raise BuildError(
-            f"the runs stand in {' and '.join(map(str, folders))}, expected one folder, or "
-            "--journal with the file of the judgements"
-        )
-    return Journal(folders[0] / _JOURNAL)
+    return journal_beside(path, runs, _JOURNAL)
 
 
 def _decided(
