@@ -64,7 +64,8 @@ def corpus_bleu(
     result = metric.corpus_score(list(translations), sets, n_bootstrap=resamples)
     mean, half = result._mean, result._ci
     return Bleu(
-        Estimate(result.score, mean - half, mean + half, len(translations)),
+        # It is a mean and what to add and take off, which may lead out of the scale.
+        Estimate(result.score, max(0.0, mean - half), min(100.0, mean + half), len(translations)),
         str(metric.get_signature()),
     )
 
