@@ -377,3 +377,18 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     tokens = config.folder / "bert" / "tokenizer.json"
     tokens.write_text(tokens.read_text().replace('"they"', '"thou"'))
     assert fingerprint.of_directory(config.folder) != before
+
+
+def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
+    config = configured(toy, tmp_path, "concat", max_steps="2")
+    prepared = prepare(config)
+    loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
+    with pytest.raises(NmtError, match="'concat' reads context, and no pair has one"):
+        Training(config, replace(prepared, train=loose), device="cpu").run()
+    refused = CliRunner().invoke(
+        app,
+        ["nmt", "translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
+        input="They sing.\n",
+    )
+    assert refused.exit_code == 2
+    assert "stands in the folder of the model" in " ".join(refused.stderr.split())

@@ -52,6 +52,8 @@ def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:
 
     if not judge.strip():
         raise BuildError("--judge is empty, expected the judge's name")
+    if out.suffix != ".csv":
+        raise BuildError(f"--out is {out}, expected a file that ends in .csv")
     if out.exists() and not overwrite:
         raise BuildError(f"{out} is there already; import it, and give another name or --overwrite")
 

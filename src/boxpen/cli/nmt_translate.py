@@ -69,6 +69,8 @@ def translate(
     sentences = Sentences(source)
     if out is not None and sentences.is_file(out):
         raise NmtError(f"--out {out} is what is translated, expected another file")
+    if out is not None and Path(checkpoint).resolve() in out.resolve().parents:
+        raise NmtError(f"--out {out} stands in the folder of the model, expected another place")
     import torch
 
     from boxpen.nmt.documents import LinesBefore

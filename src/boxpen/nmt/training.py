@@ -138,6 +138,11 @@ class Training:
         if config.model.reads_context:
             from boxpen.nmt.context.making import reads_of, with_bert
 
+            if not self.prepared.train.before.any():
+                raise NmtError(
+                    f"[model] architecture = '{config.model.architecture}' reads context, and no "
+                    "pair has one; expected documents = 'blank' or 'column' in [[corpora]]"
+                )
             reads = reads_of(model, config.model)
             examples = with_bert(self.prepared, config.model, self.note)
         lengths = (

@@ -81,6 +81,8 @@ class MineConfig:
     processes: int = 1
 
     def __post_init__(self) -> None:
+        if self.processes > 256:
+            raise BuildError(f"[mine] has processes = {self.processes}, expected 256 at most")
         for name in ("pool", "processes"):
             if getattr(self, name) < 1:
                 raise BuildError(f"{name} is {getattr(self, name)}, expected 1 or more")
