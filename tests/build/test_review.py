@@ -483,10 +483,10 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("words", "parts"),
         [
-            (("export", "T", "--judge", "a", "--out", "T"), ("is there already",)),
-            (("export", "no.parquet", "--judge", "a", "--out", "x"), ("no.parquet",)),
-            (("export", "T", "--judge", "a", "--each", 2, "--out", "x"), ("--judges",)),
-            (("export", "T", "--judge", "a", "--wrong", "--out", "x"), ("no column 'wrong'",)),
+            (("export", "T", "--judge", "a", "--out", "T"), ("ranked.parquet", "ends in .csv")),
+            (("export", "no.parquet", "--judge", "a", "--out", "x.csv"), ("no.parquet",)),
+            (("export", "T", "--judge", "a", "--each", 2, "--out", "x.csv"), ("--judges",)),
+            (("export", "T", "--judge", "a", "--wrong", "--out", "x.csv"), ("no column 'wrong'",)),
             (("export", "T", "--judge", "a", "--out", "no/x.csv"), ("cannot be written",)),
             (("import", "T", "no.csv"), ("no.csv", "cannot be read")),
             (("status", "T", "--rule", "adjudicator"), ("name of the adjudicator",)),
