@@ -160,7 +160,7 @@ def _rate(taken: Callable[[], Iterable[int]]) -> float:
 
 def translate(given: argparse.Namespace) -> dict[str, Any]:
     """Measure ``generate`` over batches of 32, then ours."""
-    from boxpen.nmt.folder import load_model
+    from boxpen.nmt.loading import load_model
     from boxpen.nmt.translate import translate_lines
 
     cuda = torch.cuda.is_available()

@@ -14,7 +14,6 @@ import argparse
 import json
 import lzma
 import os
-import subprocess
 import sys
 import time
 import zlib
@@ -23,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from results import write
+from results import said, write
 
 import boxpen
 from boxpen.nmt.config import NmtConfig, read_config
@@ -33,8 +32,8 @@ from boxpen.nmt.training import Course, Training
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
 PAGE = "discourse.md"
-STEPS = {"sentence": 5000, "concat": 2500, "thumt": 2500, "cadec": 2500, "bert-fused": 2500}
-LOOKS = 10
+STEPS = {"sentence": 2500, "concat": 700, "thumt": 700, "cadec": 500, "bert-fused": 700}
+LOOKS = 5
 HELD_OUT = 300
 """One episode of so many is for validation."""
 
@@ -97,7 +96,7 @@ def config(name: str) -> NmtConfig:
         folder=FOLDER / name,
         model=model,
         train=replace(
-            found.train, max_steps=steps, warmup=steps // 8, validate_every=-(-steps // LOOKS)
+            found.train, max_steps=steps, warmup=steps // 6, validate_every=-(-steps // LOOKS)
         ),
     )
 
@@ -148,8 +147,8 @@ def tables() -> None:
     for suite in ("discourse", "starter.discourse"):
         given = sorted(str(path) for path in (runs / "given").glob(f"{suite}-*"))
         every = sorted(str(path) for path in runs.glob(f"*/{suite}-*"))
-        write(PAGE, f"{suite} judge", _said("discourse", "table", *given, "--paper", "--markdown"))
-        write(PAGE, f"{suite} context", _said("discourse", "context", *every, "--markdown"))
+        write(PAGE, f"{suite} judge", said("discourse", "table", *given, "--paper", "--markdown"))
+        write(PAGE, f"{suite} context", said("discourse", "context", *every, "--markdown"))
 
 
 def data_table(counts: dict[str, Any]) -> str:
@@ -169,13 +168,6 @@ def trainings_table(found: dict[str, dict[str, Any]]) -> str:
         for name, f in found.items()
     ]
     return "\n".join(out)
-
-
-def _said(*command: str) -> str:
-    """Return what a command of boxpen prints."""
-    return subprocess.run(
-        [sys.executable, "-m", "boxpen", *command], check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 def _saved(run: boxpen.Run) -> None:

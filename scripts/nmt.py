@@ -2,10 +2,10 @@
 
     nmt.py prepare               build/nmt/data: cleaned, cut into subwords; scripts/nmt.toml
     nmt.py train NAME [NAME …]   build/nmt/NAME, and its runs; wants a GPU
-    nmt.py tables                docs/results/nmt.md
+    nmt.py tables --models DIR   docs/results/nmt.md; OPUS-MT is put beside them
 
 Names are transformer, rnnsearch, and transformer-1-16 … transformer-1-2 for shares of the data.
-Needs ``BOXPEN_MIRROR`` to prepare and to train (the test set of TVsub).
+Needs ``BOXPEN_MIRROR``: to prepare, to train (the test set of TVsub), and for CommonMT.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from results import DOCS, METRICS, SETS, table, write
+from results import DOCS, METRICS, SETS, said, table, write
 
 import boxpen
 from boxpen.analysis.curve import curves
@@ -31,7 +31,7 @@ from boxpen.analysis.slices import cut
 from boxpen.metrics.bleu import Bleu, corpus_bleu
 from boxpen.metrics.summary import estimates
 from boxpen.nmt.config import NmtConfig, read_config
-from boxpen.nmt.folder import load_model
+from boxpen.nmt.loading import load_model
 from boxpen.nmt.prepared import Prepared, prepare
 from boxpen.nmt.text import normalised
 from boxpen.nmt.training import Course, Training
@@ -45,15 +45,21 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "nmt"
 PAGE = "nmt.md"
 SHARES = {"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2}
-STEPS = 6000
-"""Of a training on all data; a share of it gets as many times fewer as the root of the share."""
+STEPS = {"transformer": 4500, "rnnsearch": 3000}
+"""Of a training on all data."""
+SHARE_POWER = 0.75
+"""A share of the data gets the share to this power of the steps: more epochs, in less time."""
 LOOKS = 10
+ARCHITECTURES = ("rnnsearch", "transformer")
+JUDGED = DOCS / "nmt-errors.jsonl"
+"""What readers said of the Transformer's translations, by the numbers of items and texts."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["prepare", "train", "tables"])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--models", type=Path, help="folder of opus-mt-zh-en, for tables")
     given = parser.parse_args()
     if given.command == "prepare":
         prepare(config("transformer"), print)
@@ -61,8 +67,10 @@ def main() -> None:
         for name in given.names:
             prepared = prepare(config(name), print)
             train(name, prepared, boxpen.load_suite("commonmt"), lambda run, _: _saved(run))
+    elif given.models is None:
+        parser.error("tables wants --models, a folder with opus-mt-zh-en")
     else:
-        tables()
+        tables(given.models)
 
 
 def config(name: str) -> NmtConfig:
@@ -76,7 +84,7 @@ def config(name: str) -> NmtConfig:
     if architecture not in ("transformer", "rnnsearch") or (share and share not in SHARES):
         sys.exit(f"no training '{name}'")
     part = SHARES.get(share, 1.0)
-    steps = round(STEPS * part**0.5)
+    steps = round(STEPS[architecture] * part**SHARE_POWER)
     return replace(
         found,
         folder=FOLDER / name,
@@ -85,7 +93,7 @@ def config(name: str) -> NmtConfig:
             found.train,
             share=part,
             max_steps=steps,
-            warmup=steps // 8,
+            warmup=max(steps // 8, 250),
             validate_every=-(-steps // LOOKS),
         ),
     )
@@ -154,19 +162,19 @@ def tvsub_test() -> tuple[list[str], list[list[str]]]:
     return sources, references
 
 
-def tables() -> None:
+def tables(models: Path) -> None:
     """Put all tables and drawings into docs/results/nmt.md."""
     found = figures()
+    places = run_directories([FOLDER / "runs"])
     runs = {
         (run.about["model"]["short"], run.about["recipe"]["name"]): run
-        for run in map(boxpen.Run.load, run_directories([FOLDER / "runs"]))
+        for run in map(boxpen.Run.load, places)
     }
-    main_runs = {name: runs[name, "sound"] for name in ("rnnsearch", "transformer")}
-    opus = f"ct2:{ROOT.parent / 'shared' / 'models' / 'opus-mt-zh-en'}"
+    main_runs = {name: runs[name, "sound"] for name in ARCHITECTURES}
+    main_runs["OPUS-MT"] = boxpen.evaluate(f"ct2:{models / 'opus-mt-zh-en'}", "commonmt")
     systems = {
         **{name: partial(_given, run) for name, run in main_runs.items()},
-        **{f"{n}, paper": partial(_given, runs[n, "paper"]) for n in main_runs},
-        "OPUS-MT": partial(boxpen.evaluate, opus),
+        **{f"{n}, paper": partial(_given, runs[n, "paper"]) for n in ARCHITECTURES},
     }
     write(PAGE, "data", data_table(found["transformer"]["data"]))
     write(PAGE, "trainings", trainings_table(found))
@@ -175,18 +183,25 @@ def tables() -> None:
         "commonmt",
         table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu")),
     )
+    smallest = runs["transformer-1-16", "sound"]
+    write(PAGE, "pairs", pairs_table({**main_runs, "transformer-1-16": smallest}))
     write(PAGE, "length", length_table(main_runs))
     write(PAGE, "scale", scale_table(found, runs))
     write(PAGE, "speed", speed_table(json.loads((ROOT / "build" / "nmt_speed.json").read_text())))
     for metric in ("loss", "valid_loss"):
-        logs = {name: read_log(FOLDER / name) for name in main_runs}
+        logs = {name: read_log(FOLDER / name) for name in ARCHITECTURES}
         (DOCS / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
+    judged = next(str(p) for p in places if p.name.startswith("commonmt-transformer-sound-"))
+    read = ("--journal", str(JUDGED))
+    write(PAGE, "errors", said("errors", "table", judged, *read, "--markdown"))
+    agreement = said("errors", "status", judged, *read).partition("\nJudges differ:")[0].strip()
+    write(PAGE, "agreement", f"```\n{agreement}\n```")
 
 
 def figures() -> dict[str, dict[str, Any]]:
     """Return what was kept of every training, the smallest share first."""
-    kept = (json.loads(path.read_text("utf-8")) for path in FOLDER.glob("*.figures.json"))
-    return {f["name"]: f for f in sorted(kept, key=lambda f: f["data"]["encode"]["train"]["pairs"])}
+    names = [*(f"transformer-{share}" for share in SHARES), *reversed(ARCHITECTURES)]
+    return {n: json.loads((FOLDER / f"{n}.figures.json").read_text("utf-8")) for n in names}
 
 
 def data_table(counts: dict[str, Any]) -> str:
@@ -218,6 +233,19 @@ def trainings_table(found: dict[str, dict[str, Any]]) -> str:
         )
     signatures = dict.fromkeys(f["tvsub_signature"] for f in found.values())
     return "\n".join([*out, "", *(f"- BLEU: `{s}`" for s in signatures)])
+
+
+def pairs_table(runs: dict[str, boxpen.Run]) -> str:
+    """Return the accuracy of every two systems on the same items."""
+    names = {run.about["model"]["short"]: name for name, run in runs.items()}
+    out = ["| A | B | only A : only B | difference | p | Holm |", "|---|---|---|---|---|---|"]
+    for p in boxpen.compare(*runs.values(), force=True):
+        e = p.difference
+        out.append(
+            f"| {names[p.a]} | {names[p.b]} | {p.only_a} : {p.only_b} | "
+            f"{e.value:+.3f} [{e.low:+.3f}, {e.high:+.3f}] | {p.p:.2g} | {p.adjusted:.2g} |"
+        )
+    return "\n".join(out)
 
 
 def length_table(runs: dict[str, boxpen.Run]) -> str:
@@ -257,11 +285,13 @@ def scale_table(found: dict[str, dict[str, Any]], runs: dict[tuple[str, str], bo
 
 def speed_table(found: list[dict[str, Any]]) -> str:
     """Return what benchmarks/nmt_speed.py measured."""
-    out = ["| | model | plain loop | boxpen | ratio |", "|---|---|---|---|---|"]
-    out += [
-        f"| {f['what']} | {f['architecture']} | {f['plain']:,} | {f['boxpen']:,} | {f['ratio']} |"
-        for f in found
-    ]
+    out = ["| | model | of | plain loop | boxpen | ratio |", "|---|---|---|---|---|---|"]
+    for f in found:
+        size = f"{f['tokens']:,} a batch" if "tokens" in f else f"{f['sentences']:,}, beam 5"
+        out.append(
+            f"| {f['what']} | {f['architecture']} | {size} | {f['plain']:,} | {f['boxpen']:,} "
+            f"| {f['ratio']} |"
+        )
     return "\n".join(out)
 
 

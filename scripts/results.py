@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -166,6 +167,13 @@ def write(name: str, key: str, lines: str) -> None:
     before, _, rest = text.partition(begin)
     text = before + begin + "\n" + lines + "\n" + end + rest.partition(end)[2]
     path.write_text(text, "utf-8")
+
+
+def said(*command: str) -> str:
+    """Return what a command of boxpen prints."""
+    return subprocess.run(
+        [sys.executable, "-m", "boxpen", *command], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -262,7 +262,7 @@ def largest_file(size: int):
 
 def translations(toy: Path, *, tokens: int) -> list[str]:
     """The translations of the lines; one that does not end is as long as its batch lets it be."""
-    from boxpen.nmt.folder import load_model
+    from boxpen.nmt.loading import load_model
     from boxpen.nmt.translate import translate_lines
 
     made = translate_lines(*load_model(toy / "out"), LINES, beam=5, tokens=tokens)

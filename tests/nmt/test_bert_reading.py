@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -15,10 +17,16 @@ transformers = pytest.importorskip("transformers")
 from context_task import EOS, padded, tiny_marian  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
+from toy_corpus import write_config, write_corpus  # noqa: E402
 
+from boxpen.nmt.config import ModelConfig, read_config  # noqa: E402
+from boxpen.nmt.context import making  # noqa: E402
 from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.bert_reading import BertReader, load_bert  # noqa: E402
 from boxpen.nmt.errors import NmtError  # noqa: E402
+from boxpen.nmt.examples import Examples  # noqa: E402
+from boxpen.nmt.inputs import Reads, batch_of  # noqa: E402
+from boxpen.nmt.prepared import prepare  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "girls", "left", "they", "##s", "."]
 CLS, SEP = 2, 3
@@ -90,6 +98,42 @@ def test_a_long_context_loses_its_beginning(
         assert len(row) == most or kept == context
     else:
         assert not context or len(source) + 3 >= most
+
+
+@given(
+    sentences=st.lists(
+        st.tuples(st.lists(st.integers(5, 10), max_size=8), st.booleans()), min_size=1, max_size=12
+    ),
+    before=st.integers(1, 3),
+    most=st.integers(10, 30),
+    data=st.data(),
+)
+@settings(deadline=None)
+def test_rows_of_a_batch_are_joined_one_by_one(
+    sentences: list[tuple[list[int], bool]], before: int, most: int, data: st.DataObject
+) -> None:
+    tokens, begins = zip(*sentences, strict=True)
+    sizes = np.array([len(ids) for ids in tokens])
+    documents = np.cumsum(begins).astype(np.int32)
+    one = np.ones(len(sizes), np.int32)
+    examples = Examples(
+        one, np.cumsum(one), one, np.cumsum(one), documents, np.cumsum(one).astype(np.int32),
+        bert=np.array([i for ids in tokens for i in ids], np.int32), bert_ends=np.cumsum(sizes),
+    )  # fmt: skip
+    reader = BertReader(a_tokenizer(), max_length=most)
+    numbers = np.array(data.draw(st.permutations(range(len(sizes)))))
+    batch = batch_of(
+        examples, numbers, pad=0, start=0, reads=Reads(before, source=False, bert=reader)
+    )
+    for place, number in enumerate(numbers):
+        first = number
+        while first > 0 and documents[first - 1] == documents[number] and number - first < before:
+            first -= 1
+        context = [i for ids in tokens[first:number] for i in ids]
+        mask = batch["bert_attention_mask"][place]
+        row = batch["bert_input_ids"][place]
+        assert row[mask == 1].tolist() == reader.joined(context, tokens[number])
+        assert set(row[mask == 0].tolist()) <= {0}
 
 
 def a_tokenizer() -> Any:
@@ -212,3 +256,81 @@ def test_a_real_bert_is_read_and_fused() -> None:
             **reader.read(["Nobody answered."], [None]),
         ).logits
     torch.testing.assert_close(both[1], alone[0], rtol=0, atol=1e-4)
+
+
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[200] ^= 255
+    path.write_bytes(data)
+
+
+def rewritten(**arrays: Any) -> Callable[[Path], None]:
+    """Return what changes some arrays of a file, each by a function of what it was."""
+
+    def change(path: Path) -> None:
+        with np.load(path) as found:
+            kept = {name: found[name] for name in found.files}
+        kept |= {name: change(kept[name]) for name, change in arrays.items()}
+        with path.open("wb") as stream:
+            np.savez(stream, **kept)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        cut_off,
+        flipped,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"nothing"),
+        lambda path: np.savez(path, other=np.arange(3)),
+        lambda path: path.write_bytes(json.dumps({}).encode()),
+        rewritten(bert=lambda tokens: tokens[:-1]),
+        rewritten(bert=lambda tokens: tokens + len(WORDS)),
+        rewritten(bert=lambda tokens: tokens - len(WORDS)),
+        rewritten(bert=lambda tokens: tokens.astype(float)),
+        rewritten(bert=lambda tokens: tokens[:, None]),
+        rewritten(bert_ends=lambda ends: ends[:-1]),
+        rewritten(bert_ends=lambda ends: np.concatenate([ends[:1] + 999, ends[1:]])),
+    ],
+)
+def test_damaged_tokens_of_bert_are_made_again(
+    folder: Path, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    pytest.importorskip("sentencepiece")
+    write_corpus(tmp_path, pairs=20)
+    prepared = prepare(read_config(write_config(tmp_path)))
+    config = ModelConfig(architecture="bert-fused", base=tmp_path / "base", bert=folder)
+    told: list[str] = []
+    first = making.with_bert(prepared, config, told.append)
+    (path,) = prepared.folder.glob("train-bert-*.npz")
+    told.clear()
+    making.with_bert(prepared, config, told.append)
+    assert told == []
+    whole = path.read_bytes()
+    damage(path)
+    assert path.read_bytes() != whole
+    again = making.with_bert(prepared, config, told.append)
+    assert told == [f"{path} is damaged, and made again", f"train: cut into the tokens of {folder}"]
+    assert np.array_equal(again.train.bert, first.train.bert)
+    assert np.array_equal(again.train.bert_ends, first.train.bert_ends)
+    assert list(prepared.folder.glob("train-bert-*")) == [path]
+    making.with_bert(prepared, config, told.append)
+    assert len(told) == 2
+
+
+def test_a_bert_that_is_no_number_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    weights["encoder.layer.1.output.dense.bias"][3] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    monkeypatch.setattr(making, "_base", lambda *_: tiny_marian(1))
+    config = ModelConfig(architecture="bert-fused", base=Path("base"), bert=folder)
+    with pytest.raises(NmtError, match=r"bert = .* no finite numbers in its weight 'encoder"):
+        making.new_context_model(config, Path("subwords"), lambda: None)

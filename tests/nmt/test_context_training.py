@@ -21,8 +21,9 @@ from boxpen.nmt.context.making import with_bert
 from boxpen.nmt.documents import LinesBefore
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.examples import Examples
-from boxpen.nmt.folder import ModelFolder, load_model
+from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.inputs import Reads, batch_of
+from boxpen.nmt.loading import load_model
 from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.reading import Reading
 from boxpen.nmt.training import Training

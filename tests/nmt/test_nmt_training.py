@@ -18,9 +18,10 @@ from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import Feed, Place, Step, nested_share
-from boxpen.nmt.folder import ModelFolder, load_model
+from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.inputs import IGNORED, batch_of
 from boxpen.nmt.learner import Learner
+from boxpen.nmt.loading import load_model
 from boxpen.nmt.objective import cross_entropy
 from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.processes import Processes

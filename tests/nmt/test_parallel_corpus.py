@@ -56,28 +56,46 @@ def test_a_table_with_columns_and_documents(tmp_path):
 
 
 def test_empty_lines_end_documents(tmp_path):
-    source = "\n\n一\n二\n\n \n三\n\n四\n".encode()
-    target = b"\n\none\ntwo\n\n\n\n\nfour\n"
+    source = "\n\n一\n二\n\n \n\n\n四\n".encode()
+    target = b"\n\none\ntwo\n\n\n\t\n\nfour\n"
     pairs, counts = read(two_files(tmp_path, source, target, documents="blank"))
     assert [(p.source, p.doc, p.line) for p in pairs] == [
         ("一", "1", 3),
         ("二", "1", 4),
         ("四", "2", 9),
     ]
-    assert counts == {"lines": 9, "empty": 1}  # line 7 has one side only
+    assert counts == {"lines": 9}
 
     pairs, counts = read(two_files(tmp_path, source, target))
     assert [p.line for p in pairs] == [3, 4, 9]
     assert counts == {"lines": 9, "empty": 6}
 
-    spec = table(tmp_path, "一\tone\n\n二\ttwo\n\t\n三\t \n四\tfour\n".encode(), documents="blank")
+    spec = table(tmp_path, "一\tone\n\n二\ttwo\n\t\n \t \n四\tfour\n".encode(), documents="blank")
     pairs, counts = read(spec)
     assert [(p.source, p.doc, p.line) for p in pairs] == [
         ("一", "1", 1),
         ("二", "2", 3),
         ("四", "3", 6),
     ]
-    assert counts["empty"] == 1
+    assert counts["empty"] == 0
+
+
+def test_a_line_that_is_empty_on_one_side_ends_no_document(tmp_path):
+    source, target = "一\n\n三\n \n五\n".encode(), b"one\n\nthree\nfour\nfive\n"
+    said = r"line 4: the source is empty and the other side is not; .* expected both or neither"
+    with pytest.raises(NmtError, match=rf"a\.zh, {said}"):
+        read(two_files(tmp_path, source, target, documents="blank"))
+    said = said.replace("source", "target")
+    with pytest.raises(NmtError, match=rf"a\.en, {said}"):
+        read(two_files(tmp_path, target, source, documents="blank"))
+    rows = "一\tone\n\n三\tthree\n四\t\n".encode()
+    with pytest.raises(NmtError, match=rf"a\.tsv, {said}"):
+        read(table(tmp_path, rows, documents="blank"))
+    assert len(read(table(tmp_path, rows, documents="blank", limit=2))[0]) == 2
+    # Where no line ends a document, such a pair is only left out.
+    pairs, counts = read(table(tmp_path, rows))
+    assert [p.line for p in pairs] == [1, 3]
+    assert counts == {"lines": 4, "empty": 2}
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path):

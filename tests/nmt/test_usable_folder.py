@@ -13,8 +13,10 @@ import pytest
 pytest.importorskip("sentencepiece")
 pytest.importorskip("safetensors")
 
-from toy_corpus import write_config, write_corpus
+from toy_corpus import CONFIG, write_config, write_corpus
+from typer.testing import CliRunner
 
+from boxpen.cli.app import app
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.folder import ModelFolder
@@ -128,3 +130,42 @@ def test_a_record_that_is_none(config, text):
     (config.folder / "training.json").write_text(text)
     with pytest.raises(NmtError, match=re.escape("training.json is damaged or no record")):
         check_folder(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "says"),
+    [
+        (
+            "base",
+            '{"model_type": "bert"}',
+            "holds a model of the type 'bert', expected 'marian'",
+        ),
+        ("base", '{"model_type": "rnnsearch"}', "'rnnsearch', expected 'marian', a Transformer"),
+        ("base", '{"model_type": "thumt"}', "of the type 'thumt', expected 'marian'"),
+        ("base", "[]", "of the type None, expected 'marian'"),
+        ("base", "{", "is no model: its config.json cannot be read (Expecting"),
+        ("bert", '{"model_type": "marian"}', "of the type 'marian', expected 'bert', a BERT"),
+        ("bert", '{"model_type": "bert_fused"}', "of the type 'bert_fused', expected 'bert'"),
+    ],
+)
+def test_a_model_of_the_wrong_kind_is_told_first(config, tmp_path, name, held, says):
+    for folder, kind in (("base", "marian"), ("bert", "bert")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
+    places = {"base": tmp_path / "base", "bert": tmp_path / "bert"}
+    config = replace(config, model=replace(config.model, architecture="bert-fused", **places))
+    check_folder(config)
+    (tmp_path / name / "config.json").write_text(held)
+    refused(config, f"[model] {name} = {places[name]} ", says)
+    assert not config.folder.exists()
+
+
+def test_a_base_of_the_wrong_kind_is_told_before_the_corpus_is_read(tmp_path):
+    text = CONFIG.replace('size = "tiny"', 'base = "strange"')
+    path = write_config(tmp_path, text, architecture='"thumt"')
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "config.json").write_text('{"model_type": "bert"}')
+    done = CliRunner().invoke(app, ["nmt", "train", str(path), "--device", "cpu"])
+    assert done.exit_code == 2  # and not that there is no train.zh
+    assert "holds a model of the type 'bert', expected 'marian'" in " ".join(done.stderr.split())
+    assert not (tmp_path / "data").exists()

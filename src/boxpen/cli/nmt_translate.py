@@ -74,8 +74,8 @@ def translate(
     import torch
 
     from boxpen.nmt.documents import LinesBefore
-    from boxpen.nmt.folder import load_model
-    from boxpen.nmt.reading import reads_context
+    from boxpen.nmt.loading import load_model
+    from boxpen.nmt.reading import context_limit, reads_context
     from boxpen.nmt.translate import translate_lines
 
     loaded, tokenizer = load_model(checkpoint)
@@ -85,7 +85,7 @@ def translate(
             if context is None
             else f"--context is {context}, and {model} reads no context; leave it out"
         )
-    passed = LinesBefore(getattr(loaded.config, "context_sentences", 1))
+    passed = LinesBefore(context_limit(loaded.config, "context_sentences", 1))
     cuda = device != "cpu" and torch.cuda.is_available()
     kept = loaded.generation_config
     budget = tokens or (131_072 if cuda else 4_096)

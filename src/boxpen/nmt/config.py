@@ -278,6 +278,12 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     tests = tables.pop("tests", [])
     if not isinstance(tests, list):
         raise NmtError(f"{path} has tests that are no list; write [[tests]]")
+    read = {
+        name: settings(_TABLES[name], table, f"{path} [{name}]", folder)
+        for name, table in tables.items()
+    }
+    if "model" in read:
+        _check_used(read["model"], set(tables["model"]), f"{path} [model]")
     return NmtConfig(
         path=path,
         folder=top.folder,
@@ -294,11 +300,22 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
             settings(CorpusSpec, table, f"{path} [[tests]] {n}", folder)
             for n, table in enumerate(tests, 1)
         ),
-        **{
-            name: settings(_TABLES[name], table, f"{path} [{name}]", folder)
-            for name, table in tables.items()
-        },
+        **read,
     )
+
+
+def _check_used(model: ModelConfig, given: set[str], where: str) -> None:
+    """Refuse settings that were given and would change nothing."""
+    if "size" in given and model.base is not None:
+        raise NmtError(
+            f"{where} has size = '{model.size}' beside base, whose size the model has; leave out "
+            "size"
+        )
+    if "drop_net" in given and model.architecture != "bert-fused":
+        raise NmtError(
+            f"{where} has drop_net = {model.drop_net:g} for architecture = "
+            f"'{model.architecture}', expected it for 'bert-fused' only"
+        )
 
 
 def shipped_configs() -> tuple[str, ...]:

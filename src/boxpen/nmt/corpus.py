@@ -99,8 +99,9 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
             empty; a line that ends a document counts as no such.
 
     Raises:
-        NmtError: If a file is missing, damaged or not UTF-8, if the two files differ in length, or
-            if a row of the table has too few columns.
+        NmtError: If a file is missing, damaged or not UTF-8, if the two files differ in length, if
+            a row of the table has too few columns, or if a line that would end a document is empty
+            on one side only.
     """
     rows = _table(spec, spec.tsv) if spec.tsv is not None else _two_files(spec)
     blank, column = spec.documents == "blank", spec.documents == "column"
@@ -110,8 +111,10 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
     for line, (source, target, name) in enumerate(rows, start=1):
         counts["lines"] += 1
         if not source or source.isspace() or not target or target.isspace():
-            if not blank or source.strip() or target.strip():
+            if not blank:
                 counts["empty"] += 1
+            elif source.strip() or target.strip():
+                raise NmtError(_half_empty(spec, line, "target" if source.strip() else "source"))
             elif inside:
                 doc, inside = doc + 1, False
             continue
@@ -119,6 +122,14 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
         yield Pair(source, target, name if column else str(doc) if blank else None, line, spec.name)
         if left is not None and not (left := left - 1):
             return
+
+
+def _half_empty(spec: CorpusSpec, line: int, side: str) -> str:
+    path = spec.tsv or (spec.source if side == "source" else spec.target)
+    return (
+        f"{path}, line {line}: the {side} is empty and the other side is not; with documents = "
+        "'blank' expected both or neither"
+    )
 
 
 def _two_files(spec: CorpusSpec) -> Iterator[tuple[str, str, None]]:

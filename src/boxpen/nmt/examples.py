@@ -82,7 +82,7 @@ class Examples:
     def padded(self, side: str, numbers: NDArray[np.int64], pad: int) -> NDArray[np.int64]:
         """Return sentences as the rows of a matrix, filled up behind."""
         flat, ends = self._side(side)
-        sizes = self._lengths(side)[numbers]
+        sizes = self.lengths(side, numbers)
         return _filled(flat, ends[numbers] - sizes, sizes, pad)
 
     def context_counts(
@@ -103,8 +103,7 @@ class Examples:
             fits = self.before[numbers] >= more
             first = np.where(fits, numbers - more, numbers)
             for side in sides:
-                starts = self._starts(side)
-                fits &= starts[numbers] - starts[first] <= limit
+                fits &= self.starts(side, numbers) - self.starts(side, first) <= limit
             counts[fits] = more
         return counts
 
@@ -112,8 +111,9 @@ class Examples:
         """Return the source tokens that stand before every pair, or 1 for an EOS alone."""
         import numpy as np
 
-        numbers, starts = np.arange(len(self)), self._starts("source")
-        found: NDArray[np.int64] = np.maximum(1, starts - starts[numbers - counts])
+        numbers = np.arange(len(self))
+        begins = self.starts("source", numbers - counts)
+        found: NDArray[np.int64] = np.maximum(1, self.starts("source", numbers) - begins)
         return found
 
     def padded_context(
@@ -137,24 +137,34 @@ class Examples:
         import numpy as np
 
         flat, _ = self._side(side)
-        starts = self._starts(side)
-        begins = starts[numbers - counts]
-        sizes = starts[numbers] - begins
+        begins = self.starts(side, numbers - counts)
+        sizes = self.starts(side, numbers) - begins
         # Where there is none, one token is taken from anywhere, and EOS put in its place.
         rows = _filled(flat, np.minimum(begins, len(flat) - 1), np.maximum(sizes, 1), pad)
         rows[sizes == 0, 0] = eos
         return rows, np.maximum(sizes, 1)
 
-    def before_tokens(self, side: str, number: int, sentences: int) -> NDArray[np.int32]:
-        """Return the tokens of the sentences before one; none if there are none."""
-        flat, _ = self._side(side)
-        starts = self._starts(side)
-        first = number - min(int(self.before[number]), sentences)
-        return flat[starts[first] : starts[number]]
+    def starts(self, side: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where sentences begin in the long row of their side."""
+        found: NDArray[np.int64] = self._side(side)[1][numbers] - self.lengths(side, numbers)
+        return found
 
-    def _starts(self, side: str) -> NDArray[np.int64]:
-        """Return where every sentence of a side begins."""
-        found: NDArray[np.int64] = self._side(side)[1] - self._lengths(side)
+    def lengths(self, side: str, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many tokens sentences have."""
+        found: NDArray[np.int64] = self._lengths(side)[numbers]
+        return found
+
+    def pieces(
+        self, side: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """Return pieces of the long row of a side, one behind the other."""
+        import numpy as np
+
+        flat, _ = self._side(side)
+        before = np.cumsum(sizes) - sizes
+        found: NDArray[np.int32] = flat[
+            np.arange(int(sizes.sum())) + np.repeat(starts - before, sizes)
+        ]
         return found
 
     def _side(self, side: str) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 
 from boxpen.atomic import moved_in, replaced
-from boxpen.models.own import OWN, introduce
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
@@ -31,7 +30,7 @@ from boxpen.train.base import quiet
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared
 
-__all__ = ["ModelFolder", "load_model", "load_tokenizer"]
+__all__ = ["ModelFolder"]
 
 
 class ModelFolder:
@@ -219,67 +218,6 @@ class ModelFolder:
     @property
     def _settings_file(self) -> Path:
         return self.folder / "training.json"
-
-
-def load_model(folder: Path | str) -> tuple[Any, Any]:
-    """Load a model and its tokenizer, from a folder or by the name of a checkpoint.
-
-    Raises:
-        NmtError: If there is none, or the two do not belong together.
-    """
-    from transformers import AutoConfig, AutoModelForSeq2SeqLM
-
-    path = Path(folder)
-    for architecture in OWN:
-        introduce(architecture)
-    if path.is_dir() and not (path / "config.json").is_file():
-        unfinished = (path / "training.json").is_file()
-        why = "its training is not finished" if unfinished else "there is no config.json in it"
-        raise NmtError(f"{folder} is no translation model: {why}")
-    try:
-        config = AutoConfig.from_pretrained(folder)
-        if not config.is_encoder_decoder:
-            raise NmtError(
-                f"{folder} is a {config.model_type} model, expected one that reads a source and "
-                "writes a target"
-            )
-        with quiet():
-            model = AutoModelForSeq2SeqLM.from_pretrained(folder, config=config)
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        raise NmtError(f"{folder} cannot be loaded: {str(error).splitlines()[0]}") from None
-    tokenizer = load_tokenizer(folder)
-    target = getattr(config, "decoder_vocab_size", None) or config.vocab_size
-    separate = getattr(tokenizer, "separate_vocabs", False)
-    sizes = {
-        "source": (len(tokenizer.encoder) if separate else len(tokenizer), config.vocab_size),
-        "target": (len(tokenizer.target_encoder) if separate else len(tokenizer), target),
-    }
-    for side, (pieces, rows) in sizes.items():
-        if pieces > rows:
-            raise NmtError(
-                f"{folder} has a {side} vocabulary of {pieces:,} pieces, but its model knows "
-                f"{rows:,}: they are not of one training"
-            )
-    return model.eval(), tokenizer
-
-
-def load_tokenizer(folder: Path | str) -> Any:
-    """Load a tokenizer.
-
-    Raises:
-        NmtError: If there is none.
-    """
-    from transformers import AutoTokenizer, MarianTokenizer
-
-    try:
-        with quiet():
-            if (Path(folder) / "source.spm").is_file():
-                return MarianTokenizer.from_pretrained(folder)
-            return AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, TypeError, RuntimeError) as error:
-        raise NmtError(
-            f"{folder} has no tokenizer that can be loaded: {str(error).splitlines()[0]}"
-        ) from None
 
 
 def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:

@@ -113,19 +113,27 @@ def _mask(rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64
 def _bert(
     examples: Examples, numbers: NDArray[np.int64], reads: Reads
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return context and source as the rows of BERT, and their mask."""
+    """Return context and source as the rows of BERT, and their mask: ``BertReader.joined``, of all.
+
+    A context stands right before its source in the long row of tokens, so that one piece of it
+    fills a row, but for a [SEP] between the two.
+    """
     import numpy as np
 
     assert reads.bert is not None
-    rows = [
-        reads.bert.joined(
-            examples.before_tokens("bert", int(number), reads.sentences).tolist(),
-            examples.tokens("bert", int(number)).tolist(),
-        )
-        for number in numbers
-    ]
-    lengths = np.asarray([len(row) for row in rows])
-    out = np.full((len(rows), int(lengths.max())), reads.bert.tokenizer.pad_token_id, np.int64)
-    for place, row in enumerate(rows):
-        out[place, : len(row)] = row
+    tokenizer = reads.bert.tokenizer
+    first = numbers - np.minimum(examples.before[numbers], reads.sentences)
+    starts, sizes = examples.starts("bert", numbers), examples.lengths("bert", numbers)
+    room = np.maximum(reads.bert.max_length - sizes - 3, 0)
+    context = np.minimum(starts - examples.starts("bert", first), room)
+    between = (context > 0).astype(np.int64)
+    lengths = context + between + sizes + 2
+    out = np.full((len(numbers), int(lengths.max())), tokenizer.pad_token_id, np.int64)
+    places, rows = np.arange(out.shape[1]), np.arange(len(numbers))
+    taken = (places >= 1) & (places < lengths[:, None] - 1)
+    taken &= (places != context[:, None] + 1) | (between[:, None] == 0)
+    out[taken] = examples.pieces("bert", starts - context, context + sizes)
+    out[:, 0] = tokenizer.cls_token_id
+    out[rows, lengths - 1] = tokenizer.sep_token_id
+    out[rows[between > 0], context[between > 0] + 1] = tokenizer.sep_token_id
     return out, _mask(out, lengths)

@@ -12,9 +12,10 @@ from boxpen.nmt.errors import NmtError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Reading", "Row", "reads_context"]
+__all__ = ["Reading", "Row", "context_limit", "reads_context"]
 
 _UNLIMITED = 1 << 20
+_MOST_CONTEXT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,29 @@ def reads_context(model: Any) -> bool:
     return bool(getattr(model, "reads", None))
 
 
+def context_limit(config: Any, name: str, usual: int) -> int:
+    """Return how much of a context a model reads, by a setting of its ``config.json``.
+
+    Args:
+        config: Of the model.
+        name: ``context_sentences`` or ``context_tokens``.
+        usual: What holds where it is not set.
+
+    Raises:
+        NmtError: If it is set to something else than a number of them.
+    """
+    if not hasattr(config, name):
+        return usual
+    value = getattr(config, name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_CONTEXT:
+        place = getattr(config, "name_or_path", "") or "the model"
+        raise NmtError(
+            f"{place} has {name} = {value!r} in its config.json, expected a whole number from 1 "
+            f"to {_MOST_CONTEXT:,}"
+        )
+    return value
+
+
 class Reading:
     """A model's tokenizers, and how much it takes.
 
@@ -57,6 +81,9 @@ class Reading:
         pad: Fills up rows.
         sentences: Most sentences of a context.
         context_tokens: Most tokens of several; a single one may have as many as the model takes.
+
+    Raises:
+        NmtError: If the tokenizer or the settings of the model are not as they must be.
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -74,8 +101,8 @@ class Reading:
                 "expected two"
             )
         self.pad = int(pad)
-        self.sentences = getattr(model.config, "context_sentences", 1)
-        self.context_tokens = getattr(model.config, "context_tokens", self.limit)
+        self.sentences = context_limit(model.config, "context_sentences", 1)
+        self.context_tokens = context_limit(model.config, "context_tokens", self.limit)
         self._bert: Any = None
         if "bert_input_ids" in self.wants:
             from boxpen.nmt.context.bert_reading import BertReader

@@ -22,12 +22,12 @@ def check_folder(config: NmtConfig) -> None:
 
     Raises:
         NmtError: If it is a file, cannot be written, holds other things, or belongs to another
-            training; the message names the setting.
+            training, or if what the model is made of is of the wrong kind; the message names the
+            setting.
     """
     folder = config.folder
-    for name, needed in (("base", config.model.base), ("bert", config.model.bert)):
-        if needed is not None and not (needed / "config.json").is_file():
-            raise NmtError(f"[model] {name} = {needed} is no model: there is no config.json in it")
+    _check_kind("base", config.model.base, "marian", "a Transformer")
+    _check_kind("bert", config.model.bert, "bert", "a BERT")
     try:
         if folder.exists() and not folder.is_dir():
             raise NmtError(f"{folder} is a file, expected a folder for the model")
@@ -42,6 +42,24 @@ def check_folder(config: NmtConfig) -> None:
         raise NmtError(
             f"{folder} cannot be a folder for the model: {error.strerror or error}"
         ) from None
+
+
+def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
+    """Refuse a folder that holds no model, or one of another kind than a setting needs."""
+    if needed is None:
+        return
+    told = f"[model] {name} = {needed}"
+    path = needed / "config.json"
+    if not path.is_file():
+        raise NmtError(f"{told} is no model: there is no config.json in it")
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NmtError(f"{told} is no model: its config.json cannot be read ({reason})") from None
+    held = found.get("model_type") if isinstance(found, dict) else None
+    if held != kind:
+        raise NmtError(f"{told} holds a model of the type {held!r}, expected '{kind}', {means}")
 
 
 def settings_of(config: NmtConfig) -> dict[str, dict[str, Any]]:

@@ -86,7 +86,7 @@ class Validation:
     def bleu(self) -> tuple[float, str]:
         """Return BLEU of the first sentences, and its signature."""
         from boxpen.metrics.bleu import corpus_bleu
-        from boxpen.nmt.folder import load_tokenizer
+        from boxpen.nmt.loading import load_tokenizer
         from boxpen.nmt.translate import translate_lines
 
         most, train = self.config.train.valid_sentences, self.config.train

@@ -71,6 +71,8 @@ class BertFusedConfig(MarianConfig):  # type: ignore[misc]
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Check the settings."""
+        if self.bert_config is None or isinstance(self.bert_config, dict):
+            self.bert_config = BertConfig(**(self.bert_config or {}))
         super().__post_init__(**kwargs)
         if not isinstance(self.bert_config, BertConfig) or self.bert_config.is_decoder:
             found = getattr(self.bert_config, "model_type", type(self.bert_config).__name__)

@@ -77,9 +77,10 @@ class CADecConfig(MarianConfig):  # type: ignore[misc]
         super().__post_init__(**others)
         if self.cadec_layers is None:
             self.cadec_layers = self.decoder_layers
-        if self.context_sentences < 1 or self.cadec_layers < 1:
+        numbers = (self.context_sentences, self.cadec_layers)
+        if any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in numbers):
             raise NmtError(
-                f"CADec cannot have {self.cadec_layers} layers for {self.context_sentences} "
+                f"CADec cannot have {self.cadec_layers!r} layers for {self.context_sentences!r} "
                 "sentences of context, expected one or more of both"
             )
         if not isinstance(self.eos_token_id, int) or self.eos_token_id == self.pad_token_id:

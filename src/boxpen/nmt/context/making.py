@@ -15,6 +15,9 @@ from boxpen.nmt.errors import NmtError
 from boxpen.nmt.inputs import Reads
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from boxpen.nmt.config import ModelConfig
     from boxpen.nmt.context.bert_reading import BertReader
     from boxpen.nmt.examples import Examples
@@ -32,7 +35,8 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
         plain: Makes a model with random weights, where there is none to begin from.
 
     Raises:
-        NmtError: If the base is no Transformer, or has another vocabulary than the corpus.
+        NmtError: If the base is no Transformer, has another vocabulary than the corpus, or it or
+            BERT has weights that are no numbers.
     """
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
@@ -44,7 +48,9 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
         from boxpen.nmt.context.bert_reading import BertReader, load_bert
 
         assert config.bert is not None
-        options = {"bert": load_bert(config.bert), "p_net": config.drop_net}
+        bert = load_bert(config.bert)
+        _check_numbers(bert, f"[model] bert = {config.bert}")
+        options = {"bert": bert, "p_net": config.drop_net}
     elif config.architecture == "cadec":
         options = {"context_sentences": config.context}
     made = kind.from_sentence_model(base, **options)
@@ -95,34 +101,70 @@ def _read_by_bert(
 
     reader = BertReader(bert)
     path = folder / f"{part}-bert-{bert_digest(examples, reader)}.npz"
-    if not path.is_file():
+    found = None
+    if path.is_file():
+        found = _whole_tokens(path, len(examples), len(reader.tokenizer))
+        if found is None:
+            note(f"{path} is damaged, and made again")
+    if found is None:
         if examples.row is None:
             raise NmtError(f"{folder} was prepared by an earlier version; prepare it anew for BERT")
         note(f"{part}: cut into the tokens of {bert}")
         place = folder / ("text" if part == "train" else part) / "source.txt"
-        lines = place.read_bytes().decode().split("\n")
-        flat, ends, total = [], [], 0
-        for start in range(0, len(examples.row), 100_000):
-            few = [lines[row] for row in examples.row[start : start + 100_000]]
-            for ids in reader.sentence_ids(few):
-                total += len(ids)
-                ends.append(total)
-                flat.append(np.asarray(ids, np.int32))
-            flat = [np.concatenate(flat)]
+        found = _cut_by_bert(reader, place, examples.row)
         with replaced(path, NmtError) as stream:
-            np.savez(stream, bert=flat[0], bert_ends=np.asarray(ends, np.int64))
-    with np.load(path) as found:
-        bert_tokens, ends = found["bert"], found["bert_ends"]
+            np.savez(stream, bert=found[0], bert_ends=found[1])
+    tokens, ends = found
     most = reader.max_length - 2
     lengths = np.diff(ends, prepend=0)
-    if len(ends) != len(examples) or lengths.max() > most:
+    if lengths.max() > most:
         raise NmtError(
-            f"{path} has {len(ends):,} sentences for {len(examples):,} pairs; remove it"
-            if len(ends) != len(examples)
-            else f"pair {int(lengths.argmax()) + 1} of {folder} has {int(lengths.max())} tokens of "
+            f"pair {int(lengths.argmax()) + 1} of {folder} has {int(lengths.max())} tokens of "
             f"BERT, more than the {most} that it takes; lower [model] max_tokens"
         )
-    return replace(examples, bert=bert_tokens, bert_ends=ends)
+    return replace(examples, bert=tokens, bert_ends=ends)
+
+
+def _cut_by_bert(
+    reader: BertReader, place: Path, rows: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the tokens of BERT of some lines of a file, and where each line ends."""
+    import numpy as np
+
+    lines = place.read_bytes().decode().split("\n")
+    flat: list[NDArray[np.int32]] = []
+    ends, total = [], 0
+    for start in range(0, len(rows), 100_000):
+        few = [lines[row] for row in rows[start : start + 100_000]]
+        for ids in reader.sentence_ids(few):
+            total += len(ids)
+            ends.append(total)
+            flat.append(np.asarray(ids, np.int32))
+        flat = [np.concatenate(flat)]
+    return flat[0], np.asarray(ends, np.int64)
+
+
+def _whole_tokens(
+    path: Path, sentences: int, vocabulary: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
+    """Return the tokens of BERT that were kept, or None if they are not as they were written."""
+    import numpy as np
+
+    try:
+        with np.load(path) as kept:
+            tokens, ends = kept["bert"], kept["bert_ends"]
+    except Exception:  # of many kinds, for a file may be broken in many ways
+        return None
+    if (tokens.dtype, ends.dtype) != (np.int32, np.int64) or tokens.ndim != 1:
+        return None
+    if ends.shape != (sentences,):
+        return None
+    lengths = np.diff(ends, prepend=0)
+    if (lengths < 0).any() or lengths.sum() != len(tokens):
+        return None
+    if len(tokens) and not 0 <= tokens.min() <= tokens.max() < vocabulary:
+        return None
+    return tokens, ends
 
 
 def bert_digest(examples: Examples, reader: BertReader) -> str:
@@ -134,7 +176,7 @@ def bert_digest(examples: Examples, reader: BertReader) -> str:
 
 def _base(folder: Path, subwords: Path) -> Any:
     """Return the trained model that another begins from."""
-    from boxpen.nmt.folder import load_model
+    from boxpen.nmt.loading import load_model
 
     base, _ = load_model(folder)
     if type(base).__name__ != "MarianMTModel":
@@ -149,4 +191,15 @@ def _base(folder: Path, subwords: Path) -> Any:
                 f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
                 "the base on this corpus"
             )
+    _check_numbers(base, f"[model] base = {folder}")
     return base
+
+
+def _check_numbers(model: Any, told: str) -> None:
+    """Refuse weights that nothing can be learnt from; the loss would be no number either."""
+    for name, weight in model.state_dict().items():
+        if not weight.isfinite().all():
+            raise NmtError(
+                f"{told} has values that are no finite numbers in its weight '{name}', expected a "
+                "trained model"
+            )

@@ -1,0 +1,199 @@
+"""Trained translation models, loaded with their tokenizers; what is not whole is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from boxpen.models.own import OWN, introduce
+from boxpen.nmt.errors import NmtError
+from boxpen.nmt.reading import context_limit
+from boxpen.train.base import quiet
+
+__all__ = ["load_model", "load_tokenizer"]
+
+_SIZES = (
+    "vocab_size", "decoder_vocab_size", "max_position_embeddings", "d_model", "hidden_size",
+    "encoder_layers", "decoder_layers", "num_hidden_layers", "encoder_attention_heads",
+    "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
+)  # fmt: skip
+_RATES = ("dropout", "attention_dropout", "activation_dropout")
+_SUBWORDS = ("vocab.json", "target_vocab.json", "tokenizer_config.json")
+
+
+def load_model(folder: Path | str) -> tuple[Any, Any]:
+    """Load a model and its tokenizer, from a folder or by the name of a checkpoint.
+
+    Raises:
+        NmtError: If there is none, it is not whole, or the two do not belong together.
+    """
+    path = Path(folder)
+    for architecture in OWN:
+        introduce(architecture)
+    if path.is_dir() and not (path / "config.json").is_file():
+        unfinished = (path / "training.json").is_file()
+        why = "its training is not finished" if unfinished else "there is no config.json in it"
+        raise NmtError(f"{folder} is no translation model: {why}")
+    config = _config(path, str(folder))
+    model = _model(str(folder), config)
+    tokenizer = load_tokenizer(folder)
+    source = getattr(config, "vocab_size", None)
+    target = getattr(config, "decoder_vocab_size", None) or source
+    _check_vocabulary(str(folder), tokenizer, "source", source)
+    _check_vocabulary(str(folder), tokenizer, "target", target)
+    _check_generation(str(folder), model.generation_config, target)
+    return model.eval(), tokenizer
+
+
+def load_tokenizer(folder: Path | str) -> Any:
+    """Load a tokenizer.
+
+    Raises:
+        NmtError: If there is none.
+    """
+    from transformers import AutoTokenizer, MarianTokenizer
+
+    try:
+        for name in _SUBWORDS:
+            _object(Path(folder) / name)
+        with quiet():
+            if (Path(folder) / "source.spm").is_file():
+                return MarianTokenizer.from_pretrained(folder)
+            return AutoTokenizer.from_pretrained(folder)
+    except Exception as error:  # of many kinds, for its files may be broken in many ways
+        raise NmtError(f"{folder} has no tokenizer that can be loaded: {_reason(error)}") from error
+
+
+def _config(path: Path, name: str) -> Any:
+    """Return the settings of a model."""
+    from transformers import AutoConfig
+
+    try:
+        _object(path / "generation_config.json")
+        _check_settings(_object(path / "config.json"))
+        with quiet():
+            config = AutoConfig.from_pretrained(name)
+    except Exception as error:  # of many kinds: no JSON, no number, no known model
+        raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error
+    if not config.is_encoder_decoder:
+        raise NmtError(
+            f"{name} is a {config.model_type} model, expected one that reads a source and writes a "
+            "target"
+        )
+    for setting in ("context_sentences", "context_tokens"):
+        context_limit(config, setting, 1)
+    return config
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return what a file of JSON holds; nothing where there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise NmtError(f"its {path.name} is no JSON ({error})") from None
+    if not isinstance(found, dict):
+        raise NmtError(f"its {path.name} is no JSON object")
+    return found
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    """Refuse numbers that no model can have: Transformers builds some, and fails on others."""
+    for name in _SIZES:
+        value = settings.get(name)
+        if value is not None and (not _is_whole(value) or value < 1):
+            raise NmtError(
+                f"its config.json has {name} = {value!r}, expected a whole number from 1"
+            )
+    for name in _RATES:
+        value = settings.get(name)
+        if value is not None and (not isinstance(value, int | float) or not 0 <= value <= 1):
+            raise NmtError(f"its config.json has {name} = {value!r}, expected 0 to 1")
+
+
+def _model(name: str, config: Any) -> Any:
+    """Return the model; Transformers would draw weights that are missing, and only warn."""
+    from transformers import AutoModelForSeq2SeqLM
+
+    try:
+        with quiet():
+            model, info = AutoModelForSeq2SeqLM.from_pretrained(
+                name, config=config, output_loading_info=True, ignore_mismatched_sizes=True
+            )
+    except Exception as error:  # of many kinds: a file is missing, cut short, of another model
+        raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error
+    if info["mismatched_keys"]:
+        weight, found, expected = min(info["mismatched_keys"])
+        raise NmtError(
+            f"{name} has the weight '{weight}' of the shape {tuple(found)}, expected "
+            f"{tuple(expected)}, as its config.json says"
+        )
+    # Weights that are computed, or tied to one that is there, do not count as missing.
+    if missing := sorted(info["missing_keys"]):
+        raise NmtError(
+            f"{name} lacks {len(missing)} weight(s), such as '{missing[0]}', expected all of them"
+        )
+    return model
+
+
+def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) -> None:
+    """Refuse pieces that the model has no row of its embedding for."""
+    if rows is None:
+        return
+    separate = getattr(tokenizer, "separate_vocabs", None)  # None: not Marian's tokenizer
+    known = {}
+    if separate is not None:
+        known = tokenizer.target_encoder if separate and side == "target" else tokenizer.encoder
+    pieces = len(known) if separate else len(tokenizer)
+    if pieces > rows:
+        raise NmtError(
+            f"{name} has a {side} vocabulary of {pieces:,} pieces, but its model knows {rows:,}: "
+            "they are not of one training"
+        )
+    if not pieces:
+        raise NmtError(f"{name} has a {side} vocabulary of no pieces, expected some")
+    for piece, number in known.items():
+        if not _is_whole(number) or not 0 <= number < rows:
+            raise NmtError(
+                f"{name} has the number {number!r} for the piece {piece!r} of its {side} "
+                f"vocabulary, expected 0 to {rows - 1}"
+            )
+
+
+def _check_generation(name: str, kept: Any, rows: int | None) -> None:
+    """Refuse settings that translation would fail with; Transformers looks at few of them."""
+    start, eos, pad = kept.decoder_start_token_id, kept.eos_token_id, kept.pad_token_id
+    start = kept.bos_token_id if start is None else start
+    ends = eos if isinstance(eos, list) else [eos]
+    beam, penalty = kept.num_beams, kept.length_penalty
+    number = isinstance(penalty, int | float) and math.isfinite(penalty)
+    most = math.inf if rows is None else rows
+    for setting, value, fits, expected in (
+        ("decoder_start_token_id", start, _is_whole(start) and 0 <= start < most, "a token"),
+        ("eos_token_id", eos, all(end is None or _is_whole(end) for end in ends), "a token"),
+        ("pad_token_id", pad, pad is None or _is_whole(pad), "a token"),
+        ("num_beams", beam, beam is None or (_is_whole(beam) and beam > 0), "1 or more"),
+        ("length_penalty", penalty, penalty is None or number, "a number"),
+    ):
+        if not fits:
+            raise NmtError(
+                f"{name} has {setting} = {value!r} in its generation_config.json, expected "
+                f"{expected}"
+            )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _reason(error: Exception) -> str:
+    """Return the first line of a message, and the next where that only announces it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    if isinstance(error, KeyError) and " " not in lines[0]:
+        return f"no {lines[0]} is known"
+    return " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]

@@ -1,0 +1,249 @@
+"""Models are loaded whole or not at all: what is missing, broken or no number is one sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("sentencepiece")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+from toy_corpus import write_config, write_corpus  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from boxpen.cli.app import app  # noqa: E402
+from boxpen.nmt.config import NmtConfig, read_config  # noqa: E402
+from boxpen.nmt.errors import NmtError  # noqa: E402
+from boxpen.nmt.folder import ModelFolder  # noqa: E402
+from boxpen.nmt.loading import load_model, load_tokenizer  # noqa: E402
+from boxpen.nmt.prepared import prepare  # noqa: E402
+from boxpen.nmt.reading import Reading  # noqa: E402
+
+KINDS = ["transformer", "rnnsearch", "concat", "thumt", "cadec"]
+FC1 = "model.encoder.layers.0.fc1.weight"
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of models as a training leaves them, but for what they would have learnt."""
+    folder = tmp_path_factory.mktemp("models")
+    write_corpus(folder, pairs=40)
+    for kind in KINDS:
+        config = configured(folder, kind)
+        place = ModelFolder(config, prepare(config))
+        place.begin()
+        torch.manual_seed(1)
+        place.finish(place.new_model(), {})
+    return folder
+
+
+def configured(folder: Path, kind: str, base: Path | None = None) -> NmtConfig:
+    config = read_config(write_config(folder))
+    if kind in ("concat", "thumt", "cadec"):
+        base = base or folder / "transformer"
+    model = replace(config.model, architecture=kind, base=base)  # type: ignore[arg-type]
+    return replace(config, folder=folder / kind, model=model)
+
+
+@pytest.fixture
+def copied(models: Path, tmp_path: Path) -> Callable[[str], Path]:
+    def copy(kind: str) -> Path:
+        return Path(shutil.copytree(models / kind, tmp_path / "model"))
+
+    return copy
+
+
+def changed(file: Path, **values: Any) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def without(folder: Path, *names: str) -> None:
+    weights = load_file(folder / "model.safetensors")
+    for name in names:
+        del weights[name]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def refused(folder: Path, *says: str) -> None:
+    with pytest.raises(NmtError) as found:
+        load_model(folder)
+    told = str(found.value)
+    assert told.startswith(f"{folder} ")
+    assert "\n" not in told
+    for part in says:
+        assert part in told
+
+
+# --- weights ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_model_is_loaded_and_one_without_a_weight_is_not(copied, kind):
+    folder = copied(kind)
+    model, _ = load_model(folder)
+    assert not model.training
+    names = sorted(load_file(folder / "model.safetensors"))
+    last = next(n for n in reversed(names) if n.endswith(".weight") and "embed" not in n)
+    without(folder, last)
+    refused(folder, f"lacks 1 weight(s), such as '{last}', expected all of them")
+
+
+def test_what_is_tied_or_computed_need_not_be_there(copied):
+    folder = copied("transformer")
+    names = set(load_file(folder / "model.safetensors"))
+    assert "lm_head.weight" not in names  # it is the target's embedding
+    assert not any("embed_positions" in name for name in names)
+    without(folder, "final_logits_bias")
+    load_model(folder)
+    without(folder, "model.decoder.embed_tokens.weight")
+    refused(folder, "lacks 2 weight(s), such as 'lm_head.weight'")
+
+
+def test_a_weight_of_another_shape_is_named(copied):
+    folder = copied("transformer")
+    changed(folder / "config.json", encoder_ffn_dim=96)
+    refused(folder, "has the weight 'model.encoder.layers.0.fc1.bias' of the shape (128,), expected"
+            " (96,), as its config.json says")  # fmt: skip
+
+
+def test_translation_and_a_base_refuse_a_model_without_a_weight(models, copied):
+    folder = copied("transformer")
+    without(folder, FC1)
+    done = CliRunner().invoke(app, ["nmt", "translate", str(folder)], input="猫\n")
+    assert done.exit_code == 2
+    assert f"lacks 1 weight(s), such as '{FC1}'" in " ".join(done.stderr.split())
+    config = configured(models, "thumt", base=folder)
+    with pytest.raises(NmtError, match="lacks 1 weight"):
+        ModelFolder(config, prepare(config)).new_model()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_base_that_is_no_number_is_refused(models, copied, value):
+    folder = copied("transformer")
+    weights = load_file(folder / "model.safetensors")
+    weights[FC1][3, 5] = value
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    for kind in ("concat", "thumt", "cadec"):
+        config = configured(models, kind, base=folder)
+        with pytest.raises(NmtError) as found:
+            ModelFolder(config, prepare(config)).new_model()
+        assert str(found.value) == (
+            f"[model] base = {folder} has values that are no finite numbers in its weight '{FC1}', "
+            "expected a trained model"
+        )
+
+
+# --- files beside the weights ---
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("vocab.json", "{}", "no tokenizer that can be loaded: '<unk> token must be in the vocab'"),
+        ("vocab.json", "[]", "no tokenizer that can be loaded: its vocab.json is no JSON object"),
+        (
+            "vocab.json",
+            '{"<unk>": -1, "<pad>": 2}',
+            "the number -1 for the piece '<unk>' of its",
+        ),
+        ("target_vocab.json", "{}", "has a target vocabulary of no pieces"),
+        ("target_vocab.json", "null", "its target_vocab.json is no JSON object"),
+        ("target_vocab.json", '{"</s>": "a"}', "has the number 'a' for the piece '</s>' of its t"),
+        ("target_vocab.json", '{"a": 450}', "the number 450 for the piece 'a' of its target"),
+        ("tokenizer_config.json", '"x"', "its tokenizer_config.json is no JSON object"),
+        ("generation_config.json", "[]", "its generation_config.json is no JSON object"),
+        ("generation_config.json", "{", "its generation_config.json is no JSON ("),
+        ("generation_config.json", "{}", "has decoder_start_token_id = None in its generation_c"),
+        ("config.json", "3", "cannot be loaded: its config.json is no JSON object"),
+        ("config.json", "{}", "cannot be loaded: Unrecognized model"),
+    ],
+)
+def test_a_broken_file_is_one_sentence(copied, file, text, says):
+    folder = copied("transformer")
+    (folder / file).write_text(text)
+    refused(folder, says)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]"])
+def test_a_broken_vocabulary_is_one_sentence_for_a_tokenizer_alone(copied, text):
+    folder = copied("transformer")
+    (folder / "vocab.json").write_text(text)
+    with pytest.raises(NmtError, match="has no tokenizer that can be loaded: "):
+        load_tokenizer(folder)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "says"),
+    [
+        ("transformer", "d_model", "x", "has d_model = 'x', expected a whole number from 1"),
+        ("transformer", "d_model", -4, "has d_model = -4, expected a whole number from 1"),
+        ("transformer", "d_model", None, "Field 'd_model' expected int"),
+        ("transformer", "encoder_layers", -1, "has encoder_layers = -1, expected"),
+        ("transformer", "vocab_size", True, "has vocab_size = True, expected"),
+        ("transformer", "dropout", -4, "has dropout = -4, expected 0 to 1"),
+        ("transformer", "activation_function", "x", "cannot be loaded: no 'x' is known"),
+        ("transformer", "model_type", [], "cannot be loaded: "),
+        ("rnnsearch", "hidden_size", "x", "has hidden_size = 'x', expected a whole number from 1"),
+        ("rnnsearch", "hidden_size", 63, "cannot be loaded: RNNSearch cannot have 2 layers 63 wid"),
+    ],
+)
+def test_a_broken_setting_is_one_sentence(copied, kind, name, value, says):
+    folder = copied(kind)
+    changed(folder / "config.json", **{name: value})
+    refused(folder, says)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("decoder_start_token_id", 450, "a token"),
+        ("eos_token_id", "x", "a token"),
+        ("pad_token_id", 1.5, "a token"),
+        ("num_beams", "x", "1 or more"),
+        ("length_penalty", [], "a number"),
+    ],
+)
+def test_a_broken_setting_of_translation_is_one_sentence(copied, name, value, expected):
+    folder = copied("transformer")
+    changed(folder / "generation_config.json", **{name: value})
+    says = f"has {name} = {value!r} in its generation_config.json, expected {expected}"
+    refused(folder, says)
+
+
+# --- how much context is read ---
+
+
+@pytest.mark.parametrize("name", ["context_sentences", "context_tokens"])
+@pytest.mark.parametrize("value", [-1, 0, "2", True, None, 1.5, 10**30])
+@pytest.mark.parametrize("kind", ["concat", "cadec"])
+def test_a_context_of_no_size_is_refused(copied, kind, name, value):
+    folder = copied(kind)
+    changed(folder / "config.json", **{name: value})
+    refused(folder, repr(value), "expected")
+
+
+def test_a_context_of_no_size_is_refused_by_all_who_read_it(copied):
+    folder = copied("concat")
+    model, tokenizer = load_model(folder)
+    reading = Reading(model, tokenizer)
+    assert (reading.sentences, reading.context_tokens) == (1, 128)
+    model.config.context_tokens = "many"
+    with pytest.raises(NmtError) as found:
+        Reading(model, tokenizer)
+    assert str(found.value) == (
+        f"{folder} has context_tokens = 'many' in its config.json, expected a whole number from 1 "
+        "to 100,000"
+    )
+    changed(folder / "config.json", context_sentences="x")
+    command = ["nmt", "translate", str(folder), "--context", "lines"]
+    done = CliRunner().invoke(app, command, input="猫\n")
+    assert done.exit_code == 2
+    assert "has context_sentences = 'x' in its config.json" in " ".join(done.stderr.split())

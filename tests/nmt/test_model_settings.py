@@ -1,0 +1,51 @@
+"""Settings of [model] that would change nothing are refused when a configuration is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toy_corpus import CONFIG, write_config
+
+from boxpen.nmt.config import NmtConfig, read_config
+from boxpen.nmt.errors import NmtError
+
+
+def read(folder: Path, model: str) -> NmtConfig:
+    text = CONFIG.replace('architecture = "transformer"\nsize = "tiny"\n', model)
+    assert text != CONFIG
+    return read_config(write_config(folder, text))
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (
+            'architecture = "thumt"\nbase = "base"\nsize = "base"\n',
+            "toy.toml [model] has size = 'base' beside base, whose size the model has; leave out",
+        ),
+        (
+            'architecture = "cadec"\nbase = "base"\ndrop_net = 0.5\n',
+            "toy.toml [model] has drop_net = 0.5 for architecture = 'cadec', expected it for "
+            "'bert-fused' only",
+        ),
+        ("drop_net = 1.0\n", "has drop_net = 1 for architecture = 'transformer', expected it for"),
+        (
+            'architecture = "concat"\nbert = "bert"\n',
+            "has architecture = 'concat', which has no use for bert",
+        ),
+        ('bert = "bert"\n', "has architecture = 'transformer', which has no use for bert"),
+    ],
+)
+def test_a_setting_without_use_is_refused(tmp_path: Path, model: str, says: str) -> None:
+    with pytest.raises(NmtError) as refused:
+        read(tmp_path, model)
+    assert says in str(refused.value)
+
+
+def test_settings_that_are_of_use_or_not_given_are_taken(tmp_path: Path) -> None:
+    assert read(tmp_path, 'architecture = "thumt"\nbase = "base"\n').model.size == "base"
+    assert read(tmp_path, 'architecture = "concat"\nsize = "small"\n').model.size == "small"
+    fused = 'architecture = "bert-fused"\nbase = "base"\nbert = "bert"\n'
+    assert read(tmp_path, fused).model.drop_net == 1
+    assert read(tmp_path, f"{fused}drop_net = 0.5\n").model.drop_net == 0.5
