@@ -4,6 +4,7 @@ import json
 import math
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from boxpen.models.causal import CausalModel
 from boxpen.models.packed import PackedDecoder
 from boxpen.plans import other_contexts
 from boxpen.scoring.cache import ScoreCache
+from small_runs import Liking
 
 EN = Card(language="en", title="Tests of tests")
 
@@ -427,8 +429,33 @@ def test_contexts_are_taken_away_or_exchanged_within_their_set():
         numbers = range(part, 9, 2)
         assert {shuffled[f"t{n}"] for n in numbers} == {f"c{n}" for n in numbers}
         assert all(shuffled[f"t{n}"] != f"c{n}" for n in numbers)
-    alike = [replace(item, context="c") if n < 8 else item for n, item in enumerate(items[:9])]
+    alike = [*(replace(item, context="c") for item in items[0:8:2]), items[8]]
     mixed = other_contexts(Suite(name="alike", items=tuple(alike)), "shuffled")
     assert [mixed[f"t{n}"] for n in range(0, 9, 2)] == ["c8"] * 4 + ["c"]
     with pytest.raises(PolicyError, match="context is 'none', and no item of suite"):
         other_contexts(Suite(name="bare", items=tuple(items[-1:])), "none")
+
+
+def test_an_item_without_another_context_to_take_is_refused():
+    items = [
+        Translate(
+            id=f"t{n}", source=f"s{n}", reference=f"r{n}", contrast=(f"w{n}",), context=context,
+            tags={"set": part},
+        )
+        for n, (part, context) in enumerate([("a", "c"), ("b", "d"), ("a", "e"), ("b", "d")])
+    ]  # fmt: skip
+    suite = Suite(name="few", items=tuple(items), card=Card(language="zh", source_language="en"))
+    said = "item 't{}' finds no other context than its own in set={} of suite 'few', expected two"
+    with pytest.raises(PolicyError, match=re.escape(said.format(0, "a"))):
+        boxpen.evaluate(
+            Liking("one", set()), suite, cache=":memory:", context="shuffled", limit=1,
+            check_languages=False,
+        )  # fmt: skip
+    with pytest.raises(PolicyError, match="finds no other context than its own in set=b of suite"):
+        other_contexts(suite, "shuffled")
+    untold = Suite(name="one", items=(replace(items[0], tags={}),))
+    with pytest.raises(PolicyError, match="than its own in suite 'one', expected two"):
+        other_contexts(untold, "shuffled")
+    both = other_contexts(Suite(name="two", items=(items[0], items[2])), "shuffled")
+    assert both == {"t0": "e", "t2": "c"}
+    assert other_contexts(suite.limit(1), "none") == {"t0": None}

@@ -242,10 +242,10 @@ def other_contexts(suite: Suite, context: str) -> dict[str, str | None]:
     """Return the contexts of items under a policy that changes them.
 
     Shuffled contexts stay within a part of the suite, so that they are of one kind, and none stays
-    where it was unless all of a part are the same. Which goes where follows from the ids alone.
+    where it was. Which goes where follows from the ids alone.
 
     Raises:
-        PolicyError: If no item has a context.
+        PolicyError: If no item has a context, or an item of a shuffled part finds no other one.
     """
     if context == "given":
         return {}
@@ -258,12 +258,19 @@ def other_contexts(suite: Suite, context: str) -> dict[str, str | None]:
     for item in having:
         parts.setdefault(item.tags.get("set", ""), []).append(item)
     found: dict[str, str | None] = {}
-    for members in parts.values():
+    for part, members in parts.items():
         mixed = sorted(members, key=lambda item: zlib.crc32(item.id.encode()))
         for place, item in enumerate(mixed):
             others = (*mixed[place + 1 :], *mixed[:place])
             another = (other.context for other in others if other.context != item.context)
-            found[item.id] = next(another, item.context)
+            found[item.id] = next(another, None)
+            if found[item.id] is None:
+                where = f"set={part} of suite" if part else "suite"
+                raise PolicyError(
+                    f"context is 'shuffled', and item '{item.id}' finds no other context than its "
+                    f"own in {where} '{suite.name}', expected two different ones or more; take "
+                    "more items"
+                )
     return found
 
 

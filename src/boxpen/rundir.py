@@ -9,10 +9,11 @@ has one record an item, with a log-probability for every label.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,50 +77,38 @@ def read_run(
     """Read a run directory: what ``run.json`` says, verdicts, candidates, translations, tokens.
 
     Raises:
-        RunError: If it is not one, or a file of it is damaged.
+        RunError: If it is not one, or a file of it is damaged; the message names the file.
     """
-    import polars as pl
-
     if not (path / "run.json").is_file():
         raise RunError(f"{path} is not a run directory: it has no run.json")
-    try:
+    with _blamed(path, "run.json"):
         about = json.loads((path / "run.json").read_text("utf-8"))
         if about["format"] != FORMAT:
             raise RunError(
                 f"{path} is a run of format {about['format']}, this boxpen reads {FORMAT}"
             )
+        _check_about(about)
+    with _blamed(path, "verdicts.parquet"):
         verdicts = tuple(
             Verdict(**{**row, "scores": tuple(row["scores"]), "tags": json.loads(row["tags"])})
-            for row in pl.read_parquet(path / "verdicts.parquet").to_dicts()
+            for row in _rows(path / "verdicts.parquet")
         )
-        candidates = _candidates(pl.read_parquet(path / "records.parquet").to_dicts())
+        _check_verdicts(verdicts)
+    with _blamed(path, "records.parquet"):
+        candidates = _candidates(_rows(path / "records.parquet"))
+        _check_records(about, verdicts, candidates)
+    if about["model"]["kind"] == "nli":
+        with _blamed(path, "run.json"):
+            numbers = _label_numbers(about)
+        with _blamed(path, "records.parquet"):
+            _check_labels(about, numbers, verdicts, candidates)
+    with _blamed(path, "translations.parquet"):
         translations = tuple(
             Translation(**{**row, "tags": json.loads(row["tags"])})
-            for row in pl.read_parquet(path / "translations.parquet").to_dicts()
+            for row in _rows(path / "translations.parquet")
         )
+    with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
-        _check_about(about)
-        _check_verdicts(verdicts)
-        fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
-        for verdict in verdicts:
-            found = len(candidates.get(verdict.id, ()))
-            expected = len(verdict.scores) if fixed is None else fixed
-            if found != expected:
-                raise RunError(
-                    f"{path}: item '{verdict.id}' has {found} records, expected {expected}"
-                )
-        if about["model"]["kind"] == "nli":
-            _check_labels(about, verdicts, candidates)
-        extra = set(candidates) - {v.id for v in verdicts}
-        if extra:
-            raise RunError(f"{path}: item '{min(extra)}' has records but no verdict")
-    except RecursionError:
-        raise RunError(f"{path} is not a whole run directory (run.json is too deep)") from None
-    except (
-        *(OSError, ValueError, KeyError, TypeError, AttributeError),
-        *(PolicyError, pl.exceptions.PolarsError),
-    ) as error:
-        raise RunError(f"{path} is not a whole run directory ({error})") from None
     return about, verdicts, candidates, translations, tokens
 
 
@@ -159,6 +148,34 @@ def check_writable(parent: Path) -> None:
         raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
 
 
+@contextlib.contextmanager
+def _blamed(path: Path, name: str) -> Iterator[None]:
+    """Say of which file of a run directory the body speaks, when it finds a fault."""
+    import polars as pl
+
+    try:
+        yield
+    except (
+        *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
+        *(PolicyError, pl.exceptions.PolarsError),
+    ) as error:
+        if isinstance(error, RecursionError):
+            reason = "it is too deep"
+        elif isinstance(error, KeyError):
+            reason = f"it has no {error}"
+        else:
+            reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
+        raise RunError(f"{path} is not a whole run directory ({name}: {reason})") from None
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    import polars as pl
+
+    if not path.is_file():  # of which Polars says several things
+        raise FileNotFoundError("there is no such file")
+    return pl.read_parquet(path, glob=False).to_dicts()
+
+
 def _check_about(about: Mapping[str, Any]) -> None:
     """Raise if ``run.json`` lacks what reports and re-scoring read."""
     texts = (
@@ -170,45 +187,68 @@ def _check_about(about: Mapping[str, Any]) -> None:
     )
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"run.json has {text!r} where a text should be")
+            raise TypeError(f"it has {text!r} where a text should be")
         text.encode()
     for number in (about["suite"]["items"], about["beam"], about["unread_contexts"]):
         if not isinstance(number, int):
-            raise TypeError(f"run.json has {number!r} where a number should be")
+            raise TypeError(f"it has {number!r} where a number should be")
     if not isinstance(about.get("engine", {}), dict):
-        raise TypeError("run.json has an engine that is no object")
+        raise TypeError("it has an engine that is no object")
     ScoringPolicy(**about["policy"])
     dict(about["settled"])
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
-        raise TypeError("run.json has parts left out that are no texts")
+        raise TypeError("it has parts left out that are no texts")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
-        raise TypeError("run.json has items left out that are no list")
+        raise TypeError("it has items left out that are no list")
     if not all(isinstance(finding["rule"], str) for finding in about["findings"]):
-        raise TypeError("run.json has a finding without a rule")
+        raise TypeError("it has a finding without a rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
 
 
-def _check_labels(
+def _check_records(
     about: Mapping[str, Any],
     verdicts: Sequence[Verdict],
     candidates: Mapping[str, Sequence[Scored]],
 ) -> None:
-    """Raise if the labels of an inference classifier are not those of its records."""
+    """Raise if there are other records than verdicts speak of."""
+    fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
+    for verdict in verdicts:
+        found = len(candidates.get(verdict.id, ()))
+        expected = len(verdict.scores) if fixed is None else fixed
+        if found != expected:
+            raise ValueError(f"item '{verdict.id}' has {found} records, expected {expected}")
+    extra = set(candidates) - {v.id for v in verdicts}
+    if extra:
+        raise ValueError(f"item '{min(extra)}' has records but no verdict")
+
+
+def _label_numbers(about: Mapping[str, Any]) -> list[int]:
+    """Return the labels of an inference classifier by number; raise if some are missing."""
     numbers = [NAMES.index(name) for name in about["model"]["labels"]]
+    if not set(offered(numbers, ScoringPolicy(**about["policy"]).nli)) <= set(numbers):
+        raise ValueError(f"it has the labels {', '.join(about['model']['labels'])}")
+    return numbers
+
+
+def _check_labels(
+    about: Mapping[str, Any],
+    numbers: Sequence[int],
+    verdicts: Sequence[Verdict],
+    candidates: Mapping[str, Sequence[Scored]],
+) -> None:
+    """Raise if the labels of an inference classifier are not those of its records."""
     competing = offered(numbers, ScoringPolicy(**about["policy"]).nli)
-    if not set(competing) <= set(numbers):
-        raise ValueError(f"run.json has the labels {', '.join(about['model']['labels'])}")
     for v in verdicts:
         record = candidates[v.id][0].record
-        if record.token_ids.tolist() != numbers or len(v.scores) != len(competing):
+        if record.token_ids.tolist() != list(numbers) or len(v.scores) != len(competing):
             raise ValueError(f"item '{v.id}' has other labels than the model")
 
 
 def _check_human(human: Mapping[str, Any]) -> None:
     """Raise if ``run.json`` lacks what reports say of judges."""
     if not human["by_judge"]:
-        raise ValueError("run.json names no judges")
+        raise ValueError("it names no judges")
     numbers = [
         *(human[key] for key in ("judges", "answers", "fewest", "most")),
         *(human[key] for key in ("single_judge_accuracy", "gold_in_one_place")),
@@ -217,7 +257,7 @@ def _check_human(human: Mapping[str, Any]) -> None:
     ]
     for number in numbers:
         if not isinstance(number, int | float):
-            raise TypeError(f"run.json has {number!r} where a number should be")
+            raise TypeError(f"it has {number!r} where a number should be")
 
 
 def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -272,7 +312,7 @@ def _tokens(path: Path) -> dict[int, str]:
         return {}
     tokens = {int(i): text for i, text in json.loads(path.read_text("utf-8")).items()}
     if not all(isinstance(text, str) for text in tokens.values()):
-        raise TypeError("tokens.json has tokens that are no texts")
+        raise TypeError("it has tokens that are no texts")
     return tokens
 
 
@@ -321,6 +361,9 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
         free = roles.get("unconditional")
         scored = replace(roles["candidate"], unconditional=free.record if free else None)
         out.setdefault(item, {})[index] = scored
+    for item, members in out.items():
+        if lacking := set(range(len(members))) - members.keys():
+            raise ValueError(f"item '{item}' has no candidate {min(lacking)}")
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 

@@ -60,7 +60,9 @@ def made(
 ) -> Run:
     """A run in which item i has these log-probabilities: of the reference and of the contrast."""
     asked = items(len(pairs), blocks)
-    whole = Suite(suite, tuple(asked), Card(language="zh", source_language="en"))
+    # Two items of every set at least, so that each finds another's context.
+    put = tuple(items(max(len(pairs), 2 * len(TAGS)), blocks))
+    whole = Suite(suite, put, Card(language="zh", source_language="en"))
     empty = evaluate(
         Liking(model, set(), fingerprint), whole, cache=":memory:", context=context,
         check_languages=False,

@@ -155,6 +155,8 @@ def test_what_begins_a_clause(english: str, clause: bool) -> None:
         ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "自从他走了，我做饭。"),
         ("since-自从", "Since he left, I cook.", "自从他走后，我做饭。", "因为他走了，我做饭。"),
         ("since-自从", "Since he left, I cook.", "自从他走了，我做饭。", "因为他走了，我做饭。"),
+        ("since-自从", "Since he cured me, I sing.", "从他让我起死回生那天起，我唱歌。",
+         "因为他让我起死回生，我唱歌。"),
         ("though-虽然", "Though I ache, I sing.", "虽然我累，但是我唱歌。", "不过我累，我唱歌。"),
         ("though-不过", "It hurt, though, so I left.", "不过很疼，我走了。", "虽然很疼，我走了。"),
         ("or-否则", "Stop or I will shout.", "住手，不然我要喊了。", "住手，或者我要喊了。"),
@@ -179,6 +181,18 @@ def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
         ("or-或者", "Tea or milk?", "茶或者牛奶？"),  # 否则 stands between clauses
         ("or-或者", "Or we could walk.", "我们走路去。"),  # the sense is not shown
         ("because-因为", "Because he left.", "因为他走了。"),  # no class
+        ("while-而", "While a cat sleeps.", "而猫则是在睡觉。"),  # 则 still says it
+        ("while-当", "Drink this while you cook.", "你做饭的时候喝这个。"),  # 而喝 has no subject
+        ("while-当", "While we sang, so what.", "我们唱歌的时候，就。"),
+        ("as-当", "As we left the house.", "我们出门的时候。"),  # a reason for nothing
+        ("as-当", "As he came, it rained.", "他来的时候，下雨了。"),  # 因为他来 is cut off
+        ("since-因为", "Since the rope tore, we wait.", "因为绳子断了所以我们等。"),  # so does 所以
+        ("since-因为", "Since your diet, we cook less.", "因为你在节食，我们少做饭。"),  # a time
+        ("since-自从", "I sing since that trip was over.", "自从那次旅行之后，我唱歌。"),
+        ("though-虽然", "He came, though ill, and sang.", "他来了，虽然病了，唱了歌。"),
+        ("though-虽然", "Though I ache, I sing.", "虽然我累，我却唱歌。"),
+        ("or-否则", "Help me or go home.", "帮我，否则回家。"),  # an order is an alternative
+        ("or-否则", "He sings or he leaves.", "要不他唱歌，要不他走。"),  # 要不 stays
     ],
 )
 def test_no_exchange(cls: str, source: str, target: str) -> None:

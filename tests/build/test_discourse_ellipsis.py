@@ -114,6 +114,14 @@ def test_objections_lower_the_score(context: str, source: str, objection: str) -
         ("爬", "我们爬不动", ("我们做不动",)),
         ("知道", "我知道昨天晚上在河边唱歌的人是谁。", ()),  # more than an object
         ("高兴", "我很高兴。", ()),  # 很做 is no Chinese
+        ("做到", "我做到了。", ()),  # 做 says the same
+        ("办", "我办了。", ()),
+        ("错", "她做错了。", ()),
+        ("了", "我等不了。", ()),
+        ("有", "有吗？", ()),  # a reply
+        ("有", "我也有。", ("我也做。",)),
+        ("安排", "没有什么安排。", ()),  # 什么做 is no Chinese
+        ("游泳", "游泳。", ()),  # nothing is left
         ("知道", "真的吗？", ()),
         ("", "真的吗？", ()),
     ],

@@ -346,6 +346,12 @@ def test_the_example_is_a_configuration(tmp_path):
         (CONFIG + "[minee]\n", r"has the unknown key 'minee', did you mean 'mine'"),
         (CONFIG + "[mine]\npol = 1\n", r"\[mine\] has the unknown key 'pol', did you mean 'pool'"),
         (CONFIG + "[mine]\npool = 0\n", r"\[mine\]: pool is 0, expected 1 or more"),
+        (CONFIG + "[mine]\nprocesses = 257\n", r"\[mine\]: processes is 257, expected 256 at most"),
+        (CONFIG + "[mine]\nprocesses = 0\n", r"\[mine\]: processes is 0, expected 1 or more"),
+        (CONFIG + "[mine]\nmin_score = 1.01\n", r"\[mine\]: min_score is 1.01, expected from 0 to"),
+        (CONFIG + "[mine]\nmin_score = 2\n", r"\[mine\]: min_score is 2.0, expected from 0 to 1"),
+        (CONFIG + "[mine]\nmin_score = -0.01\n", r"\[mine\]: min_score is -0.01, expected from 0"),
+        (CONFIG + "[mine]\nmin_score = nan\n", r"\[mine\] has min_score = nan, expected a finite"),
         (CONFIG + "[clean]\nmax_ratio = 0.5\n", r"\[clean\]: max_ratio is 0.5, expected 1"),
         (
             CONFIG + 'classes = {"while-因为" = 3}\n',
@@ -362,6 +368,12 @@ def test_the_example_is_a_configuration(tmp_path):
             r"\[\[texts\]\] 1: text 'films' has source, expected",
         ),
         (CONFIG.replace('"toy"', '"a/b"'), "has name = 'a/b', expected one that a file can have"),
+        (CONFIG.replace('"toy"', r'"a\nb"'), r"has name = 'a\\nb', expected one that a file can"),
+        (CONFIG.replace('"toy"', r'"a\u001b"'), r"has name = 'a\\x1b', expected one that a file"),
+        (
+            CONFIG + '[review]\nrule = "adjudicator"\nadjudicator = "a\\tb"\n',
+            r"\[review\]: adjudicator is 'a\\tb', expected a name without control characters",
+        ),
         ('name = "toy"\nfolder = "out"\n', "has no text, expected at least one table"),
         (CONFIG + '[[texts]]\nname = "films"\ntsv = "films.tsv"\n', "two texts with the name"),
     ],
@@ -369,6 +381,13 @@ def test_the_example_is_a_configuration(tmp_path):
 def test_what_cannot_be_built_is_refused(tmp_path, text, message):
     with pytest.raises(BoxpenError, match=message):
         built(tmp_path, text)
+
+
+def test_the_edges_of_mining_are_allowed():
+    assert [MineConfig(min_score=edge).min_score for edge in (0.0, 1.0)] == [0, 1]
+    assert MineConfig(processes=256).processes == 256
+    with pytest.raises(BuildError, match="min_score is nan, expected from 0 to 1"):
+        MineConfig(min_score=float("nan"))
 
 
 def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
@@ -389,3 +408,12 @@ def test_a_damaged_table_is_named(tmp_path):
     path.write_bytes(b"PAR1")
     with pytest.raises(BuildError, match=r"sampled\.parquet cannot be read: "):
         read_rows(path)
+
+
+def test_a_damaged_table_of_lines_is_named(tmp_path):
+    built(tmp_path)
+    path = tmp_path / "out" / "lines.parquet"
+    path.write_bytes(b"PAR1")
+    with pytest.raises(BuildError, match=r"lines\.parquet cannot be read: ") as caught:
+        built(tmp_path, stage="mine")
+    assert "\n" not in str(caught.value)

@@ -201,6 +201,15 @@ def test_xml_that_does_not_hang_together_is_refused(tmp_path):
         read(spec)
 
 
+def test_a_folder_for_links_is_told_without_a_code(tmp_path):
+    (tmp_path / "links.xml").mkdir()
+    spec = TextSpec(name="s", alignment=tmp_path / "links.xml", folder=tmp_path)
+    with pytest.raises(BuildError) as caught:
+        read(spec)
+    said = f"{tmp_path / 'links.xml'} cannot be read: Is a directory; is it a whole download?"
+    assert str(caught.value) == said
+
+
 words = st.lists(st.sampled_from(["stars", "rise", "late", "now"]), min_size=1, max_size=3)
 texts = st.lists(st.lists(words.map(" ".join), min_size=1, max_size=4), min_size=1, max_size=3)
 

@@ -2,10 +2,12 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
 import boxpen as api
+from boxpen.catalog import write_suite
 from boxpen.cli import main
 
 CONFIG = """
@@ -159,6 +161,51 @@ def test_an_answer_that_cannot_be_is_refused(boxpen, config, verdict, message):
     assert not (config.parent / "out" / "review.jsonl").exists()
 
 
+def reviewed(boxpen, config, verdict="a"):
+    """Build, and have Ann say the same of all three candidates; return the journal."""
+    config.write_text(CONFIG + "[review]\n")
+    sheet = config.parent / "ann.csv"
+    boxpen("build", "discourse", "run", config)
+    boxpen("build", "discourse", "export", config, "--judge", "ann", "--out", sheet)
+    filled(sheet, dict.fromkeys((en for en, _ in FILMS), verdict))
+    assert boxpen("build", "discourse", "import", config, sheet)[0] == 0
+    return config.parent / "out" / "review.jsonl"
+
+
+def test_a_torn_judgement_is_told(boxpen, config):
+    journal = reviewed(boxpen, config)
+    journal.write_bytes(journal.read_bytes()[:-20])
+    told = f"{journal}, line 3 was cut off while it was written, and is left out; import its sheet"
+    for words in ((), (), ("--json",)):  # the second time nothing is to be done
+        code, out, err = boxpen("build", "discourse", "run", config, *words)
+        assert code == 0
+        assert [line for line in err.splitlines() if line] == [f"{told} again"]
+    assert json.loads(out)[3]["torn"] == f"{told} again"
+    boxpen("build", "discourse", "import", config, config.parent / "ann.csv")
+    code, out, err = boxpen("build", "discourse", "run", config)
+    assert (code, err.strip()) == (0, "")
+    assert "accept: 3 candidates accepted, 0 rejected, 0 open" in out
+
+
+def test_a_torn_judgement_is_told_where_nothing_is_accepted(boxpen, config):
+    journal = reviewed(boxpen, config, "r")
+    journal.write_bytes(journal.read_bytes()[:-20])
+    code, _, err = boxpen("build", "discourse", "run", config)
+    assert code == 2
+    assert "accepted none of 3 candidates: 2 rejected, 1 open; " in err
+    assert "line 3 was cut off" in err
+
+
+def test_a_torn_line_within_the_journal_is_refused(boxpen, config):
+    journal = reviewed(boxpen, config)
+    first, *rest = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(first[:-20] + b"\n" + b"".join(rest))
+    code, _, err = boxpen("build", "discourse", "run", config)
+    assert code == 2
+    assert f"boxpen: {journal}, line 1 is no judgement (" in err
+    assert not (journal.parent / "accepted.parquet").exists()
+
+
 def test_a_sheet_comes_after_the_sample(boxpen, config):
     code, _, err = boxpen(
         "build", "discourse", "export", config, "--judge", "ann", "--out", config.parent / "a.csv"
@@ -183,6 +230,151 @@ def test_contrasts_are_added_to_a_suite(boxpen, config, tmp_path):
         api.load_suite(tmp_path / "new.jsonl").hash
         == api.load_suite(tmp_path / "out" / "toy.jsonl").hash
     )
+
+
+@pytest.fixture
+def bare(boxpen, config):
+    """A suite without contrasts, as a file."""
+    boxpen("build", "discourse", "run", config)
+    items = map(json.loads, (config.parent / "out" / "toy.jsonl").read_text().splitlines())
+    path = config.parent / "bare.jsonl"
+    lines = [{k: v for k, v in item.items() if k != "contrast"} for item in items]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("place", "tags", "message"),
+    [
+        (0, {"class": "我们"}, "pronoun has no class '我们', did you mean "),
+        (2, {"class": "or-因为"}, "connective has no class 'or-因为', did you mean "),
+        (2, {"class": None}, "connective has no class '', known: "),
+    ],
+)
+def test_contrasts_of_an_unknown_class_are_refused(boxpen, bare, place, tags, message):
+    suite = api.load_suite(bare)
+    items = list(suite.items)
+    changed = {k: v for k, v in {**items[place].tags, **tags}.items() if v is not None}
+    items[place] = replace(items[place], tags=changed)
+    write_suite(suite.take(items), bare)
+    out = bare.with_name("new.jsonl")
+    code, printed, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    assert (code, printed) == (2, "")
+    assert err.startswith("boxpen: item '")
+    assert f"of suite 'toy': {message}" in err
+    assert not out.exists()
+
+
+def test_contrasts_are_not_written_over_what_is_read(boxpen, bare):
+    before = bare.read_bytes()
+    link, twin = bare.with_name("link.jsonl"), bare.with_name("twin.jsonl")
+    link.symlink_to(bare)
+    twin.hardlink_to(bare)
+    for suite, out in ((bare, bare), (bare, link), (link, bare), (bare, twin)):
+        code, printed, err = boxpen("build", "discourse", "contrast", suite, "--out", out)
+        assert (code, printed) == (2, "")
+        assert err == f"boxpen: --out is {out}, the suite that is read, expected another file\n"
+        assert bare.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["bare.csv", "bare.tsv", "bare.parquet", "discourse.toml"])
+def test_contrasts_are_read_from_json_lines_and_written_so(boxpen, bare, name):
+    other = bare.with_name(name)
+    if not other.exists():
+        write_suite(api.load_suite(bare), other)
+    out = bare.with_name("new.jsonl")
+    code, printed, err = boxpen("build", "discourse", "contrast", other, "--out", out)
+    expected = f"SUITE is {other}, expected the name of a suite, or a .jsonl file"
+    assert (code, printed, err) == (2, "", f"boxpen: {expected}\n")
+    before = other.read_bytes()
+    code, printed, err = boxpen("build", "discourse", "contrast", bare, "--out", other)
+    expected = f"--out is {other}, expected a file that ends in .jsonl"
+    assert (code, printed, err) == (2, "", f"boxpen: {expected}\n")
+    assert other.read_bytes() == before
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb", "a\x7fb", "a\u2028b", "a\udcffb"])
+def test_names_with_control_characters_are_refused(boxpen, config, name):
+    boxpen("build", "discourse", "run", config)
+    sheet = config.parent / "a.csv"
+    export = ("export", config, "--out", sheet)
+    for words, what in (
+        ((*export, "--judge", name), "--judge"),
+        ((*export, "--judge", "ann", "--judges", "ann", name, "--each", 1), "--judges"),
+        (("import", config, sheet, "--judge", name), "--judge"),
+        (("contrast", name, "--out", config.parent / "new.jsonl"), "SUITE"),
+    ):
+        code, out, err = boxpen("build", "discourse", *words)
+        assert (code, out) == (2, "")
+        assert err == f"boxpen: {what} is {name!r}, expected a name without control characters\n"
+    assert not sheet.exists()
+
+
+def test_a_suite_whose_name_has_control_characters_is_refused(boxpen, bare):
+    suite = replace(api.load_suite(bare), name="a\x1b[31mb")
+    write_suite(suite, bare)
+    out = bare.with_name("new.jsonl")
+    code, _, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    assert code == 2
+    assert f"the name of the suite in {bare} is 'a\\x1b[31mb', expected a name without" in err
+    assert not out.exists()
+
+
+def test_names_of_other_scripts_and_with_wide_spaces_are_fine(boxpen, config):
+    boxpen("build", "discourse", "run", config)
+    for name in ("安娜\u3000李", "Zoë\u00a0O’Neil"):
+        sheet = config.parent / f"{len(name)}.csv"
+        words = ("--judge", name, "--out", sheet)
+        assert boxpen("build", "discourse", "export", config, *words)[0] == 0
+        with sheet.open(encoding="utf-8-sig", newline="") as stream:
+            assert {row["judge"] for row in csv.DictReader(stream)} == {name}
+
+
+def test_only_a_sheet_is_written_over(boxpen, config):
+    boxpen("build", "discourse", "run", config)
+    sheet = config.parent / "a.csv"
+    words = ("build", "discourse", "export", config, "--judge", "ann", "--out", sheet)
+    assert boxpen(*words)[0] == 0
+    whole = sheet.read_bytes()
+    sheet.write_bytes(whole[: len(whole) // 2])
+    assert boxpen(*words, "--overwrite")[0] == 0
+    assert sheet.read_bytes() == whole
+    sheet.write_text('{"item": "x", "judge": "ann", "verdict": "accept"}\n')
+    code, _, err = boxpen(*words, "--overwrite")
+    assert code == 2
+    assert err.startswith(f"boxpen: {sheet} is no sheet: its first line does not name the columns")
+    assert sheet.read_text() == '{"item": "x", "judge": "ann", "verdict": "accept"}\n'
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (CONFIG.replace("films.tsv", f"{LONG}.tsv"), f"{LONG}.tsv"),
+        (CONFIG + f'[clean]\nexclude = ["{LONG}.jsonl"]\n', f"{LONG}.jsonl"),
+        (CONFIG + f'[review]\njournal = "{LONG}"\n', LONG),
+    ],
+    ids=["text", "exclude", "journal"],
+)
+def test_what_the_system_refuses_is_told_with_its_path(boxpen, config, text, path):
+    config.write_text(text)
+    code, _, err = boxpen("build", "discourse", "run", config)
+    assert code == 2
+    told = f"boxpen: {config.parent / path} cannot be used: File name too long"
+    assert err.splitlines()[-1] == told
+
+
+def test_paths_of_options_are_told_too(boxpen, config, bare):
+    out = config.parent / f"{LONG}.csv"
+    words = ("export", config, "--judge", "ann", "--out", out)
+    code, _, err = boxpen("build", "discourse", *words)
+    assert (code, err) == (2, f"boxpen: {out} cannot be used: File name too long\n")
+    out = out.with_suffix(".jsonl")
+    code, _, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    assert (code, err) == (2, f"boxpen: {out} cannot be used: File name too long\n")
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,26 @@ ITEMS = [
     ("pronoun", "你们", "Are you both ready?", "你们俩准备好了吗？"),
     ("pronoun", "她们", "They left.", "她们走了。"),
     ("connective", "while-而", "He works while she sleeps.", "他工作，而她睡觉。"),
-    ("ellipsis", "ellipsis", "So do I.", "我也讨厌。"),
+    ("ellipsis", "ellipsis", "Neither do I.", "我也不讨厌。"),
 ]
-GOOD = ["你们准备好了吗？", "她们走了。", "他工作，而她睡觉。", "我也讨厌。"]
-BAD = ["你准备好了吗？", "她们走了。", "当她睡觉的时候他工作。", "我也是。"]
+GOOD = ["你们准备好了吗？", "她们走了。", "他工作，而她睡觉。", "我也不讨厌。"]
+BAD = ["你准备好了吗？", "她们走了。", "当她睡觉的时候他工作。", "不。"]
 
 
-def saved(folder: Path, texts: list[str], model: str, cls: str | None = None) -> Path:
-    run = small_run("++++", model=model, fingerprint=f"{sum(model.encode()):064x}")
+def saved(
+    folder: Path,
+    texts: list[str],
+    model: str,
+    cls: str | None = None,
+    context: str = "given",
+    fingerprint: str | None = None,
+) -> Path:
+    weights = fingerprint or f"{sum(model.encode()):064x}"
+    run = small_run("++++", model=model, fingerprint=weights)
+    if context != "given":
+        policy = {**run.about["policy"], "context": context}
+        signature = f"{run.signature}|context:{context}"
+        run = replace(run, about={**run.about, "policy": policy, "signature": signature})
     made = [
         Translation(
             f"d{n}", source, reference, text, "zh", {"set": of, "class": cls or name},
@@ -82,6 +94,50 @@ class TestJudge:
     def test_markdown(self, good):
         shown = invoke("discourse", "judge", good, "--markdown").stdout
         assert "| pronoun | 100.0 [34.2, 100.0] ?0.0 |" in shown
+
+
+class TestContexts:
+    """Runs of one model that differ in their context."""
+
+    CONTEXTS = ("given", "none", "shuffled")
+
+    def systems(self, *runs: Path) -> list[str]:
+        done = invoke("discourse", "table", *runs, "--json")
+        assert done.exit_code == 0, done.output
+        return list(dict.fromkeys(row["system"] for row in json.loads(done.stdout)["accuracy"]))
+
+    def test_are_named_in_words(self, tmp_path, bad):
+        texts = dict(zip(self.CONTEXTS, (GOOD, BAD, BAD), strict=True))
+        runs = [saved(tmp_path / "runs", texts[c], "m", context=c) for c in self.CONTEXTS]
+        assert self.systems(bad, *runs) == ["bad", "m", "m, no context", "m, shuffled context"]
+        done = invoke("discourse", "table", *runs, "--json")
+        data = json.loads(done.stdout)
+        right = {(r["system"], r["class"]): r["right"]["value"] for r in data["accuracy"]}
+        assert (right["m", "while"], right["m, no context", "while"]) == (1, 0)
+        bleu = {(r["system"], r["set"]): r["value"] for r in data["bleu"]}
+        assert bleu["m", "ellipsis"] > bleu["m, shuffled context", "ellipsis"]
+        shown = invoke("discourse", "table", *runs, "--markdown").stdout
+        assert "|  | m | m, no context | m, shuffled context |" in shown
+        assert "#" not in shown.replace("###", "")
+
+    def test_without_the_context_given(self, tmp_path):
+        runs = [saved(tmp_path / "runs", GOOD, "m", context=c) for c in self.CONTEXTS[1:]]
+        assert self.systems(*runs) == ["m, no context", "m, shuffled context"]
+
+    def test_one_context_needs_no_words(self, tmp_path, good):
+        run = saved(tmp_path / "runs", GOOD, "m", context="none")
+        assert self.systems(good, run) == ["good", "m"]
+
+    def test_other_weights_are_told_too(self, tmp_path):
+        runs = [
+            saved(tmp_path / "runs", GOOD, "m", context=context, fingerprint=sign * 64)
+            for context, sign in (("given", "a"), ("none", "b"))
+        ]
+        assert self.systems(*runs) == ["m (@aaaaaaaa)", "m (@bbbbbbbb), no context"]
+
+    def test_a_fault_names_the_folder_of_the_run(self, tmp_path, good):
+        run = saved(tmp_path / "runs", GOOD, "good", cls="我们", context="none")
+        refused(invoke("discourse", "judge", good, run), f"run {run.name}, item 'd0': ")
 
 
 class TestPeople:
@@ -148,6 +204,14 @@ class TestRefused:
         done = invoke("discourse", "import", good, sheet)
         refused(done, "has the verdict 'maybe', expected right (r, ok), wrong (w), cannot tell")
 
+    def test_a_text_that_was_changed(self, tmp_path, good):
+        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
+        text = sheet.read_text("utf-8-sig").replace("They left.", "They leave.")
+        sheet.write_text(text, "utf-8-sig")
+        done = invoke("discourse", "import", good, sheet)
+        refused(done, "is 'They leave.', expected 'They left.'; export the sheet anew")
+        assert "'edit'" not in done.stderr  # which is refused here
+
     def test_a_journal_of_other_verdicts(self, tmp_path, good):
         sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
         assert invoke("discourse", "import", good, sheet).exit_code == 0
@@ -172,3 +236,65 @@ class TestRefused:
     def test_runs_in_several_folders_need_a_journal(self, tmp_path, good):
         other = saved(tmp_path / "elsewhere", BAD, "bad")
         refused(invoke("discourse", "status", good, other), "the runs stand in", "--journal")
+
+    @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb", "a\udcffb"])
+    def test_judges_with_control_characters(self, tmp_path, good, name):
+        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
+        out = tmp_path / "new.csv"
+        adjudicator = ("--rule", "adjudicator", "--adjudicator", name)
+        for words, what in (
+            (("export", good, "--judge", name, "--out", out), "--judge"),
+            (("import", good, sheet, "--judge", name), "--judge"),
+            (("status", good, *adjudicator), "--adjudicator"),
+            (("table", good, "--by", "people", *adjudicator), "--adjudicator"),
+        ):
+            done = invoke("discourse", *words)
+            refused(done, f"{what} is {name!r}, expected a name without control characters")
+        assert not out.exists()
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b'{"item": "d0/d1", "judge": "ann", "verdict": "right"}\n',
+            b"item,judge,verdict\n",  # somebody's table
+            b'item\r\0,"verdict\n',
+            b"\xff\xfei\0t\0e\0m\0",
+            b"",
+        ],
+        ids=["journal", "table", "control", "utf-16", "empty"],
+    )
+    def test_to_write_over_what_is_no_sheet(self, tmp_path, good, content):
+        path = tmp_path / "mine.csv"
+        path.write_bytes(content)
+        words = ("--judge", "ann", "--out", path, "--overwrite")
+        refused(invoke("discourse", "export", good, *words), f"{path} is no sheet: its first line")
+        assert path.read_bytes() == content
+
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    def test_but_not_to_write_over_a_sheet(self, tmp_path, good, delimiter):
+        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
+        rows = rows_of(sheet)
+        with sheet.open("w", encoding="utf-8", newline="") as stream:  # as programs save it
+            writer = csv.DictWriter(stream, list(reversed(rows[0])), delimiter=delimiter)
+            writer.writeheader()
+            writer.writerows(rows)
+        done = invoke("discourse", "export", good, "--judge", "bo", "--out", sheet, "--overwrite")
+        assert done.exit_code == 0, done.output
+        assert {row["judge"] for row in rows_of(sheet)} == {"bo"}
+
+    def test_paths_that_the_system_refuses(self, tmp_path, good):
+        long = tmp_path / ("x" * 300)
+        out = long.with_suffix(".csv")
+        told = "cannot be used: File name too long"
+        for words, path in (
+            (("judge", long), long / "run.json"),
+            (("table", good, long), long / "run.json"),
+            (("context", long), long / "run.json"),
+            (("import", good, long), long),
+            (("export", good, "--judge", "ann", "--out", out), out),
+        ):
+            refused(invoke("discourse", *words), f"boxpen: {path} {told}")
+
+    def test_a_damaged_run_is_told_with_its_file(self, good):
+        (good / "translations.parquet").write_bytes(b"PAR1")
+        refused(invoke("discourse", "judge", good), f"{good} is not a whole", "(translations.parq")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -108,4 +109,88 @@ def test_trap_15_missing_and_leftover_records_are_refused(folder, change):
     rewritten(folder, change)
     with pytest.raises(RunError) as caught:
         Run.load(folder)
-    assert str(folder) in str(caught.value)
+    assert f"{folder} is not a whole run directory (records.parquet: " in str(caught.value)
+
+
+FILES = ("run.json", "verdicts.parquet", "records.parquet", "translations.parquet", "tokens.json")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"\xff\xfe"),
+        lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+        lambda path: path.write_text("[" * 100_000),
+    ],
+    ids=["empty", "junk", "half", "deep"],
+)
+def test_a_damaged_file_is_named(folder, name, damage):
+    if name == "tokens.json":
+        (folder / name).write_text('{"1": "a"}')
+    damage(folder / name)
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    assert str(caught.value).startswith(f"{folder} is not a whole run directory ({name}: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", FILES[1:4])
+def test_a_file_that_is_not_there_is_named(folder, name):
+    said = f"{folder} is not a whole run directory ({name}: there is no such file)"
+    (folder / name).unlink()
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    assert str(caught.value) == said
+    (folder / name).mkdir()
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("verdicts", lambda rows: rows.drop("tags"), "it has no 'tags'"),
+        ("verdicts", lambda rows: rows.drop("gold"), "'gold'"),
+        (
+            "verdicts",
+            lambda rows: pl.concat([rows, rows.head(1)]),
+            "'item 0' has two verdicts",
+        ),
+        ("records", lambda rows: rows.drop("text"), "it has no 'text'"),
+        ("records", lambda rows: rows.head(1), "item 'item 0' has 1 records, expected 3"),
+        (
+            "records",
+            lambda rows: rows.filter((pl.col("item") != "item 3") | (pl.col("candidate") != 1)),
+            "item 'item 3' has no candidate 1",
+        ),
+    ],
+)
+def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
+    path = folder / f"{name}.parquet"
+    change(pl.read_parquet(path)).write_parquet(path)
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    said = str(caught.value)
+    assert said.startswith(f"{folder} is not a whole run directory ({name}.parquet: ")
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda about: about.pop("suite"), "it has no 'suite'"),
+        (lambda about: about.update(signature=7), "it has 7 where a text should be"),
+        (lambda about: about["policy"].update(context="x"), "context is 'x', expected given"),
+    ],
+)
+def test_what_run_json_lacks_is_told_with_its_name(folder, damage, message):
+    about = json.loads((folder / "run.json").read_text("utf-8"))
+    damage(about)
+    (folder / "run.json").write_text(json.dumps(about), "utf-8")
+    with pytest.raises(RunError) as caught:
+        Run.load(folder)
+    said = f"{folder} is not a whole run directory (run.json: {message}"
+    assert str(caught.value).startswith(said)

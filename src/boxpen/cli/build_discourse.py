@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from boxpen.cli.build import build
+from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import (
     Disputed,
     Everything,
@@ -23,6 +24,7 @@ from boxpen.cli.judging import (
     show_imported,
 )
 from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.run_sheets import check_place
 from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["discourse"]
 
 discourse = typer.Typer(
+    cls=DiscourseGroup,
     no_args_is_help=True,
     help="Make a suite of pronouns, connectives and ellipsis from English-Chinese subtitles.",
 )
@@ -66,6 +69,9 @@ def run(
         if not json:
             _print(done)  # what came before tells why the next stage failed
         raise
+    finally:
+        for torn in filter(None, (each.report.get("torn") for each in done)):
+            note(torn)
     if json:
         print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
     else:
@@ -103,6 +109,7 @@ def export_sheet(
     seed: Annotated[int, typer.Option(help="Seed of samples, lots and orders.")] = 0,
 ) -> None:
     """Write a sheet of the drawn candidates that a judge has not judged yet."""
+    from boxpen.build.discourse.names import check_name
     from boxpen.build.discourse.review import questions
     from boxpen.errors import BuildError
     from boxpen.judgements import (
@@ -119,7 +126,11 @@ def export_sheet(
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
+    check_name(judge, "--judge")
+    for name in judges or ():
+        check_name(name, "--judges")
     check_sheet(judge, out, overwrite=overwrite)
+    check_place(out)
     settings, rows = _drawn(config)
     asked = questions(rows)
     given, _ = of_these_texts(history(Journal(settings.journal)), asked)
@@ -146,9 +157,11 @@ def import_answers(
     json: Json = False,
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
+    from boxpen.build.discourse.names import check_name
     from boxpen.build.discourse.review import VERDICTS, checked_edit, questions
     from boxpen.judgements import Journal, import_sheets
 
+    check_name(judge, "--judge")
     settings, rows = _drawn(config)
     by_id = {row["id"]: row for row in rows}
     journal = Journal(settings.journal)
@@ -203,15 +216,21 @@ def show_status(config: Config, json: Json = False) -> None:
 
 @discourse.command("contrast")
 def add_contrasts(
-    suite: Annotated[str, typer.Argument(help="A suite by name or file, with classes as tags.")],
+    suite: Annotated[
+        str, typer.Argument(help="A suite by name or .jsonl file, with classes as tags.")
+    ],
     out: Annotated[Path, typer.Option(help="The suite with contrasts, a .jsonl file.")],
     json: Json = False,
 ) -> None:
     """Add wrong translations to the items of a suite that have none, by exchange of the word."""
     from boxpen.build.discourse.contrast import with_contrasts
+    from boxpen.build.discourse.names import check_name
     from boxpen.catalog import load_suite, write_suite
 
+    check_name(suite, "SUITE")
+    _check_files(suite, out)
     before = load_suite(suite)
+    check_name(before.name, f"the name of the suite in {suite}")
     after = with_contrasts(before)
     write_suite(after, out)
     counts: dict[str, list[int]] = {}
@@ -226,6 +245,21 @@ def add_contrasts(
         for name, (items, contrastive) in counts.items():
             print(f"{name}\t{contrastive} of {items}")
     note(f"{len(after)} items written to {out}")
+
+
+def _check_files(suite: str, out: Path) -> None:
+    """Refuse to read or write another form of a suite, and to write over the one that is read."""
+    from boxpen.catalog.files import FORMATS
+    from boxpen.errors import BuildError
+
+    path = Path(suite)
+    ending = path.suffix.lower()
+    if ending != ".jsonl" and (ending in FORMATS or path.name != suite):
+        raise BuildError(f"SUITE is {suite}, expected the name of a suite, or a .jsonl file")
+    if out.suffix.lower() != ".jsonl":
+        raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")
+    if out.exists() and path.exists() and out.samefile(path):
+        raise BuildError(f"--out is {out}, the suite that is read, expected another file")
 
 
 def _drawn(config: Path) -> tuple[DiscourseConfig, list[Row]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
 from boxpen.cli.output import console, print_json
 from boxpen.cli.run_sheets import journal_beside
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 discourse = typer.Typer(
+    cls=DiscourseGroup,
     no_args_is_help=True,
     help="Say how often pronouns, connectives and elided verbs are translated right.",
 )
@@ -148,12 +150,15 @@ def judged_renderings(
     paths: Sequence[Path],
 ) -> tuple[list[tuple[str, list[Run]]], list[Rendering]]:
     """Return the systems of runs, and what they translated."""
-    from boxpen.analysis.discourse.renderings import renderings_of
+    from boxpen.analysis.discourse.renderings import named_by_context, renderings_of
     from boxpen.report.tables import systems
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
-    found = systems([Run.load(path) for path in run_directories(paths)])
+    runs = [Run.load(path) for path in run_directories(paths)]
+    named = named_by_context(runs)
+    own = {id(run): before for run, before in zip(named, runs, strict=True)}
+    found = [(name, [own[id(run)] for run in group]) for name, group in systems(named)]
     return found, renderings_of(found)
 
 
@@ -167,9 +172,11 @@ def decided(
 ) -> tuple[list[Judgement], dict[str, Decision]]:
     """Return the judgements of these translations, and what they come to."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
+    from boxpen.build.discourse.names import check_name
     from boxpen.errors import BuildError
     from boxpen.judgements import Rule, of_these_texts, settle
 
+    check_name(adjudicator, "--adjudicator")
     questions = discourse_questions(found)
     how = Rule(rule, adjudicator=adjudicator)
     everything = history(journal)

@@ -60,7 +60,9 @@ def export_sheet(
 ) -> None:
     """Write a sheet of the translations that a judge has not judged; it does not tell systems."""
     from boxpen.analysis.discourse.people import discourse_questions, of_sample
+    from boxpen.build.discourse.names import check_name
 
+    check_name(judge, "--judge")
     check_sheet(judge, out, overwrite=overwrite)
     _, found = judged_renderings(runs)
     written(
@@ -79,8 +81,10 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
+    from boxpen.build.discourse.names import check_name
     from boxpen.judgements import import_sheets
 
+    check_name(judge, "--judge")
     runs, sheets = parted(paths)
     _, found = judged_renderings(runs)
     kept = journal_of(journal, runs)

@@ -137,7 +137,7 @@ def read_sheet(
     try:
         for number, cells in _rows(path, judge):
             where = f"{path}, line {number}"
-            question = _question(cells, questions, where, origin)
+            question = _question(cells, questions, verdicts, where, origin)
             who = cells["judge"].strip() or (judge or "")
             if judge is not None and who != judge:
                 raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
@@ -253,7 +253,11 @@ def _restored(cell: str) -> str:
 
 
 def _question(
-    cells: Mapping[str, str], questions: Mapping[str, Question], where: str, origin: str
+    cells: Mapping[str, str],
+    questions: Mapping[str, Question],
+    verdicts: VerdictSet,
+    where: str,
+    origin: str,
 ) -> Question:
     """Return what the row asks, if its texts are still what was asked."""
     item = cells["item"].strip()
@@ -272,11 +276,12 @@ def _question(
             f"{where} shows item '{item}' as it was in another {origin}, expected the sheet of "
             "this one; export it anew"
         )
+    way_out = "changes belong in the column 'edit'" if verdicts.edited else "export the sheet anew"
     for name, cell in there.items():
         if plain(cell) != plain(question.shown[name]):
             raise BuildError(
                 f"{where}: the {name} of item '{item}' is {excerpt(cell)}, expected "
-                f"{excerpt(question.shown[name])}; changes belong in the column 'edit'"
+                f"{excerpt(question.shown[name])}; {way_out}"
             )
     if digest and digest != question.digest:
         raise BuildError(

@@ -24,7 +24,7 @@ def judge(
     source: str,
     translation: str,
     reference: str,
-    context: str | None = None,  # noqa: ARG001
+    context: str | None = None,
     reference_context: str | None = None,
 ) -> Ruling:
     """Judge one translation from English into Chinese.
@@ -35,7 +35,7 @@ def judge(
         source: The English sentence.
         translation: What is judged.
         reference: A right translation.
-        context: The English sentence before; no rule reads it.
+        context: The English sentence before; what its verb means is right for one that is elided.
         reference_context: A right translation of it; the elided verb of an ellipsis is looked for
             there.
 
@@ -47,7 +47,7 @@ def judge(
         return judge_pronoun(cls, source, translation, reference)
     if phenomenon == "connective":
         return judge_connective(cls, source, translation, reference)
-    return judge_ellipsis(source, translation, reference, reference_context or "")
+    return judge_ellipsis(source, translation, reference, reference_context or "", context or "")
 
 
 def check_class(phenomenon: str, cls: str) -> None:

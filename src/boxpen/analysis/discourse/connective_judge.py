@@ -1,8 +1,8 @@
 """Whether a connective got the right sense in Chinese.
 
 English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
-stands in ``data/connectives.toml``. Chinese may set two clauses beside each other without any
-word, and then nobody can tell.
+stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
+one that stammers, as weak models do, is no sentence of which that could be asked.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Rul
 __all__ = ["Sense", "connective_classes", "judge_connective", "realisations"]
 
 _GAP = "…"
+_SIGNS = "^？$+"
+_EDGE = "，,。.！!？?；;：:…—、“”\"' 　"  # what a clause may begin after
 _WIDEST = 40  # characters between the parts of a word that has two
 _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
+_STUTTER = re.compile(r"(\w)\1{3,}|\ufffd")
 _FIRST = re.compile(r"^\W*(?:\w+\W+){0,2}though\b", re.IGNORECASE)
 
 
@@ -62,41 +65,54 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     sentence = read(translation)
     if not sentence.text:
         return rule(WRONG, "there is no translation")
-    wanted = _wanted(cls, reference)
-    said, weak = _said(sentence, wanted.right), _said(sentence, wanted.right, also=True)
-    wrong = _unexcused(_said(sentence, wanted.wrong), source)
+    asks = "?" in source  # subtitles and systems leave out the mark in Chinese
+    wanted = _wanted(cls, reference, asks=asks)
+    said = _said(sentence, wanted.right, asks=asks)
+    weak = _said(sentence, wanted.right, also=True, asks=asks)
+    wrong = _unexcused(_said(sentence, wanted.wrong, asks=asks), source)
+    rival = _rival(said, source, reference)
+    if rival:
+        because = f"fewer words for {_senses(said)} than the reference has, with '{rival}'"
+        return rule(CANNOT_TELL, because, _hits(said))
     if cls.startswith("though-"):
         turned = _though(cls, source, sentence, said, wrong)
         if turned is not None:
             return turned
     if said:
         return rule(RIGHT, _senses(said), _hits(said))
-    if wrong:
-        return rule(WRONG, f"{_senses(wrong)}, not {wanted.right[0]}", _hits(wrong))
-    near = _said(sentence, wanted.near)
+    near = _said(sentence, wanted.near, asks=asks)
     if near:
         return rule(CANNOT_TELL, f"{_senses(near)}, close to {wanted.right[0]}", _hits(near))
+    if wrong:
+        return rule(WRONG, f"{_senses(wrong)}, not {wanted.right[0]}", _hits(wrong))
     if weak:
         return rule(RIGHT, _senses(weak), _hits(weak))
-    return rule(CANNOT_TELL, f"no word for {wanted.right[0]}, nor for another sense")
+    because = f"no word for {wanted.right[0]}, nor for another sense"
+    broken = _STUTTER.search(sentence.text)
+    if broken:
+        hit = Hit(broken[0], broken.start() + 1)
+        return rule(CANNOT_TELL, f"{because}, and no sentence", [hit])
+    return rule(WRONG, because)
 
 
-def realisations(sense: Sense, sentence: Sentence, *, also: bool = False) -> list[Hit]:
+def realisations(
+    sense: Sense, sentence: Sentence, *, also: bool = False, asks: bool = False
+) -> list[Hit]:
     """Return the words of a sentence that say a sense.
 
     Args:
         sense: The sense.
         sentence: The sentence.
         also: Take the words that only may say it.
+        asks: Whether the sentence asks something, be it without a question mark.
     """
-    barred = [span for phrase in sense.but_not for span in _spans(sentence, phrase, whole=False)]
+    asks = asks or re.search("[？?]", sentence.text) is not None
+    barred = [span for phrase in sense.but_not for span in _spans(sentence, phrase, part=True)]
     spans: dict[tuple[int, int], Hit] = {}
     for word in sense.also if also else sense.words:
-        if word.endswith("？") and "？" not in sentence.text.replace("?", "？"):
-            continue
-        plain = word.strip("^~？")
-        for start, end in _spans(sentence, plain, whole="~" not in word):
-            if word.startswith("^") and not _begins(sentence, start):
+        plain = word.strip(_SIGNS)
+        for start, end in _spans(sentence, plain, ends_in_part="$" in word):
+            if not _fits(word, sentence, start, end, asks=asks):
                 continue
             if not any(a <= start and end <= b and (a, b) != (start, end) for a, b in barred):
                 spans[start, end] = Hit(plain, start + 1)
@@ -123,6 +139,8 @@ def _though(
         against = wrong.get("adversative", [])
         if said or not against:
             return None
+        if _ASIDE.search(source):
+            return rule(RIGHT, "adversative, and though looks back at the sentence before", against)
         if any(_begins(sentence, hit.place - 1) and not sentence.clause(hit.place - 1)
                for hit in against):  # fmt: skip
             return None
@@ -138,13 +156,14 @@ def _though(
     return None
 
 
-def _wanted(cls: str, reference: str) -> _Class:
+def _wanted(cls: str, reference: str, *, asks: bool) -> _Class:
     """Return the senses of a class; what the reference says is right, whatever the class."""
     wanted = _tables()[1][cls]
     sentence = read(reference)
-    if _said(sentence, wanted.right):
+    if _said(sentence, wanted.right, asks=asks):
         return wanted
-    extra = [*_said(sentence, wanted.near)] or [*_said(sentence, wanted.wrong)]
+    extra = [*_said(sentence, wanted.near, asks=asks)]
+    extra = extra or [*_said(sentence, wanted.wrong, asks=asks)]
     return _Class(
         (*wanted.right, *extra),
         tuple(name for name in wanted.near if name not in extra),
@@ -152,46 +171,93 @@ def _wanted(cls: str, reference: str) -> _Class:
     )
 
 
-def _said(sentence: Sentence, names: Iterable[str], *, also: bool = False) -> dict[str, list[Hit]]:
+def _said(
+    sentence: Sentence, names: Iterable[str], *, also: bool = False, asks: bool = False
+) -> dict[str, list[Hit]]:
     """Return the senses that a sentence has words for."""
     senses = _tables()[0]
-    found = {name: realisations(senses[name], sentence, also=also) for name in names}
+    found = {name: realisations(senses[name], sentence, also=also, asks=asks) for name in names}
     return {name: hits for name, hits in found.items() if hits}
 
 
 def _unexcused(said: Mapping[str, list[Hit]], source: str) -> dict[str, list[Hit]]:
     """Leave out senses that other words of the source ask for."""
-    english = set(re.findall(r"[a-z]+", source.lower()))
-    senses = _tables()[0]
-    return {name: hits for name, hits in said.items() if english.isdisjoint(senses[name].english)}
+    return {name: hits for name, hits in said.items() if not _rivals([name], source)}
 
 
-def _spans(sentence: Sentence, phrase: str, *, whole: bool) -> list[tuple[int, int]]:
+def _rivals(names: Iterable[str], source: str) -> list[str]:
+    """Return the words of an English sentence that ask for these senses too."""
+    words = [re.escape(word) for name in names for word in _tables()[0][name].english]
+    plain = source.lower().replace("’", "'")
+    if not words:
+        return []
+    return re.findall(rf"(?:(?<![\w'])|(?=\W))(?:{'|'.join(words)})(?!\w)", plain)
+
+
+def _rival(said: Mapping[str, list[Hit]], source: str, reference: str) -> str:
+    """Return a word of the source that all words for the right senses may stand for, if any.
+
+    It is so where the reference has more of them, and no more are there than such words.
+    """
+    known = _said(read(reference), said)
+    found = ""
+    for name, hits in said.items():
+        rivals = _rivals([name], source)
+        if len(hits) > len(rivals) or len(hits) >= len(known.get(name, ())):
+            return ""
+        found = found or rivals[0]
+    return found
+
+
+def _spans(
+    sentence: Sentence, phrase: str, *, part: bool = False, ends_in_part: bool = False
+) -> list[tuple[int, int]]:
     """Return where a phrase begins and ends; of one in two parts the shortest stretches.
 
-    Single characters must be words by themselves; 是因为 or 或者说, which are words too, say what
-    the shorter ones say.
+    Single characters must be words by themselves, unless parts of words will do; 是因为 or 或者说,
+    which are words too, say what the shorter ones say.
     """
 
-    def places(part: str) -> list[int]:
-        return sentence.find(part) if whole and len(part) == 1 else sentence.places(part)
+    def places(piece: str) -> list[int]:
+        return sentence.places(piece) if part or len(piece) > 1 else sentence.find(piece)
 
     first, gap, last = phrase.partition(_GAP)
     if not gap:
         return [(at, at + len(phrase)) for at in places(phrase)]
-    ends = sentence.places(last)
+    ends = sentence.places(last) if ends_in_part else places(last)
     spans = []
     for at in sentence.find(first):
         after = [end for end in ends if at + len(first) <= end <= at + len(first) + _WIDEST]
-        same = [end for end in after if whole or sentence.clause(end) == sentence.clause(at)]
+        same = [end for end in after if not part or sentence.clause(end) == sentence.clause(at)]
         if same:
             spans.append((at, same[0] + len(last)))
     return spans
 
 
+def _fits(word: str, sentence: Sentence, start: int, end: int, *, asks: bool) -> bool:
+    """Whether a word stands where its signs say; see the data file."""
+    if word.startswith("^") and not _begins(sentence, start):
+        return False
+    if word.endswith("？") and not asks:
+        return False
+    if word.endswith("$") and not _since_then(sentence.text, end):
+        return False
+    return not word.endswith("+") or any(
+        other.start == end and other.flag.startswith(("n", "r")) for other in sentence.words
+    )
+
+
+def _since_then(text: str, end: int) -> bool:
+    """Whether 起 ends an expression of time, 从那天起, and is no part of a verb such as 拿起."""
+    following = text[end : end + 1]
+    return (not following or following in _EDGE + "就便都也我你他她还没至吗呢") and (
+        text[end - 2] not in "拿抬举站捡抓提想说拾升响"
+    )
+
+
 def _begins(sentence: Sentence, place: int) -> bool:
     """Whether a clause begins here."""
-    return place == 0 or sentence.text[place - 1] in "，,。.！!？?；;：:…—、“”\"' 　"
+    return place == 0 or sentence.text[place - 1] in _EDGE
 
 
 def _senses(said: Mapping[str, list[Hit]]) -> str:

@@ -2,52 +2,86 @@
 
 "Neither do I." is 我也不知道 after "She doesn't know". What was elided is taken from the reference:
 the verbs that it has in common with its context, else the other verbs that it has. A translation is
-right if it has one of them or one that says the same, and wrong if it has another verb (做, 是) or
-none at all. Verbs stand in ``data/ellipsis.toml``.
+right if it has one of them, one that says the same, or another translation of the English verb that
+they stand for. It is right too if it ends where Chinese needs no verb, as English does: 我也是,
+我们会的. It is wrong if it has another verb (做, 是) or none at all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
-from typing import Any
 
 from boxpen.analysis.discourse.chinese import Sentence, Word, read
-from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Ruling, rule
+from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
+from boxpen.analysis.discourse.stranded import (
+    AUXILIARIES,
+    NEGATED,
+    PRONOUNS,
+    Stranded,
+    stranded,
+)
+from boxpen.analysis.discourse.verbs import (
+    MARKS,
+    any_same,
+    candidates,
+    level,
+    like_verb,
+    predicates,
+    same_verb,
+    verbs,
+)
 
-__all__ = ["judge_ellipsis", "predicates", "same_verb"]
+__all__ = ["judge_ellipsis"]
 
-_PREDICATE = ("v", "a", "zg", "l", "i", "z")
-_NO_VERB = (
-    "nr", "ns", "nt", "r", "m", "q", "u", "y", "e", "o", "p", "c", "x", "eng", "t", "f", "d",
-)  # fmt: skip
-_PARTICLES = frozenset({"了", "过", "着", "得"})
-_MARKS = "，,。.！!？?；;：:…"
-_NEGATED = re.compile(r"n't\b|\b(?:not|no|never|neither|nor|nobody|none)\b", re.IGNORECASE)
-_FINAL_NOT = re.compile(rf"没有(?:的|啊|呀|吧|吗|呢)?(?=$|[{_MARKS}])")
-"""没有 without anything behind it denies whatever was said before."""
-_BARE_YES = re.compile(rf"(?:^|(?<=[{_MARKS}]))是(?=(?:的|吗|么|啊|呀|吧)?(?:$|[{_MARKS}]))")
-"""是 in 是的 and 是吗 is no verb."""
+_TAIL = rf"(?:的|了|啊|呀|吧|吗|么|呢|哦|嘛)*(?=$|[{MARKS}])"
+_NOT_DONE = re.compile(rf"(?:没有|没){_TAIL}")
+"""没有 without anything behind it denies what was done before, not what is so: 没有 for 没喝."""
+_DOER = re.compile(rf"(?:^|(?<=[{MARKS}]))就?是(?P<who>[^{MARKS}的]{{1,8}}){_TAIL}")
+_WHO = re.compile(r"\b(?:who|somebody|someone|nobody|anybody|anyone)\b", re.IGNORECASE)
+_THUS = re.compile(rf"(?:[这那][样么]|照着?|如此)去?[做干办]|(?:[我你您他她]们?|自己)来{_TAIL}")
+"""这样做, and 来 in 我自己来, stand for any deed."""
+_OF_DEEDS = frozenset(("do it", "will", "can", "should", "must"))
+_ALL_ARE = re.compile(f"都是{_TAIL}")
+_UNABLE = re.compile(f"[做办]不到{_TAIL}")
+_DO_NOT = re.compile(rf"(?:不要|别|不用|不必){_TAIL}")
+_SUCH = re.compile(f"(?:[这那]样|如此){_TAIL}")
+_YES = re.compile(r"\b(?:yes|yeah|yep|sure|of course|certainly|indeed|absolutely)\b", re.IGNORECASE)
+_PRONOUN_FIRST = re.compile(r"\W*(?:i|we|you|he|she|it|they|there)\b", re.IGNORECASE)
+_TAG = re.compile(r",[^,]*n't \w+\W*$", re.IGNORECASE)
+"""A tag at the end of a question denies nothing: "You know it, don't you?"."""
+_ASKING_TAG = re.compile(rf",\s*(?:{AUXILIARIES}) {PRONOUNS}\W*\?\W*$", re.IGNORECASE)
+"""The tag alone, 是吗, leaves out what it asks about: "You do, don't you?"."""
+_ECHO = re.compile(
+    rf"^\W*(?:(?:oh|well|really|what)\W+)?"
+    rf"(?:{PRONOUNS} (?:{AUXILIARIES})|(?:{AUXILIARIES}) {PRONOUNS})\W*\?\W*$",
+    re.IGNORECASE,
+)
+"""Surprise at what was said: "You did?", "Isn't it?"."""
+_NEITHER = re.compile(r"\b(?:neither|nor|either)\b", re.IGNORECASE)
+_ENDS_IN_NO = re.compile(r"\bno\W*$", re.IGNORECASE)
+_AND_YOU = re.compile(rf"[你您]们?呢{_TAIL}")
+_ASKS_BACK = re.compile(r"^\W*(?:no|yes|yeah|i)\b.*\byou\b[^.]*\?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Verbs:
-    light: frozenset[str]
-    modal: frozenset[str]
-    ignored: frozenset[str]
-    proforms: tuple[str, ...]
-    short: tuple[str, ...]
-    negative: frozenset[str]
-    complements: str
-    groups: tuple[frozenset[str], ...]
-    overt: dict[str, frozenset[str]]
-    known: frozenset[str]
+class _Case:
+    """All that a ruling rests on."""
+
+    source: str
+    context: str
+    left: Stranded
+    overt: frozenset[str]  # what the verbs that the source does not elide become
+    sentence: Sentence
+    there: tuple[Word, ...]
+    answer: Sentence
+    before: Sentence
 
 
-def judge_ellipsis(source: str, translation: str, reference: str, reference_context: str) -> Ruling:
+def judge_ellipsis(
+    source: str, translation: str, reference: str, reference_context: str, context: str = ""
+) -> Ruling:
     """Judge one translation of a sentence whose verb is elided.
 
     Args:
@@ -55,43 +89,78 @@ def judge_ellipsis(source: str, translation: str, reference: str, reference_cont
         translation: What is judged.
         reference: A right translation.
         reference_context: A right translation of the sentence before; empty if unknown.
+        context: The English sentence before; empty if unknown.
     """
     sentence = read(translation)
     if not sentence.text:
         return rule(WRONG, "there is no translation")
-    overt = _overt(source)
-    before, answer = read(reference_context), read(reference)
-    wanted, shared = _elided(answer, before, overt)
-    there = predicates(sentence)
+    case = _Case(
+        source=source,
+        context=context,
+        left=stranded(source),
+        overt=frozenset(chinese for some in _english(source) for chinese in some),
+        sentence=sentence,
+        there=tuple(predicates(sentence)),
+        answer=read(reference),
+        before=read(reference_context),
+    )
+    wanted, shared = _elided(case)
     if not wanted:
-        return _needs_none(sentence, there, before)
+        return _needs_none(case)
     name = " or ".join(dict.fromkeys(word.text for word in wanted))
-    hits = [word.hit for word in _candidates(sentence) if _any(word, wanted)]
+    hits = [word.hit for word in candidates(sentence) if _means(case, word, wanted)]
     if hits:
         return rule(RIGHT, f"{name} is asked for", hits)
-    content = [word for word in predicates(before) if not _level(word)]
-    repeated = [word.hit for word in there if _any(word, content)]
-    if repeated and not shared and (not _level(wanted[0]) or _stands_for_verb(answer)):
-        sure = len(content) == 1 or _stands_for_verb(answer)
-        because = f"a verb of the context, the reference has {name}"
-        return rule(RIGHT if sure else CANNOT_TELL, because, repeated)
+    own = [word.hit for word in case.there if word.text in case.overt]
+    if own and (not case.left.kinds or "so" in case.left.kinds):
+        return rule(RIGHT, f"the verb of the source itself, the reference has {name}", own)
+    return _otherwise_said(case, wanted, shared, name) or _without(case, wanted, name)
+
+
+def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str) -> Ruling | None:
+    """Judge a translation by the other verbs that may stand for what was elided."""
+    known = _english(case.context)
+    said = [w.text for w in (*wanted, *predicates(case.answer)) if w.text not in case.overt]
+    elided = [some for some in known if any(like_verb(w, other) for w in said for other in some)]
+    same = [hit for some in elided for hit in _hits(case, some, strict=True)]
+    if same:
+        return rule(RIGHT, f"says the same as {name}", same)
+    if shared and (elided or level(wanted[0])):
+        return None  # it is known which verb of the context was elided: others are wrong
+    literal = _hits(case, known[0], strict=True) if known and not elided else []
+    if literal:
+        return rule(RIGHT, f"as the context in English, the reference has {name}", literal)
+    content = [word.text for word in predicates(case.before) if not level(word)]
+    repeated = _hits(case, [verb for verb in content if verb not in case.overt])
+    if shared or not repeated:
+        return None
+    sure = len(content) == 1 or _ends_in_proform(case.answer) is not None
+    because = f"a verb of the context, the reference has {name}"
+    return rule(RIGHT if sure else CANNOT_TELL, because, repeated)
+
+
+def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
+    """Judge a translation that has no verb for what was elided."""
+    enough = _needs_no_verb(case)
+    if enough is not None:
+        because, hits = enough
+        return rule(RIGHT, f"{because}, the reference has {name}", hits)
     # Where a verb of its own is asked for, any auxiliary of the dialogue may be all of the reply.
-    spoken = [*predicates(answer), *([] if _level(wanted[0]) else predicates(before))]
-    return _another(source, sentence, spoken, overt, name)
-
-
-def _another(
-    source: str, sentence: Sentence, spoken: Sequence[Word], overt: Collection[str], name: str
-) -> Ruling:
-    """Judge a translation without the verb that is asked for."""
-    there = predicates(sentence)
-    auxiliary = [word for word in there if _level(word) == 2 and _any(word, spoken)]
-    others = [word for word in there if word not in auxiliary and word.text not in overt]
-    proform = _stands_for_verb(sentence)
-    if proform == "没有" and not _NEGATED.search(source):
-        proform = ""
-    if proform and all(word.text in proform for word in others):
-        return rule(CANNOT_TELL, f"{proform} stands for a verb, the reference has {name}")
+    spoken = [*predicates(case.answer), *([] if level(wanted[0]) else predicates(case.before))]
+    texts = [word.text for word in spoken]
+    auxiliary = [word for word in case.there if level(word) == 2 and any_same(word.text, texts)]
+    others = [w for w in case.there if w not in auxiliary and w.text not in case.overt]
+    reply = _ends_in_proform(case.sentence) or _bare_reply(case)
+    if reply and all(reply.start() <= word.start < reply.end() for word in others):
+        if reply[0].startswith("没有") and "没" not in case.answer.text:
+            return rule(WRONG, f"denies that it was done, the reference has {name}", _at(reply))
+        if _ASKING_TAG.search(case.source) and _reply(case, verbs().doubts):
+            return rule(WRONG, f"no more than the tag, the reference has {name}", _at(reply))
+        return rule(CANNOT_TELL, f"stands for a verb, the reference has {name}", _at(reply))
+    copula = {word.text for word in others} == {"是"} and "be" in case.left.kinds
+    if copula and "是" in case.before.text:
+        because = f"no more than the copula, the reference has {name}"
+        return rule(CANNOT_TELL, because, (word.hit for word in others))
     if others:
         return rule(WRONG, f"{name} is asked for", (word.hit for word in others))
     if auxiliary:
@@ -100,147 +169,157 @@ def _another(
     return rule(WRONG, f"no verb where {name} is asked for")
 
 
-def predicates(sentence: Sentence) -> list[Word]:
-    """Return the words of a sentence that may be its predicate.
-
-    Parts of speech are jieba's, which knows words by themselves: verbs of the tables, and what is
-    negated or has an aspect particle behind it, are taken for verbs whatever jieba says.
-    """
-    verbs = _verbs()
-    replies = {found.start() for found in _BARE_YES.finditer(sentence.text)}
-    words = [_positive(word) for word in sentence.words]
-    found = []
-    for number, word in enumerate(words):
-        if word.text in verbs.ignored or word.start in replies:
-            continue
-        last = sentence.words[number - 1].text if number else ""
-        following = words[number + 1].text if number + 1 < len(words) else ""
-        used = (last == "不" or last in verbs.modal or following in _PARTICLES) and not (
-            word.flag.startswith(_NO_VERB)
-        )
-        if word.text in verbs.known or word.flag.startswith(_PREDICATE) or used:
-            found.append(word)
-    return found
-
-
-def same_verb(one: str, other: str) -> bool:
-    """Whether two verbs are one, apart from what follows them, or say the same."""
-    if one == other or _stem(one) == _stem(other):
-        return True
-    mine, theirs = {one, _stem(one)}, {other, _stem(other)}
-    if any(mine & group and theirs & group for group in _verbs().groups):
-        return True
-    return bool(_core(one) & _core(other))
+def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
+    """Say why a translation is whole without the verb, and by which words; None if it is not."""
+    left, text, tables = case.left, case.sentence.text, verbs()
+    agrees = _NEITHER.search(case.source) if left.negated else left.agrees
+    doer = _last(_DOER, text)
+    if doer and any(doer.start("who") <= word.start < doer.end() for word in case.there):
+        doer = None  # 是他做的 has a verb of its own
+    asks_back = _ASKS_BACK.match(case.source) is not None
+    not_done = left.negated and not asks_back and "没" in case.answer.text
+    idioms = (
+        (agrees, _ends_in_proform(case.sentence), "stands for the verb"),
+        (_ECHO.match(case.source) is not None, _reply(case, tables.doubts), "asks as the source"),
+        (_ENDS_IN_NO.search(case.source) is not None, _reply(case, tables.denials), "says no"),
+        (left.of_all and not left.negated, _last(_ALL_ARE, text), "stands for the verb"),
+        (_WHO.search(case.context) is not None, doer, "says who"),
+        (not_done, _last(_NOT_DONE, text), "denies the verb"),
+        (_last(_SUCH, case.answer.text) is not None, _last(_SUCH, text), "as the reference does"),
+        (bool(left.kinds & _OF_DEEDS), _last(_THUS, text), "stands for the verb"),
+        ("can" in left.kinds and left.negated, _last(_UNABLE, text), "stands for the verb"),
+        (left.forbids, _last(_DO_NOT, text), "forbids it"),
+        (asks_back, _last(_AND_YOU, text), "asks back"),
+    )
+    for fits, found, because in idioms:
+        if fits and found and all(word.start < found.end() for word in case.there):
+            return because, _at(found)
+    return _ends_like_english(case)
 
 
-def _needs_none(sentence: Sentence, there: Sequence[Word], before: Sentence) -> Ruling:
+def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
+    """Say which auxiliary ends a translation as one ends the source: 我们会的 for "We will"."""
+    endings = verbs().endings
+    fitting = {word for kind in case.left.kinds for word in endings.get(kind, ())}
+    ends = [word for word in case.there if word.text in fitting]
+    rest = [w for w in case.there if w not in ends and w.text not in case.overt and level(w) != 2]
+    if not ends or rest:
+        return None
+    last = ends[-1]
+    if not re.match(_TAIL, case.sentence.text[last.end :]):
+        return None
+    return f"{last.text} may end a reply", [word.hit for word in ends]
+
+
+def _needs_none(case: _Case) -> Ruling:
     """Judge where the reference has no verb: 真的吗?"""
-    content = [word for word in predicates(before) if not _level(word)]
-    repeated = [word.hit for word in there if _any(word, content)]
+    content = [word.text for word in predicates(case.before) if not level(word)]
+    content += [chinese for some in _english(case.context)[:1] for chinese in some]
+    repeated = _hits(case, content)
     if repeated:
         return rule(RIGHT, "a verb of the context", repeated)
-    literal = [word for word in there if same_verb(word.text, "做") or word.text == "知道"]
+    literal = [word for word in case.there if same_verb(word.text, "做") or word.text == "知道"]
     if literal:
         return rule(WRONG, "no such verb is asked for", (word.hit for word in literal))
-    reply = _first(_verbs().short, sentence)
+    reply = next((some for some in verbs().short if some in case.sentence.text), "")
     if reply:
         return rule(RIGHT, f"{reply}: the reference has no verb either")
-    return rule(CANNOT_TELL, "the reference has no verb", (word.hit for word in there))
+    return rule(CANNOT_TELL, "the reference has no verb", (word.hit for word in case.there))
 
 
-def _elided(answer: Sentence, before: Sentence, overt: Collection[str]) -> tuple[list[Word], bool]:
+def _elided(case: _Case) -> tuple[list[Word], bool]:
     """Return the verbs that were elided, and whether they are those of the context."""
     # In the context a word need not look like a verb: what the answer repeats of it, was elided.
-    context = _candidates(before)
-    words = predicates(answer) or [w for w in _candidates(answer) if _any(w, context)]
-    shared = [word for word in words if _any(word, context)]
+    context = [word.text for word in candidates(case.before)]
+    words = predicates(case.answer) or [
+        word for word in candidates(case.answer) if any_same(word.text, context)
+    ]
+    shared = [word for word in words if any_same(word.text, context)]
     for some, of_context in ((shared, True), (words, False)):
-        for level in (0, 1, 2):
-            covert = [w for w in some if _level(w) == level and w.text not in overt]
+        for rank in (0, 1, 2):
+            covert = [w for w in some if level(w) == rank and w.text not in case.overt]
             if covert:
                 return covert, of_context
     # All that the reference has is what the source says too.
-    return [word for word in words if not _level(word)] or words, False
+    return [word for word in words if not level(word)] or words, False
 
 
-def _candidates(sentence: Sentence) -> list[Word]:
-    """Return the words that are not certainly something else than verbs."""
-    verbs = _verbs()
-    replies = {found.start() for found in _BARE_YES.finditer(sentence.text)}
+def _means(case: _Case, word: Word, wanted: Sequence[Word]) -> bool:
+    """Whether a word of a translation is one of the verbs that are asked for."""
+    return any_same(word.text, (other.text for other in wanted)) and _stands_alone(case, word)
+
+
+def _stands_alone(case: _Case, word: Word) -> bool:
+    """Whether a verb is one by itself; 要 is none in 我也要走了, nor 想 in 我想做."""
+    if word.text not in verbs().governing or word.text in case.overt:
+        return True
+    clause = case.sentence.clause(word.start)
+    known = [other.text for some in (case.answer, case.before) for other in predicates(some)]
+    return not any(
+        other.start > word.start
+        and case.sentence.clause(other.start) == clause
+        and not any_same(other.text, known)
+        for other in case.there
+    )
+
+
+def _hits(case: _Case, chinese: Collection[str], *, strict: bool = False) -> list[Hit]:
+    """Return the predicates of a translation that are, or say the same as, one of some verbs."""
+    alike = like_verb if strict else same_verb
     return [
-        word
-        for word in map(_positive, sentence.words)
-        if word.start not in replies
-        and (
-            word.text in verbs.known
-            or not (word.text in verbs.ignored or word.flag.startswith(_NO_VERB))
-        )
+        word.hit
+        for word in case.there
+        if level(word) < 2 and any(alike(word.text, other) for other in chinese)
+        if _stands_alone(case, word)
     ]
 
 
-def _stands_for_verb(sentence: Sentence) -> str:
-    """Return the words of a sentence that stand for a verb: 也是, or 没有 at its end."""
-    final = _FINAL_NOT.search(sentence.text)
-    return _first(_verbs().proforms, sentence) or ("没有" if final else "")
+def _english(text: str) -> list[tuple[str, ...]]:
+    """Return what the verbs of an English text become in Chinese, in their order."""
+    table = verbs().english
+    words = re.findall(r"[a-z]+", text.lower())
+    return [table[word] for word in dict.fromkeys(words) if word in table]
 
 
-def _positive(word: Word) -> Word:
-    """Return 想 for 不想, which jieba takes for one word."""
-    if len(word.text) > 1 and word.text[0] in "不没别" and word.text not in _verbs().negative:
-        return Word(word.text[1:], word.flag, word.start + 1)
-    return word
+def _ends_in_proform(sentence: Sentence) -> re.Match[str] | None:
+    """Return the words that stand for a verb at the end of a clause: 也是."""
+    return _last(re.compile(f"(?:{'|'.join(verbs().proforms)}){_TAIL}"), sentence.text)
 
 
-def _level(word: Word) -> int:
-    """Return 0 for a verb with a meaning of its own, 1 for a light one, 2 for an auxiliary."""
-    verbs = _verbs()
-    return 2 if word.text in verbs.modal else 1 if word.text in verbs.light else 0
-
-
-def _any(word: Word, others: Iterable[Word]) -> bool:
-    return any(same_verb(word.text, other.text) for other in others)
-
-
-def _stem(verb: str) -> str:
-    """Return a verb without what follows it: 听 of 听见, 看 of 看不出来."""
-    return verb[0] + verb[1:].lstrip(_verbs().complements) if verb else verb
-
-
-def _core(verb: str) -> set[str]:
-    """Return the characters that a longer verb may share with one that says the same."""
-    verbs = _verbs()
-    common = set(verbs.complements) | verbs.light | verbs.modal | set("想知道要意")
-    return set(verb) - common if len(verb) > 1 or verb not in common else set()
-
-
-def _overt(source: str) -> frozenset[str]:
-    """Return what the verbs that the source does not elide become in Chinese."""
-    table = _verbs().overt
-    words = re.findall(r"[a-z]+", source.lower())
-    return frozenset(verb for word in words for verb in table.get(word, ()))
-
-
-def _first(phrases: Iterable[str], sentence: Sentence) -> str:
-    text = sentence.text.replace("?", "？")
-    return next((phrase for phrase in phrases if phrase in text), "")
-
-
-@cache
-def _verbs() -> _Verbs:
-    import tomllib
-
-    file = resources.files("boxpen.analysis.discourse").joinpath("data", "ellipsis.toml")
-    data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
-    groups = tuple(frozenset(group) for group in data["interchangeable"])
-    return _Verbs(
-        light=frozenset(data["light"]),
-        modal=frozenset(data["modal"]),
-        ignored=frozenset(data["ignored"]),
-        proforms=tuple(data["proforms"]),
-        short=tuple(data["short"]),
-        complements=data["complements"],
-        negative=frozenset(data["negative"]),
-        groups=groups,
-        known=frozenset(data["light"]).union(data["modal"], *groups),
-        overt={word: frozenset(some) for word, some in data["overt"].items()},
+def _bare_reply(case: _Case) -> re.Match[str] | None:
+    """Return a clause that is no more than a reply, as the source has one too: 是的 for "Yes"."""
+    tables = verbs()
+    fitting = [*tables.denials] if case.left.negated else []
+    if "?" in case.source:
+        fitting += tables.doubts
+    # 是的 agrees with what was denied: it is no answer to "He doesn't." – "Yes, he does."
+    denied = NEGATED.search(_TAG.sub("", case.context)) or (
+        not case.context and re.search("[不没]", case.before.text)
     )
+    if not denied and (_YES.search(case.source) or _says_so(case)):
+        fitting += tables.assents
+    return _reply(case, fitting)
+
+
+def _reply(case: _Case, fitting: Sequence[str]) -> re.Match[str] | None:
+    """Return the last clause that is no more than one of some replies."""
+    if not fitting:
+        return None
+    clause = re.compile(rf"(?:^|(?<=[{MARKS}]))(?:{'|'.join(fitting)}){_TAIL}")
+    return _last(clause, case.sentence.text)
+
+
+def _says_so(case: _Case) -> bool:
+    """Whether the source affirms what was said of the same: "I do", not "So do I", "Tom does"."""
+    left = case.left
+    same = _PRONOUN_FIRST.match(case.source) is not None and _WHO.search(case.context) is None
+    return same and not left.negated and not left.agrees and "?" not in case.source
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = list(pattern.finditer(text))
+    return found[-1] if found else None
+
+
+def _at(found: re.Match[str]) -> list[Hit]:
+    return [Hit(found[0], found.start() + 1)]

@@ -25,27 +25,34 @@ PRONOUNS = {
 """The classes, and what they are called."""
 
 _YOU, _THEY, _WE = "you", "they", "we"
+_TOGETHER = "(?:[俩仨]|[二两三四几](?:[位人]|个(?!月|小时|星期|问题)))"
+"""What makes one pronoun several: 你俩, 您几位, 他两个."""
 # A form is found where its pattern is, and nothing of it belongs to another word.
 _FORMS: Mapping[str, tuple[str, str]] = {
-    "你们": (_YOU, r"[你您]们俩?|[你您]俩"),
-    "你": (_YOU, r"(?<!迷)[你您](?![们俩])"),
-    "他们": (_THEY, r"他们俩?|他俩"),
-    "她们": (_THEY, r"她们俩?|她俩"),
-    "它们": (_THEY, r"它们俩?|它俩"),
+    "你们": (_YOU, rf"[你您]们[俩仨]?|[你您]{_TOGETHER}"),
+    "你": (_YOU, rf"(?<!迷)[你您](?!们|{_TOGETHER})"),
+    "他们": (_THEY, rf"他们[俩仨]?|他{_TOGETHER}"),
+    "她们": (_THEY, rf"她们[俩仨]?|她{_TOGETHER}"),
+    "它们": (_THEY, rf"它们[俩仨]?|它{_TOGETHER}"),
 }
 _GREETING = re.compile(r"(?<![你您])[你您]好(?=$|\W)")
-_ADDRESSED = re.compile(r"诸位|各位|大家|二位|两位")
-"""Several people who are spoken to; they count where no form of 你 does."""
+_ADDRESSED = (
+    (r"诸位|各位|(?<![这那有了])[二两]位", r"(?!)"),
+    (r"大家", r"everyone|everybody|people|all"),
+)
+"""Several people who are spoken to, and English words that speak of all; they count where no form
+of 你 does."""
 _OF_MANY = re.compile(
     r"你们(?=(?:的)?(?:家|公司|学校|国家|店|老板|队|班|厂|单位|部门|医院|那里|那儿|这里|这儿))"
 )
 """One person too may be asked about "你们公司", the company he or she belongs to."""
 _ONE = {
-    "他": (r"(?<![其吉利无])他(?!们|俩|人|妈的|乡|日)", r"he|him|his|himself"),
-    "她": (r"她(?!们|俩)", r"she|her|hers|herself"),
-    "它": (r"(?<!其)它(?!们|俩)", r"it|its|itself|this|that"),
+    "他": (rf"(?<![其利无])他(?!们|{_TOGETHER}|人|妈的|乡|日)", r"he|him|his|himself"),
+    "她": (rf"她(?!们|{_TOGETHER})", r"she|her|hers|herself"),
+    "它": (rf"(?<!其)它(?!们|{_TOGETHER})", r"it|its|itself|this|that"),
 }
 """Forms of one, and the English words that ask for them."""
+_EDGE = r"(?:^|(?<=[，,。.！!？?；;：:…]))"
 _PERSONS = {
     _YOU: (r"[你您]", r"you|your|yours|yourself|yourselves|ya|y'all|thank|thanks|please"),
     _THEY: (r"[他她它]们", r"they|them|their|theirs|themselves|those|these|people"),
@@ -95,38 +102,65 @@ def _without(cls: str, group: str, source: str, sentence: Sentence) -> Ruling:
     """Judge a translation that has no pronoun of the group."""
     if not sentence.text:
         return rule(WRONG, "there is no translation")
-    addressed = _hits(_ADDRESSED.pattern, sentence.text)
+    addressed = [
+        hit
+        for pattern, english in _ADDRESSED
+        if not _has(source, english)
+        for hit in _hits(pattern, sentence)
+    ]
     if cls == "你们" and addressed:
         return rule(RIGHT, "speaks to several", addressed)
-    if group == _THEY:
-        single = [
-            hit
-            for pattern, english in _ONE.values()
-            if not _has(source, english)
-            for hit in _hits(pattern, sentence.text)
-        ]
-        if single:
-            return rule(WRONG, f"one instead of several, {cls} is asked for", single)
+    # Whom 他 means, nobody knows; at the head of a clause it stands for "you".
+    edge = "" if group == _THEY else _EDGE
+    single = [
+        hit
+        for form, (pattern, english) in _ONE.items()
+        if not _has(source, english) and (group == _THEY or form != "它")
+        for hit in _hits(edge + pattern, sentence)
+    ]
+    if single:
+        what = "one instead of several" if group == _THEY else "another person"
+        return rule(WRONG, f"{what}, {cls} is asked for", single)
     persons = [
         hit
         for person, (pattern, english) in _PERSONS.items()
         if person != group and not _has(source, english)
-        for hit in _hits(pattern, sentence.text)
+        for hit in _hits(pattern, sentence)
+        if not (person == _YOU and _told(source, sentence, hit))
     ]
     if persons:
         return rule(WRONG, f"another person, {cls} is asked for", persons)
     return rule(CANNOT_TELL, f"no pronoun where {cls} is asked for")
 
 
+def _told(source: str, sentence: Sentence, hit: Hit) -> bool:
+    """Whether 你 is whom an order is given to: 你说清楚 for "Make them understand"."""
+    heads = [found.start() + 1 for found in re.finditer(_EDGE + "[你您]", sentence.text)]
+    return hit.place in heads and re.match(r"\W*(?:\w+,? )?they\b", source.lower()) is None
+
+
 def _found(sentence: Sentence, group: str) -> dict[str, list[Hit]]:
     """Return the forms of a group that a sentence has."""
-    text = _GREETING.sub(lambda found: "〇" * len(found.group()), sentence.text)
-    found = {form: _hits(pattern, text) for form, (of, pattern) in _FORMS.items() if of == group}
+    found = {
+        form: _hits(pattern, sentence) for form, (of, pattern) in _FORMS.items() if of == group
+    }
     return {form: hits for form, hits in found.items() if hits}
 
 
-def _hits(pattern: str, text: str) -> list[Hit]:
-    return [Hit(found.group(), found.start() + 1) for found in re.finditer(pattern, text)]
+def _hits(pattern: str, sentence: Sentence) -> list[Hit]:
+    """Return where a pattern is found, but in a greeting or a noun: 你好, 马耳他."""
+    text = _GREETING.sub(lambda found: "〇" * len(found.group()), sentence.text)
+    nouns = {
+        place
+        for word in sentence.words
+        if word.flag.startswith("n") and re.search("[你您他她它]", word.text) and len(word.text) > 1
+        for place in range(word.start, word.end)
+    }
+    return [
+        Hit(found.group(), found.start() + 1)
+        for found in re.finditer(pattern, text)
+        if found.start() not in nouns
+    ]
 
 
 def _has(source: str, words: str) -> bool:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA, Ruling, check_class, judge
 from boxpen.errors import RunError
 from boxpen.runs import Run, Translation
+from boxpen.scoring.policy import ScoringPolicy
 
-__all__ = ["Rendering", "renderings_of", "ruling_of"]
+__all__ = ["Rendering", "named_by_context", "renderings_of", "ruling_of"]
+
+_CONTEXTS = {"given": "", "none": ", no context", "shuffled": ", shuffled context"}
+"""What stands after the name of a model whose runs differ in their context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,31 @@ class Rendering:
     reference_context: str
     reference: str
     translation: str
+
+
+def named_by_context(runs: Sequence[Run]) -> list[Run]:
+    """Return runs whose models bear the context in their names, where theirs differ.
+
+    "MODEL, no context" says more than a digest of the signature. If the weights changed under one
+    name as well, the names tell them apart too.
+    """
+    contexts: dict[str, set[str]] = {}
+    weights: dict[str, set[str]] = {}
+    for run in runs:
+        model = run.about["model"]
+        contexts.setdefault(model["name"], set()).add(_context(run))
+        weights.setdefault(model["name"], set()).add(model["fingerprint"])
+    out = []
+    for run in runs:
+        model = run.about["model"]
+        if len(contexts[model["name"]]) > 1:
+            after = _CONTEXTS[_context(run)]
+            if len(weights[model["name"]]) > 1:
+                after = f" (@{model['fingerprint'][:8]}){after}"
+            named = {key: model[key] + after for key in ("name", "short")}
+            run = replace(run, about={**run.about, "model": {**model, **named}})
+        out.append(run)
+    return out
 
 
 def renderings_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Rendering]:
@@ -78,6 +107,10 @@ def ruling_of(one: Rendering) -> Ruling:
         context=one.context or None,
         reference_context=one.reference_context or None,
     )
+
+
+def _context(run: Run) -> str:
+    return ScoringPolicy(**run.about["policy"]).context  # which earlier versions do not say
 
 
 def _rendering(system: str, made: Translation, run: Run) -> Rendering:

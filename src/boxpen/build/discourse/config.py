@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from boxpen.build.discourse import connectives, pronouns
 from boxpen.build.discourse.filters import FilterConfig
+from boxpen.build.discourse.names import check_name, fits_a_line
 from boxpen.build.discourse.read import TextSpec
 from boxpen.build.settings import read_toml, settings
 from boxpen.errors import BuildError, nearest
@@ -33,6 +34,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }
 """What is looked for: the classes of every phenomenon, in the order in which they are shown."""
 _LONGEST_NAME = 200  # bytes; files are called after it
+_MOST_PROCESSES = 256
 
 EXAMPLE = """\
 # boxpen build discourse run THIS_FILE
@@ -72,8 +74,8 @@ class MineConfig:
 
     Attributes:
         pool: Candidates of every class, the best ones.
-        min_score: Least score of a candidate.
-        processes: How many work at the same time; the outcome does not depend on it.
+        min_score: Least score of a candidate, from 0 to 1.
+        processes: How many work at the same time, 256 at most; the outcome does not depend on it.
     """
 
     pool: int = 2000
@@ -81,8 +83,10 @@ class MineConfig:
     processes: int = 1
 
     def __post_init__(self) -> None:
-        if self.processes > 256:
-            raise BuildError(f"[mine] has processes = {self.processes}, expected 256 at most")
+        if self.processes > _MOST_PROCESSES:
+            raise BuildError(f"processes is {self.processes}, expected {_MOST_PROCESSES} at most")
+        if not 0 <= self.min_score <= 1:
+            raise BuildError(f"min_score is {self.min_score}, expected from 0 to 1")
         for name in ("pool", "processes"):
             if getattr(self, name) < 1:
                 raise BuildError(f"{name} is {getattr(self, name)}, expected 1 or more")
@@ -168,6 +172,7 @@ class ReviewConfig:
                 f"rule is '{self.rule}' and adjudicator {self.adjudicator!r}, expected the name of "
                 "the adjudicator with that rule, and none with others"
             )
+        check_name(self.adjudicator, "adjudicator")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,7 +246,7 @@ def read_config(path: Path) -> DiscourseConfig:
             raise BuildError(f"{path} has the unknown key '{key}', {nearest(key, known)}")
     top = settings(_Top, plain, f"{path}", folder)
     fits = top.name.strip() and len(top.name.encode()) <= _LONGEST_NAME
-    if not fits or any(sign in top.name for sign in "/\\\0"):
+    if not fits or not fits_a_line(top.name) or any(sign in top.name for sign in "/\\"):
         raise BuildError(f"{path} has name = {top.name[:40]!r}, expected one that a file can have")
     texts = found.get("texts")
     if not isinstance(texts, list) or not texts:

@@ -8,11 +8,14 @@ from dataclasses import replace
 from boxpen.build.discourse.connectives import CLASSES
 from boxpen.build.discourse.ellipsis import repeated
 from boxpen.build.discourse.exchange import exchanged
+from boxpen.build.discourse.pronouns import CLASSES as PRONOUNS
 from boxpen.build.discourse.wordlists import EDGE
+from boxpen.errors import SuiteError, nearest
 from boxpen.items import Suite, Translate
 
 __all__ = ["contrasts", "with_contrasts"]
 
+_PHENOMENA = ("pronoun", "connective", "ellipsis")
 _THEY = ("他们", "她们", "它们")
 # What only several can be, after 你们.
 _SEVERAL = re.compile("你们(?:[俩仨]|[两三四几二](?:个人?|位|人)|各位|大家|所有人|全都|都|全)?")
@@ -21,7 +24,7 @@ _AMONG = re.compile("你们(?:之?[中间]|当中|其中|每|彼此|互相|[谁�
 _BOTH = re.compile("[你您][俩仨]|[您你]二位|[您你]们")
 _ONE = re.compile("(?<!迷)你(?!们)(?:是|这|那)?(?:一?个(?!子|月|头)|自己一个|俩|[两二三])")
 # After these a verb is a state or a thing, and 做 is neither.
-_STATE = re.compile("(?:[很真最更太挺特的]|觉得)$")
+_STATE = re.compile("(?:[很真最更太挺特的做]|觉得|什么)$")
 _FINAL = re.compile("[吗呢吧啊呀啦的了嘛么]*$")
 
 
@@ -48,13 +51,29 @@ def with_contrasts(suite: Suite) -> Suite:
     """Return a suite whose items of translation have contrasts, wherever one can be made.
 
     An item that has contrasts keeps them; one whose reference does not show its class has none.
+
+    Raises:
+        SuiteError: If an item is of a class that does not exist.
     """
+    for item in suite.items:
+        if isinstance(item, Translate):
+            _check_class(item, suite.name)
     return suite.take([_with_contrast(i) if isinstance(i, Translate) else i for i in suite.items])
+
+
+def _check_class(item: Translate, suite: str) -> None:
+    phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
+    known = {"pronoun": PRONOUNS, "connective": CLASSES}.get(phenomenon)
+    if known is not None and cls not in known:
+        raise SuiteError(
+            f"item '{item.id}' of suite '{suite}': {phenomenon} has no class '{cls}', "
+            f"{nearest(cls, list(known))}"
+        )
 
 
 def _with_contrast(item: Translate) -> Translate:
     phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
-    if item.contrast or phenomenon not in ("pronoun", "connective", "ellipsis"):
+    if item.contrast or phenomenon not in _PHENOMENA:
         return item
     word: str | None = item.tags.get("word", cls.rpartition("-")[2])
     if phenomenon == "ellipsis":
@@ -82,6 +101,8 @@ def _other_pronouns(cls: str, target: str) -> tuple[str, ...]:
 
 def _pro_verb(verb: str, target: str) -> str | None:
     """Put 做 for a verb and its object, as a system does that takes 'do' for a verb of its own."""
+    if verb[0] in "做干办搞弄" or verb in ("了", "到", "错"):
+        return None  # 做 says the same, or belongs to what it would stand for: 做错, 等不了
     out = ""
     for part in re.split(f"([{EDGE}]+)", target):
         before, found, after = part.partition(verb)
@@ -96,8 +117,10 @@ def _pro_verb(verb: str, target: str) -> str | None:
             left_out, end = "", after
         if len(left_out) > 8 or _STATE.search(before) or re.search("[就才但]", left_out):
             return None  # More follows than an object, or 做 cannot stand here.
+        if verb == "有" and not before:
+            return None  # a reply: 有吗 asks for no deed
         out += before + "做" + kept + end
-    return None if out == target else out
+    return None if out == target or re.sub(f"[{EDGE}]", "", out) == "做" else out
 
 
 def _changed(target: str, wrong: str) -> tuple[str, ...]:

@@ -21,6 +21,26 @@ _TAIL = re.compile("(?:的时候|的同时|期间|时)")
 # What has no beginning that 自从 could name.
 _TIMELESS = re.compile("^(?:如此|这样|那样|是|这是|那是)|从来|当时|只能|没有其他|还没|还不")
 _PRONOUN = re.compile("[你我他她它]们?|自己|大家|咱们?")
+# What ends "since": 后 is none in 后悔, nor 起 in 起死回生.
+_SINCE_TAIL = re.compile(
+    "(?:的时候|那天起|那天|以来|以后|之后|开始|(?<![最今随然])后(?![悔面门台果退来天])"
+    "|(?<=[天时刻年月日早晚])起|起(?=就|$)|时(?![间代候]))(.*)$"
+)
+_THAT_ONE = re.compile("[那这上每某][一]?[次个场件回]")
+# Words that say the old sense without its connective.
+_STILL = {
+    "while-而": "却|则|反而",
+    "as-因为": "所以|因此",
+    "since-因为": "所以|因此",
+    "since-既然": "所以|因此",
+    "though-虽然": "却|仍|依然",
+    "or-否则": "要不|不然",
+}
+_THOUGH_FIRST = re.compile(r"(?:(?:and|but|yes|no|well),? )?(?:even )?though\b")
+# A clause with a subject, after 'or'; an order has none, and is an alternative in Chinese too.
+_SAYS_SO = re.compile(
+    r"'(?:ll|d|re|s)\b|\b(?:will|would|can|could|may|might|is|are|was|were|has|had|have|gonna)\b"
+)
 
 
 def exchanged(cls: str, source: str, target: str) -> str | None:
@@ -29,7 +49,9 @@ def exchanged(cls: str, source: str, target: str) -> str | None:
     if found is None:
         return None
     wrong = _EXCHANGES[cls](found, source.lower().replace("’", "'"), target)
-    return None if wrong is None or wrong == target else wrong
+    if wrong is None or wrong == target or realisation(cls, wrong):
+        return None  # a sentence that still says the right sense is not wrong
+    return None if cls in _STILL and re.search(_STILL[cls], wrong) else wrong
 
 
 def _contrast_to_time(found: Realisation, source: str, target: str) -> str | None:
@@ -61,7 +83,10 @@ def _time_to_contrast(found: Realisation, source: str, target: str) -> str | Non
         return None
     lead, clause, rest, end = parts
     if rest:
-        return lead + clause + _comma(target) + "而" + re.sub("^[就才]", "", rest) + end
+        rest = re.sub("^[就才]", "", rest)
+        if not rest or not tagged(rest)[0][1].startswith(("r", "n")):
+            return None  # 而 stands before a subject
+        return lead + clause + _comma(target) + "而" + rest + end
     return lead + "而" + clause + end
 
 
@@ -71,7 +96,9 @@ def _time_to_cause(found: Realisation, source: str, target: str) -> str | None: 
     if parts is None:
         return None
     lead, clause, rest, end = parts
-    return f"{lead}因为{clause}" + (_comma(target) + rest if rest else "") + end
+    if not rest or len(clause) < 3:
+        return None  # a reason for nothing, or 因为我到, which is no Chinese
+    return f"{lead}因为{clause}{_comma(target)}{rest}{end}"
 
 
 def _cause_to_time(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
@@ -84,9 +111,11 @@ def _cause_to_time(found: Realisation, source: str, target: str) -> str | None: 
     return f"{re.sub('[只正就都]$', '', lead)}{_timed(clause)}{rest}"
 
 
-def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:
     """Turn "因为 A, B" into "自从 A, B"."""
     lead, clause, rest = _cause(found, target)
+    if not begins_clause(re.split("[,.;]", re.split(r"\bsince\b", source)[-1])[0]):
+        return None  # since your diet: a time, and 自从 says it
     if lead.endswith("是") or not _is_clause(clause) or _TIMELESS.search(clause):
         return None
     return f"{re.sub('[只正就都]$', '', lead)}自从{clause}{rest}"
@@ -101,7 +130,7 @@ def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
         return None
     lead, after = target[: found.start], target[found.start + opening.end() :]
     clause, edge, rest = _to_edge(after)
-    tail = re.search("(?:的时候|那天起|那天|以来|以后|之后|开始|后|起|时)(.*)$", clause)
+    tail = _SINCE_TAIL.search(clause)
     if tail:
         more = tail[1].lstrip(_PARTICLES)
         if more.startswith("的"):
@@ -111,7 +140,7 @@ def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
         clause = clause[: tail.start()]
         if tail[0].startswith(("后", "以后", "之后")) and "了" not in clause:
             clause += "了"
-    if re.search("[的刻天年代岁]了?$", clause):
+    if re.search("[的刻天年代岁]了?$", clause) or _THAT_ONE.match(clause):
         return None  # a time, not a cause
     return f"{lead}因为{clause}{edge}{rest}" if _is_clause(clause) else None
 
@@ -123,8 +152,8 @@ def _concession_to_turn(found: Realisation, source: str, target: str) -> str | N
     """
     clauses, edges = _clauses(target)
     place = _clause_at(clauses, edges, found.start)
-    if re.search(r"though(?:[,.!?;]|$)", source) or re.match("[虽尽]..?是", clauses[place]):
-        return None  # 'though' turns against the sentence before; 不过是 means "is but".
+    if not _THOUGH_FIRST.match(source) or re.match("[虽尽]..?是", clauses[place]):
+        return None  # 'though' turns against what was said; 不过是 means "is but".
     if not _opens(clauses, edges, found.start) or not "".join(clauses[place + 1 :]):
         return None
     clauses[place] = re.sub("虽然|尽管|虽说|虽", "不过", clauses[place], count=1)
@@ -148,9 +177,10 @@ def _turn_to_concession(found: Realisation, source: str, target: str) -> str | N
     return target[: found.start] + "虽然" + target[found.end :]
 
 
-def _threat_to_choice(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
-    """Turn 否则 into 或者."""
-    if "除非" in target:
+def _threat_to_choice(found: Realisation, source: str, target: str) -> str | None:
+    """Turn 否则 into 或者; before an order, as "or pay", both say the same."""
+    follows = re.split(r"\bor\b", source)[-1]
+    if "除非" in target or not (begins_clause(follows) or _SAYS_SO.search(follows)):
         return None
     return target[: found.start] + "或者" + target[found.end :].removeprefix("的话")
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
+from boxpen.errors import BuildError
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import key
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Mined", "candidate_schema", "line_schema", "mined", "snippets"]
+__all__ = ["Mined", "candidate_schema", "height", "line_schema", "mined", "snippets"]
 
 CHUNK = 100_000
 """Lines that are looked at in one go."""
@@ -69,6 +70,18 @@ def candidate_schema() -> dict[str, Any]:
     }
 
 
+def height(path: Path) -> int:
+    """Return how many lines the table of lines has.
+
+    Raises:
+        BuildError: If it cannot be read.
+    """
+    import polars as pl
+
+    found: int = _collected(pl.scan_parquet(path, glob=False).select(pl.len()), path).item()
+    return found
+
+
 def mined(
     path: Path, overlap: Overlap | None, min_score: float, processes: int = 1, chunk: int = CHUNK
 ) -> Iterator[Mined]:
@@ -83,12 +96,12 @@ def mined(
 
     Yields:
         The runs in their order.
-    """
-    import polars as pl
 
-    height = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+    Raises:
+        BuildError: If the file cannot be read.
+    """
     work = _Work(path, overlap, min_score, chunk)
-    starts = range(0, height, chunk)
+    starts = range(0, height(path), chunk)
     if processes == 1:
         yield from map(work, starts)
         return
@@ -139,8 +152,8 @@ class _Work:
     def _lines(self, first: int, count: int) -> list[tuple[str, int, str, str]]:
         import polars as pl
 
-        frame: pl.DataFrame = pl.scan_parquet(self.path, glob=False).slice(first, count).collect()
-        return frame.rows()
+        lines = pl.scan_parquet(self.path, glob=False).slice(first, count)
+        return _collected(lines, self.path).rows()
 
     def _known(self, snippet: Snippet) -> str | None:
         """Return the suite in which one of both sentences stands, and by which side."""
@@ -154,6 +167,16 @@ class _Work:
             if found is not None:
                 return f"{found.suite}, {found.side}"
         return None
+
+
+def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return lines.collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise BuildError(f"{path} cannot be read: {reason}") from None
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:

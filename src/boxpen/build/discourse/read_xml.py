@@ -137,7 +137,8 @@ def _elements(path: Path, tag: str) -> Iterator[Element]:
     except ParseError as error:
         raise BuildError(f"{path} is not XML: {error}") from None
     except (EOFError, zlib.error, OSError) as error:
-        raise BuildError(f"{path} cannot be read: {error}; is it a whole download?") from None
+        reason = getattr(error, "strerror", None) or error
+        raise BuildError(f"{path} cannot be read: {reason}; is it a whole download?") from None
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from boxpen.build.discourse.pool import Row
+from boxpen.build.discourse.pronouns import class_word
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
 from boxpen.judgements import (
@@ -82,7 +83,7 @@ def checked_edit(line: Line, rows: Mapping[str, Row]) -> Judgement:
 
     Raises:
         BuildError: If an edit is the old translation, or is no longer of the class: of a pronoun
-            it must have the word itself.
+            it must have the word itself, and no other.
     """
     one = line.judgement
     if one.verdict not in VERDICTS.edited:
@@ -91,7 +92,7 @@ def checked_edit(line: Line, rows: Mapping[str, Row]) -> Judgement:
     edit = " ".join(one.edit.split())
     if edit == row["target"]:
         raise BuildError(f"{line} has the edit '{edit}', which is the translation as it was")
-    if row["set"] == "pronoun" and row["class"] not in edit:
+    if row["set"] == "pronoun" and class_word(edit) != row["class"]:
         raise BuildError(f"{line} has the edit '{edit}', expected one with {row['class']}")
     return replace(one, edit=edit)
 

@@ -78,26 +78,26 @@ class Work:
         """Look for candidates among neighbours, and keep the best of every class."""
         import polars as pl
 
-        from boxpen.build.discourse.mine import candidate_schema, mined
+        from boxpen.build.discourse.mine import candidate_schema, height, mined
         from boxpen.build.kg.triples import write_table
 
         config = self.config.mine
         lines = self.at("lines.parquet")
-        height = pl.scan_parquet(lines, glob=False).select(pl.len()).collect().item()
+        total = height(lines)
         pool = Pool(config.pool, self.config.seed)
         counts: Counter[str] = Counter()
         found: Counter[str] = Counter()
-        self.progress("mine", 0, height)
+        self.progress("mine", 0, total)
         for run in mined(lines, self._overlap(), config.min_score, config.processes):
             counts += run.counts
             for row in run.rows:
                 found[row["class"]] += 1
                 pool.add(row)
-            self.progress("mine", counts["lines"], height)
+            self.progress("mine", counts["lines"], total)
         rows = pool.rows()
         if not rows:
             raise BuildError(
-                f"no candidate was found in {counts['snippets']:,} snippets of {height:,} lines"
+                f"no candidate was found in {counts['snippets']:,} snippets of {total:,} lines"
             )
         write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at("candidates.parquet"))
         overlaps = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
@@ -144,7 +144,9 @@ class Work:
         review = self.config.review
         assert review is not None
         rows = read_rows(self.at("sampled.parquet"))
-        given = Journal(self.config.journal).read().judgements
+        history = Journal(self.config.journal).read()
+        given = history.judgements
+        torn = f"{history.torn}; import its sheet again" if history.torn else None
         rule = review_rule(self.config)
         rule.check(given, self.config.journal)
         found = review_candidates(
@@ -156,7 +158,8 @@ class Work:
         )
         fates = f"{found.rejected:,} rejected, {found.open:,} open"
         if not found.accepted:
-            raise BuildError(f"people accepted none of {len(rows):,} candidates: {fates}")
+            lost = f"; {torn}" if torn else ""
+            raise BuildError(f"people accepted none of {len(rows):,} candidates: {fates}{lost}")
         self._write(found.accepted, "accepted.parquet")
         return {
             "says": f"{len(found.accepted):,} candidates accepted, {fates}"
@@ -166,6 +169,7 @@ class Work:
             "open": found.open,
             "spare": found.spare,
             "outdated": found.outdated,
+            "torn": torn,
         }
 
     def write(self) -> Report:
