@@ -1,7 +1,8 @@
 """Draw the candidates of the mined suite that readers judge, and say how many are good.
 
-    discourse_judged.py draw SHEET OUT     from a whole sheet (boxpen build discourse export)
-    discourse_judged.py table              precision and agreement, from docs/results
+    discourse_judged.py draw SHEET OUT        from a whole sheet (boxpen build discourse export)
+    discourse_judged.py contrasts SUITE OUT   likewise items with their wrong translations
+    discourse_judged.py table                 precision and agreement, from docs/results
 
 50 of every phenomenon, spread evenly over its classes. A candidate is good if both readers say so.
 """
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from results import DOCS, write
 
+import boxpen
 from boxpen.judgements import Journal, Rule, agreement_table, latest, settle
 from boxpen.metrics.intervals import wilson
 
@@ -26,11 +28,13 @@ PHENOMENA = ("pronoun", "connective", "ellipsis")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "table"])
+    parser.add_argument("command", choices=["draw", "contrasts", "table"])
     parser.add_argument("paths", nargs="*", type=Path)
     given = parser.parse_args()
     if given.command == "draw":
         draw(*given.paths)
+    elif given.command == "contrasts":
+        draw_contrasts(*given.paths)
     else:
         write(PAGE, "precision", precision())
         write(PAGE, "contrasts", contrasts())
@@ -40,6 +44,30 @@ def draw(sheet: Path, out: Path) -> None:
     """Keep 50 rows of every phenomenon, by lot, as many of each class as can be."""
     with sheet.open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
+    _write(_spread(rows), out)
+
+
+def draw_contrasts(suite: Path, out: Path) -> None:
+    """Do so with items that have wrong translations and were not read before."""
+    known = {row["item"] for row in _judged("discourse-contrasts.csv")}
+    rows = [
+        {
+            "item": item.id,
+            "class": item.tags["class"],
+            "context": item.context or "",
+            "source": item.source,
+            "reference": item.reference,
+            "wrong": " | ".join(item.contrast),
+            "verdict": "",
+        }
+        for item in boxpen.load_suite(suite)
+        if isinstance(item, boxpen.Translate) and item.contrast and item.id not in known
+    ]
+    _write(_spread(rows), out)
+
+
+def _spread(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return 50 rows of every phenomenon, by lot, as many of each class as can be."""
     chosen = []
     for phenomenon in PHENOMENA:
         classes: dict[str, list[dict[str, str]]] = {}
@@ -52,10 +80,19 @@ def draw(sheet: Path, out: Path) -> None:
         turns = (some[turn : turn + 1] for turn in range(EACH) for some in classes.values())
         chosen += [row for few in turns for row in few][:EACH]
     random.Random(SEED).shuffle(chosen)
+    return chosen
+
+
+def _write(rows: list[dict[str, str]], out: Path) -> None:
     with out.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, rows[0].keys())
         writer.writeheader()
-        writer.writerows(chosen)
+        writer.writerows(rows)
+
+
+def _judged(name: str) -> list[dict[str, str]]:
+    with (DOCS / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def precision() -> str:
@@ -77,14 +114,14 @@ def precision() -> str:
 
 def contrasts() -> str:
     """Return how many wrong translations are wrong, and still Chinese."""
-    with (DOCS / "discourse-contrasts.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = _judged("discourse-contrasts.csv")
+    words = dict.fromkeys(row["class"].split("-")[0] for row in rows if "-" in row["class"])
     out = ["| phenomenon | with a contrast | sound | share | readers alike |", "|---" * 5 + "|"]
-    for part in PHENOMENA:
+    for part in (*PHENOMENA, *sorted(words)):
         said = [
             (row["reader A"], row["reader B"])
             for row in rows
-            if row["item"].startswith(part) and row["reader A"] != "none"
+            if row["item"].startswith(part) or row["class"].startswith(f"{part}-")
         ]
         sound, alike = said.count(("ok", "ok")), sum(a == b for a, b in said)
         out.append(

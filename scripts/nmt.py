@@ -32,7 +32,7 @@ from boxpen.metrics.bleu import Bleu, corpus_bleu
 from boxpen.metrics.summary import estimates
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.loading import load_model
-from boxpen.nmt.prepared import Prepared, prepare
+from boxpen.nmt.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.text import normalised
 from boxpen.nmt.training import Course, Training
 from boxpen.nmt.translate import translate_lines
@@ -176,7 +176,7 @@ def tables(models: Path) -> None:
         **{name: partial(_given, run) for name, run in main_runs.items()},
         **{f"{n}, paper": partial(_given, runs[n, "paper"]) for n in ARCHITECTURES},
     }
-    write(PAGE, "data", data_table(found["transformer"]["data"]))
+    write(PAGE, "data", data_table(open_prepared(FOLDER / "data").counts))
     write(PAGE, "trainings", trainings_table(found))
     write(
         PAGE,

@@ -142,23 +142,25 @@ def test_what_begins_a_clause(english: str, clause: bool) -> None:
 @pytest.mark.parametrize(
     ("cls", "source", "target", "wrong"),
     [
-        ("while-而", "He paints while I cook.", "他画画，而我做饭。", "当我做饭的时候，他画画。"),
-        ("while-而", "While he paints, I cook.", "他画画，而我做饭。", "当他画画的时候，我做饭。"),
-        ("while-而", "While you knitted.", "而你却在织毛衣。", "当你在织毛衣的时候。"),
-        ("while-当", "He fell while he painted.", "当他画画的时候，他摔了。", "他画画，而他摔了。"),
-        ("while-当", "He fell while I painted.", "我画画时他摔了", "我画画 而他摔了"),
+        ("while-而", "He paints while I cook.", "他画画，而我做饭。", "他画画，因为我做饭。"),
+        ("while-而", "He paints; I cook.", "他画画，我却做饭。", "他画画，因为我做饭。"),
+        ("while-而", "While you knitted.", "而你却在织毛衣。", "因为你在织毛衣。"),
+        ("while-当", "He fell while he sang.", "当他唱歌的时候，他摔了。", "因为他唱歌，他摔了。"),
+        ("while-当", "He fell while I painted.", "我画画时他摔了", "因为我画画 他摔了"),
         ("as-当", "As we sang, it rained.", "当我们唱歌时，下雨了。", "因为我们唱歌，下雨了。"),
         ("as-当", "As we sang, it rained.", "我们唱歌的时候，下雨了。", "因为我们唱歌，下雨了。"),
-        ("as-因为", "As I sang, I fell.", "因为我唱歌，所以我摔了。", "当我唱歌的时候，我摔了。"),
-        ("as-因为", "It rained as we sang.", "下雨是因为我们唱歌。", "下雨是在我们唱歌的时候。"),
+        ("as-因为", "As I sang, I fell.", "因为我唱歌，所以我摔了。", "虽然我唱歌，我摔了。"),
         ("since-因为", "Since he left, I cook.", "因为他走了，我做饭。", "自从他走了，我做饭。"),
-        ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "自从他走了，我做饭。"),
+        ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "虽然他走了，我做饭。"),
+        ("since-既然", "Since he left, cook.", "既然他走了，就做饭吧。", "虽然他走了，做饭吧。"),
         ("since-自从", "Since he left, I cook.", "自从他走后，我做饭。", "因为他走了，我做饭。"),
         ("since-自从", "Since he left, I cook.", "自从他走了，我做饭。", "因为他走了，我做饭。"),
         ("since-自从", "Since he cured me, I sing.", "从他让我起死回生那天起，我唱歌。",
          "因为他让我起死回生，我唱歌。"),
-        ("though-虽然", "Though I ache, I sing.", "虽然我累，但是我唱歌。", "不过我累，我唱歌。"),
-        ("though-不过", "It hurt, though, so I left.", "不过很疼，我走了。", "虽然很疼，我走了。"),
+        ("though-虽然", "Though ill, I sing.", "虽然我累，但是我唱歌。", "因为我累，所以我唱歌。"),
+        ("though-虽然", "I sing, though I ache.", "我唱歌，虽然我累。", "我唱歌，因为我累。"),
+        ("though-不过", "It hurt, though.", "不过很疼，我走了。", "所以很疼，我走了。"),
+        ("though-但是", "I like it, though.", "但是我喜欢。", "所以我喜欢。"),
         ("or-否则", "Stop or I will shout.", "住手，不然我要喊了。", "住手，或者我要喊了。"),
         ("or-或者", "Or we could walk.", "或者我们走路去。", "否则我们走路去。"),
     ],
@@ -175,21 +177,25 @@ def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
         ("as-因为", "I came as a friend.", "因为你。"),  # no clause
         ("since-因为", "That is since he left.", "那是因为他走了。"),  # 是自从 is no Chinese
         ("since-自从", "Since last year I cook.", "自从去年，我做饭。"),  # a time is no cause
-        ("though-虽然", "I sing, though I am tired.", "我唱歌，虽然我累了。"),  # 不过 says the same
-        ("though-但是", "I like it, though.", "但是我喜欢。"),  # 虽然 says the same
+        ("as-因为", "It rained as we sang.", "下雨是因为我们唱歌。"),  # 是虽然 is no Chinese
+        ("though-不过", "He sings, though, alone.", "他唱歌不过是一个人。"),  # no clause begins
+        ("while-而", "While he paints, I cook.", "如果他画画，而我做饭。"),  # a condition
         ("or-否则", "Unless you stop or sit.", "除非你住手，否则我要喊了。"),
         ("or-或者", "Tea or milk?", "茶或者牛奶？"),  # 否则 stands between clauses
         ("or-或者", "Or we could walk.", "我们走路去。"),  # the sense is not shown
         ("because-因为", "Because he left.", "因为他走了。"),  # no class
         ("while-而", "While a cat sleeps.", "而猫则是在睡觉。"),  # 则 still says it
-        ("while-当", "Drink this while you cook.", "你做饭的时候喝这个。"),  # 而喝 has no subject
+        (
+            "while-当",
+            "Drink this while you cook.",
+            "你做饭的时候喝这个。",
+        ),  # an order needs no reason
         ("while-当", "While we sang, so what.", "我们唱歌的时候，就。"),
         ("as-当", "As we left the house.", "我们出门的时候。"),  # a reason for nothing
         ("as-当", "As he came, it rained.", "他来的时候，下雨了。"),  # 因为他来 is cut off
         ("since-因为", "Since the rope tore, we wait.", "因为绳子断了所以我们等。"),  # so does 所以
         ("since-因为", "Since your diet, we cook less.", "因为你在节食，我们少做饭。"),  # a time
         ("since-自从", "I sing since that trip was over.", "自从那次旅行之后，我唱歌。"),
-        ("though-虽然", "He came, though ill, and sang.", "他来了，虽然病了，唱了歌。"),
         ("though-虽然", "Though I ache, I sing.", "虽然我累，我却唱歌。"),
         ("or-否则", "Help me or go home.", "帮我，否则回家。"),  # an order is an alternative
         ("or-否则", "He sings or he leaves.", "要不他唱歌，要不他走。"),  # 要不 stays

@@ -1,8 +1,11 @@
-"""A connective's sense exchanged for the other sense of the same English word.
+"""A connective's sense exchanged for another one.
 
-The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以), and
-a circumfix is put around a clause (当 … 的时候). Some exchanges say nearly the same, as "X, 虽然 Y"
-and "X, 不过 Y" do, or leave no sentence; then there is none.
+The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以).
+Where the two senses of an English word exclude each other, the other one takes the place: 否则 of
+或者, 自从 of 因为. 'While' and 'though', and mostly 'as', mean both at once, so that the exchange
+would be right too, and 自从 does not bear what 既然 does. There a sense that the word never has
+makes the sentence wrong: a cause for a contrast, a concession for a cause. Where none would be
+left, there is none.
 """
 
 from __future__ import annotations
@@ -36,7 +39,6 @@ _STILL = {
     "though-虽然": "却|仍|依然",
     "or-否则": "要不|不然",
 }
-_THOUGH_FIRST = re.compile(r"(?:(?:and|but|yes|no|well),? )?(?:even )?though\b")
 # A clause with a subject, after 'or'; an order has none, and is an alternative in Chinese too.
 _SAYS_SO = re.compile(
     r"'(?:ll|d|re|s)\b|\b(?:will|would|can|could|may|might|is|are|was|were|has|had|have|gonna)\b"
@@ -54,43 +56,18 @@ def exchanged(cls: str, source: str, target: str) -> str | None:
     return None if cls in _STILL and re.search(_STILL[cls], wrong) else wrong
 
 
-def _contrast_to_time(found: Realisation, source: str, target: str) -> str | None:
-    """Turn "A, 而 B" into "当 B 的时候, A"; what 'while' stands before goes into the circumfix."""
+def _contrast_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "A, 而 B" into "A, 因为 B"."""
     clauses, edges = _clauses(target)
     place = _clause_at(clauses, edges, found.start)
     here = re.sub("^(?:而|但是?|可是?(?![以能])|然而)|却|则(?!是)", "", clauses[place], count=2)
-    if re.search("当|时|如果|虽然|尽管", "".join(clauses)):
+    if not _is_clause(here) or re.search("因为|由于|如果|虽然|尽管", "".join(clauses)):
         return None
-    first = bool(re.match(r"(?:(?:and|but|well|yes|no),? )?while\b", source))
-    if not _is_clause(clauses[place - 1] if place and first else here):
-        return None
-    if place and first:
-        clauses[place - 1], clauses[place] = _timed(clauses[place - 1]), here
-    elif place:
-        link = re.match("因为|所以|但是?|如果|可是", clauses[place - 1])
-        lead = link[0] if link else ""
-        clauses[place] = clauses[place - 1].removeprefix(lead)
-        clauses[place - 1] = lead + _timed(here)
-    else:
-        clauses[0] = _timed(here)
+    clauses[place] = "因为" + here
     return _joined(clauses, edges)
 
 
-def _time_to_contrast(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
-    """Turn "当 A 的时候, B" into "A, 而 B"."""
-    parts = _time(found, target)
-    if parts is None:
-        return None
-    lead, clause, rest, end = parts
-    if rest:
-        rest = re.sub("^[就才]", "", rest)
-        if not rest or not tagged(rest)[0][1].startswith(("r", "n")):
-            return None  # 而 stands before a subject
-        return lead + clause + _comma(target) + "而" + rest + end
-    return lead + "而" + clause + end
-
-
-def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:
     """Turn "当 A 的时候, B" into "因为 A, B"."""
     parts = _time(found, target)
     if parts is None:
@@ -98,17 +75,18 @@ def _time_to_cause(found: Realisation, source: str, target: str) -> str | None: 
     lead, clause, rest, end = parts
     if not rest or len(clause) < 3:
         return None  # a reason for nothing, or 因为我到, which is no Chinese
+    if re.search(r"\bwhile\b", source) and not tagged(rest)[0][1].startswith(("r", "n")):
+        return None  # an order needs no reason: 你做饭的时候喝这个
     return f"{lead}因为{clause}{_comma(target)}{rest}{end}"
 
 
-def _cause_to_time(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
-    """Turn "因为 A, 所以 B" into "当 A 的时候, B"."""
+def _cause_to_concession(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "因为 A, 所以 B" into "虽然 A, B"."""
     lead, clause, rest = _cause(found, target)
-    if not _is_clause(clause) or re.search("当|时", clause):
+    if lead.endswith("是") or not _is_clause(clause):
         return None
-    if lead.endswith("是"):
-        return f"{lead}在{_bare(clause)}的时候{rest}"
-    return f"{re.sub('[只正就都]$', '', lead)}{_timed(clause)}{rest}"
+    rest = re.sub(f"^([{EDGE}]*)就", r"\1", rest)  # 就 draws a consequence
+    return f"{re.sub('[只正就都]$', '', lead)}虽然{clause}{rest}"
 
 
 def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:
@@ -145,36 +123,26 @@ def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
     return f"{lead}因为{clause}{edge}{rest}" if _is_clause(clause) else None
 
 
-def _concession_to_turn(found: Realisation, source: str, target: str) -> str | None:
-    """Turn "虽然 A, 但 B" into "不过 A, B".
-
-    With nothing after it, or put after what it concedes to, both words say the same.
-    """
+def _concession_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "虽然 A, 但 B" into "因为 A, 所以 B"."""
     clauses, edges = _clauses(target)
     place = _clause_at(clauses, edges, found.start)
-    if not _THOUGH_FIRST.match(source) or re.match("[虽尽]..?是", clauses[place]):
-        return None  # 'though' turns against what was said; 不过是 means "is but".
-    if not _opens(clauses, edges, found.start) or not "".join(clauses[place + 1 :]):
+    if not re.match("虽然|尽管|虽说", target[found.start :]):
         return None
-    clauses[place] = re.sub("虽然|尽管|虽说|虽", "不过", clauses[place], count=1)
+    clauses[place] = re.sub("虽然|尽管|虽说", "因为", clauses[place], count=1)
     for later in range(place + 1, len(clauses)):
-        clauses[later] = re.sub("^(?:但是?|可是?|不过)(?!能|以)", "", clauses[later])
+        clauses[later] = re.sub(
+            "^(?:但是?|可是?|不过|然而)(?!能|以)", "所以", clauses[later], count=1
+        )
     return _joined(clauses, edges)
 
 
-def _turn_to_concession(found: Realisation, source: str, target: str) -> str | None:
-    """Turn "不过 A, B" into "虽然 A, B", where 'though' turns against the sentence before.
-
-    With nothing after it, or put after what it turns against, both words say the same.
-    """
+def _turn_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "A, 不过 B" into "A, 所以 B"."""
     clauses, edges = _clauses(target)
-    place = _clause_at(clauses, edges, found.start)
-    adverb = re.search(r"\w, though, \w", source)
-    answer = len("".join(clauses[:place])) <= 3
-    follows = place + 1 < len(clauses) and len(clauses[place + 1]) > 2
-    if not (adverb and answer and follows and _opens(clauses, edges, found.start)):
+    if not _opens(clauses, edges, found.start) or not _is_clause(target[found.end :]):
         return None
-    return target[: found.start] + "虽然" + target[found.end :]
+    return target[: found.start] + "所以" + target[found.end :].lstrip()
 
 
 def _threat_to_choice(found: Realisation, source: str, target: str) -> str | None:
@@ -203,16 +171,16 @@ def _choice_to_threat(found: Realisation, source: str, target: str) -> str | Non
 
 
 _EXCHANGES = {
-    "while-而": _contrast_to_time,
-    "while-当": _time_to_contrast,
-    "as-因为": _cause_to_time,
+    "while-而": _contrast_to_cause,
+    "while-当": _time_to_cause,
+    "as-因为": _cause_to_concession,
     "as-当": _time_to_cause,
     "since-因为": _cause_to_since,
-    "since-既然": _cause_to_since,
+    "since-既然": _cause_to_concession,
     "since-自从": _since_to_cause,
-    "though-虽然": _concession_to_turn,
-    "though-但是": _turn_to_concession,
-    "though-不过": _turn_to_concession,
+    "though-虽然": _concession_to_cause,
+    "though-但是": _turn_to_cause,
+    "though-不过": _turn_to_cause,
     "or-否则": _threat_to_choice,
     "or-或者": _choice_to_threat,
 }
@@ -299,14 +267,6 @@ def _to_edge(text: str) -> tuple[str, str, str]:
     if match is None:
         return text, "", ""
     return text[: match.start()], match[0], text[match.end() :]
-
-
-def _timed(clause: str) -> str:
-    return f"当{_bare(clause)}的时候"
-
-
-def _bare(clause: str) -> str:
-    return clause.rstrip(_PARTICLES)
 
 
 def _is_clause(text: str) -> bool:

@@ -23,7 +23,7 @@ from boxpen.errors import BuildError
 __all__ = ["STAGES", "build_discourse"]
 
 STAGES = ("read", "mine", "sample", "accept", "write")
-_VERSION = 2
+_VERSION = 4
 """Raised when a mend of the code changes what a stage makes of the same input."""
 _PATHS = ("tsv", "source", "target", "ids", "alignment", "folder")
 
