@@ -5,10 +5,11 @@
 
 The peer in training is the loop that most people write: batches of 32,000 tokens sorted by length,
 bfloat16 autocast, AdamW, the model's own loss, nothing compiled. The peer in translation is
-``generate`` over batches of 32 sentences in the order of the file. Both peers and boxpen run in one
-process on the same data, one after the other; peers get bfloat16 and cached attention too. A
-training goes over its batches once before it is timed on them, so that every shape has been met.
-Results are added to ``build/nmt_speed.json``.
+``generate`` over batches of 32 sentences in the order of the file, with the same limit: a
+translation ends at two tokens, and ten, for each of the longest source of its batch. Both peers and
+boxpen run in one process on the same data, one after the other; peers get bfloat16 and cached
+attention too. A training goes over its batches once before it is timed on them, so that every shape
+has been met. Results are added to ``build/nmt_speed.json``.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ from boxpen.nmt.subwords import PAD
 from boxpen.scoring.ahead import ahead
 
 RESULTS = Path(__file__).parents[1] / "build" / "nmt_speed.json"
+RATIO = 2.0
+"""Tokens of a translation for each of the longest source in its batch; ten more are allowed."""
 
 
 def main() -> None:
@@ -161,6 +164,7 @@ def _rate(taken: Callable[[], Iterable[int]]) -> float:
 def translate(given: argparse.Namespace) -> dict[str, Any]:
     """Measure ``generate`` over batches of 32, then ours."""
     from boxpen.nmt.loading import load_model
+    from boxpen.nmt.reading import Reading
     from boxpen.nmt.translate import translate_lines
 
     cuda = torch.cuda.is_available()
@@ -168,6 +172,7 @@ def translate(given: argparse.Namespace) -> dict[str, Any]:
     model = model.to("cuda" if cuda else "cpu")
     if cuda and model.config.model_type != "rnnsearch":
         model = model.bfloat16()
+    limit = Reading(model, tokenizer).limit
     lines = given.source.read_text("utf-8").splitlines()[: given.sentences]
 
     def plain(some: list[str]) -> list[str]:
@@ -175,18 +180,20 @@ def translate(given: argparse.Namespace) -> dict[str, Any]:
         for start in range(0, len(some), 32):
             read = tokenizer(some[start : start + 32], return_tensors="pt", padding=True)
             with torch.inference_mode():
+                longest = int(RATIO * read["input_ids"].shape[1]) + 10
                 made = model.generate(
-                    **read.to(model.device), num_beams=given.beam, max_new_tokens=200,
-                    max_length=None,
+                    **read.to(model.device), num_beams=given.beam, max_length=None,
+                    max_new_tokens=min(limit, longest),
                 )  # fmt: skip
             out += tokenizer.batch_decode(made, skip_special_tokens=True)
         return out
 
     def ours(some: list[str]) -> list[str]:
         tokens = 131_072 if cuda else 4096
-        return [
-            t.text for t in translate_lines(model, tokenizer, some, beam=given.beam, tokens=tokens)
-        ]
+        found = translate_lines(
+            model, tokenizer, some, beam=given.beam, tokens=tokens, max_ratio=RATIO
+        )
+        return [t.text for t in found]
 
     rates, texts = {}, {}
     for name, work in (("plain", plain), ("boxpen", ours)):

@@ -255,6 +255,8 @@ DRINK = ("No, I haven't.", "不，我没喝。", "你喝酒了吗？", "Have you
 KNOW = ("Yes, I do.", "是的，我知道。", "你知道他住哪儿吗？", "Do you know where he lives?")
 WIN = ("We will!", "我们会成功的。", "你们不会成功的。", "You will not succeed.")
 SAW = ("You did?", "你见到她了？", "我昨天见到她了。", "I met her yesterday.")
+SWIM = ("I do.", "我游泳。", "你游泳吗？", "Do you swim?")
+NOT_SWIM = ("Yes, I do.", "不，我游泳。", "你不游泳。", "You don't swim.")
 TAG = ("They do, don't they?", "他们记得，不是吗？", "他们记得我。", "They remember me.")
 LIKE = ("Heavens, no.", "当然不喜欢。", "你喜欢蜘蛛吗？", "Do you like spiders?")
 TOLD = ("You should.", "你该通知他。", "我还没通知他。", "I haven't told him yet.")
@@ -302,7 +304,7 @@ PEARS = ("Yes, there are.", "有啊。", "没有梨了。", "There are no pears.
         (KNOW, "是的，我做。", W, "做"),
         (KNOW, "是的，我是。", W, "是"),
         (KNOW, "是的，我没有。", W, "没有"),
-        (KNOW, "是的。", C, "是的"),
+        (KNOW, "是的。", R, "是的"),
         (KNOW, "所以。", W, ""),
         (WIN, "我们一定成功！", R, "成功"),
         (WIN, "我们会的！", R, "会"),
@@ -315,6 +317,8 @@ PEARS = ("Yes, there are.", "有啊。", "没有梨了。", "There are no pears.
         (SAW, "你是吗？", W, "是"),
         (SAW, "不是吗？", R, "不是吗"),
         (TAG, "是吗？", W, "是吗"),
+        (SWIM, "是的。", R, "是的"),
+        (NOT_SWIM, "是的。", W, ""),
         (TAG, "他们记得，不是吗？", R, "记得"),
         (LIKE, "天啊，不。", R, "不"),
         (LIKE, "天啊。", W, ""),

@@ -573,6 +573,16 @@ class TestScale:
         refused(done, "--suite and --train-only are given")
         refused(self.run(small, "--suite", suite, "--recipe", "nosuch"), "no recipe 'nosuch'")
         refused(self.run(small, "--share", "2"), "'2' is no share of the data")
+        refused(self.run(small, "--steps-power", "-1"), "the power of the steps is -1")
+
+    def test_fewer_steps_for_a_smaller_share(self, small):
+        out = ("--out", small.parent / "fewer", "--share", "1/4")
+        done = invoke("nmt", "scale", small, *out, "--train-only", "--steps-power", "0.75",
+                      "--device", "cpu", "--json")  # fmt: skip
+        assert done.exit_code == 0, done.output
+        (point,) = json.loads(done.stdout)["points"]
+        assert point["steps"] == 2
+        assert "step 2/2 " in done.stderr
 
     def test_rows_of_two_suites_and_of_one_without_sets(self):
         from rich.console import Console

@@ -117,6 +117,52 @@ def test_the_tokenizer_of_another_model(tiny_models):
     refused((module, foreign), "do not belong together", use=True)
 
 
+@pytest.mark.parametrize("name", list(tiny.BUILDERS))
+def test_a_tokenizer_with_one_piece_too_many(name, tiny_models, tmp_path):
+    """A token past the matrix was an IndexError in the midst of a run."""
+    module, tokenizer = tiny_models.pair(name)
+    added = tokenizer.added_tokens_encoder
+    last = max(number for piece, number in tokenizer.get_vocab().items() if piece not in added)
+    module = copy.deepcopy(module)
+    module.config.pad_token_id = None if name == "marian" else module.config.pad_token_id
+    module.resize_token_embeddings(last)
+    for spec in ((module, tokenizer), saved(tmp_path / "c", module, tokenizer)):
+        with pytest.raises(ModelError) as caught:
+            resolve_model(spec, device="cpu").load()
+        told = str(caught.value)
+        assert told.endswith(f"tokens, its model {last}: they do not belong together")
+        assert "\n" not in told
+
+
+def test_a_classifier_with_the_tokenizer_of_another_model(tiny_models, tmp_path):
+    _, tokenizer = tiny_models.pair("bert")
+    config = tiny.bert_config(tokenizer, num_labels=1)
+    config.vocab_size -= 1
+    spec = saved(tmp_path / "c", transformers.BertForMultipleChoice(config), tokenizer)
+    refused(spec, "do not belong together", use=True)
+
+
+@pytest.mark.parametrize("role", ["pad", "mask"])
+def test_a_token_that_is_put_into_rows_must_be_known(role, tiny_models):
+    module, tokenizer = tiny_models.pair("bert")
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_special_tokens({f"{role}_token": "[NEW]"})
+    refused((module, tokenizer), "do not belong together", use=True)
+
+
+def test_an_added_token_is_refused_only_where_a_text_has_it(tiny_models, score_all):
+    module, tokenizer = tiny_models.pair("gpt2")
+    (before,) = score_all(tiny_models.model("gpt2"), [Request(text="The box was in the pen.")])
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.add_special_tokens({"pad_token": "[PAD]", "extra_special_tokens": ["<image>"]})
+    model = resolve_model((module, tokenizer), device="cpu")
+    (after,) = score_all(model, [Request(text="The box was in the pen.")])
+    assert after.logprobs.tolist() == before.logprobs.tolist()
+    last = len(tokenizer) - 1
+    with pytest.raises(ModelError, match=f"a text has the token {last} of .* no row for it"):
+        score_all(model, [Request(text="The box <image> was in the pen.")])
+
+
 @pytest.mark.parametrize(
     ("spec", "match"),
     [

@@ -20,6 +20,7 @@ from context_task import (  # noqa: E402
     inputs_of,
     learn,
     padded,
+    sentence_model,
     tiny_marian,
 )
 from hypothesis import given, settings  # noqa: E402
@@ -384,15 +385,14 @@ def test_a_saved_model_needs_no_other_folder(tmp_path: Path) -> None:
 
 
 def test_it_learns_what_only_the_context_says_and_a_sentence_level_model_cannot() -> None:
-    base = tiny_marian(1)
-    learn(base, base.parameters(), steps=250)
+    base = sentence_model()
     pronouns, others = accuracy(base)
     assert pronouns < 0.4
     assert others > 0.98
     torch.manual_seed(1)
     model = BertFusedForConditionalGeneration.from_sentence_model(base, tiny_bert(), 0.25)
     model.freeze_sentence_model()
-    learn(model, model.context_parameters(), steps=250, reads=READS, bert=True)
+    learn(model, model.context_parameters(), steps=150, reads=READS, bert=True)
     pronouns, others = accuracy(model, reads=READS, bert=True)
     assert pronouns >= 0.99
     assert others >= 0.98

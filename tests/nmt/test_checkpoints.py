@@ -1,9 +1,11 @@
 """Weights of a checkpoint: saved once each, wherever they lie in memory, and put back whole."""
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from boxpen.nmt.checkpoints import load_weights, weights_of
+from boxpen.nmt.checkpoints import Checkpoints, load_weights, weights_of
+from boxpen.nmt.errors import NmtError
 from boxpen.nmt.sizes import new_model
 
 
@@ -41,3 +43,27 @@ def test_tied_weights_are_saved_once():
     load_weights(other, found)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, other.state_dict()[name]), name
+
+
+def test_what_torch_says_of_a_full_disk_is_one_sentence_and_other_errors_are_not(tmp_path):
+    kept = Checkpoints(tmp_path / "checkpoints")
+    torn = RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 9 vs 8\nmore")
+    torn.__context__ = OSError(28, "No space left on device")
+    alone = RuntimeError(str(torn))
+
+    def fails(error):
+        def write(folder):
+            (folder / "model.safetensors").write_bytes(b"1")
+            raise error
+
+        return write
+
+    for error, reason in ((torn, "No space left on device"), (alone, "unexpected pos 9 vs 8")):
+        with pytest.raises(NmtError) as found:
+            kept.save(3, fails(error), ())
+        assert str(found.value).startswith("the checkpoint of step 3 cannot be written to ")
+        assert reason in str(found.value)
+        assert "\n" not in str(found.value)
+        assert not list(kept.folder.iterdir())
+    with pytest.raises(RuntimeError, match="CUDA"):
+        kept.save(3, fails(RuntimeError("CUDA is lost")), ())

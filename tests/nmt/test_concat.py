@@ -17,6 +17,7 @@ from context_task import (  # noqa: E402
     inputs_of,
     learn,
     padded,
+    quick_marian,
     tiny_marian,
 )
 from hypothesis import given, settings  # noqa: E402
@@ -178,8 +179,8 @@ def test_everything_learns_frozen_or_not() -> None:
 
 
 def test_it_learns_what_only_the_context_says() -> None:
-    model = ConcatForConditionalGeneration.from_sentence_model(tiny_marian(1))
-    learn(model, model.context_parameters(), steps=550, reads=READS)
+    model = ConcatForConditionalGeneration.from_sentence_model(quick_marian(1))
+    learn(model, model.context_parameters(), steps=220, reads=READS)
     assert min(accuracy(model, reads=READS)) >= 0.99
 
 

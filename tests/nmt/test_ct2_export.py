@@ -1,6 +1,8 @@
 """A tiny trained Marian, exported, gives the translations and the scores of its original."""
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,7 +10,7 @@ ctranslate2 = pytest.importorskip("ctranslate2")
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen import Request, ScoringPolicy, resolve_model  # noqa: E402
+from boxpen import ModelError, Request, ScoringPolicy, resolve_model  # noqa: E402
 from boxpen.nmt.errors import NmtError  # noqa: E402
 from boxpen.nmt.export import export_ct2  # noqa: E402
 from boxpen.nmt.subwords import (  # noqa: E402
@@ -128,6 +130,79 @@ def test_boxpen_scores_both_alike(exported):
         totals.append([sums[i] for i in range(len(requests))])
     assert totals[0] == pytest.approx(totals[1], abs=1e-3)
     assert max(totals[0]) - min(totals[0]) > 10
+
+
+LONG = "谁盒" * 60
+
+
+def test_the_export_says_how_long_a_text_may_be(exported):
+    root, model, _ = exported
+    about = json.loads((root / "ct2" / "metadata.json").read_text("utf-8"))
+    assert about == {"max_length": 64, "from_code": "zh", "to_code": "en"}
+    assert model.config.max_position_embeddings == 64
+
+
+def test_what_is_too_long_is_flagged_and_scored_as_far_as_it_is_read(exported):
+    root, _, _ = exported
+    texts = [(SOURCES[0], "Who?"), (LONG, "Who?"), (SOURCES[0], "The box is in the pen. " * 40)]
+    requests = [Request(text=t, source=s, languages=("zh", "en")) for s, t in texts]
+    found = []
+    for name in ("hf", "ct2"):
+        model = resolve_model(f"{name}:{root / name}", device="cpu")
+        settled = model.settle(ScoringPolicy())
+        assert settled.max_length == 64
+        encoded = model.encode(requests, settled)
+        added = 1 if name == "ct2" else 0  # EOS of the source, which CTranslate2 is given later
+        assert len(encoded[2].ids) == len(encoded[1].source) + added == 64
+        sums = {i: float(values.sum()) for few in model.run(encoded, settled) for i, values in few}
+        assert all(total < 0 for total in sums.values())
+        found.append((len(sums), [e.truncated for e in encoded]))
+    assert found == [(3, [False, True, True])] * 2
+    with pytest.raises(ModelError, match=r"max_length 65 is more than .* takes \(64\)"):
+        model.settle(ScoringPolicy(max_length=65))
+
+
+def test_a_long_text_is_translated(exported):
+    root, _, _ = exported
+    model = resolve_model(f"ct2:{root / 'ct2'}", device="cpu")
+    batches = model.translate([LONG, "谁?"], ("zh", "en"), beam=2)
+    found = dict(pair for few in batches for pair in few)
+    assert found[1] == "Who?"
+    assert found[0]
+
+
+def test_a_translation_that_does_not_end_is_no_longer_than_the_model_takes(exported):
+    root, _, _ = exported
+    model = resolve_model(f"ct2:{root / 'ct2'}", device="cpu")
+    real, made = model._translator, []
+
+    def endless(*args, **named):
+        least = named["max_decoding_length"]
+        made.extend(real.translate_batch(*args, **named, min_decoding_length=least))
+        return made
+
+    vars(model)["_translator"] = SimpleNamespace(translate_batch=endless)
+    assert len(list(model.translate(["谁?"], ("zh", "en"), beam=1))) == 1
+    assert len(made[0].hypotheses[0]) == 63
+
+
+def test_a_model_that_does_not_say_it_fails_in_one_sentence(exported, tmp_path):
+    root, _, _ = exported
+    shutil.copytree(root / "ct2", tmp_path / "ct2")
+    (tmp_path / "ct2" / "metadata.json").unlink()
+    model = resolve_model(f"ct2:{tmp_path / 'ct2'}", device="cpu")
+    settled = model.settle(ScoringPolicy())
+    assert settled.max_length == 1024
+    encoded = model.encode([Request(text="Who?", source=LONG, languages=("zh", "en"))], settled)
+    says = r'texts of up to \d+ tokens \(.*\); write \{"max_length": 64\} into its metadata'
+    with pytest.raises(ModelError, match=says):
+        list(model.run(encoded, settled))
+    with pytest.raises(ModelError, match=says):
+        list(model.translate([LONG], ("zh", "en"), beam=1))
+    for nonsense in ("64", 1, True, None):
+        (tmp_path / "ct2" / "metadata.json").write_text(json.dumps({"max_length": nonsense}))
+        with pytest.raises(ModelError, match=r"metadata\.json has max_length = .*, expected"):
+            resolve_model(f"ct2:{tmp_path / 'ct2'}", device="cpu")
 
 
 def test_what_was_trained_in_halves_is_exported_too(exported, tmp_path):

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file  # noqa: E402
 from toy_corpus import write_config, write_corpus  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
+from boxpen import Card, Choice, ModelError, Suite, resolve_model, write_suite  # noqa: E402
 from boxpen.cli.app import app  # noqa: E402
 from boxpen.nmt.config import NmtConfig, read_config  # noqa: E402
 from boxpen.nmt.errors import NmtError  # noqa: E402
@@ -136,9 +137,87 @@ def test_a_base_that_is_no_number_is_refused(models, copied, value):
         with pytest.raises(NmtError) as found:
             ModelFolder(config, prepare(config)).new_model()
         assert str(found.value) == (
-            f"[model] base = {folder} has values that are no finite numbers in its weight '{FC1}', "
-            "expected a trained model"
+            f"{folder} has values that are no finite numbers in its weight '{FC1}', expected a "
+            "trained model"
         )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_model_that_is_no_number_does_not_translate(copied, kind, value):
+    folder = copied(kind)
+    weights = load_file(folder / "model.safetensors")
+    name = next(n for n in sorted(weights) if n.endswith(".weight") and "embed" not in n)
+    weights[name].flatten()[3] = value
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, f"has values that are no finite numbers in its weight '{name}', expected")
+    command = ["nmt", "translate", str(folder)]
+    command += ["--context", "none"] if kind not in ("transformer", "rnnsearch") else []
+    done = CliRunner().invoke(app, command, input="猫\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "no finite numbers" in " ".join(done.stderr.split())
+
+
+def test_what_is_not_learnt_may_forbid_a_token(copied):
+    folder = copied("transformer")
+    weights = load_file(folder / "model.safetensors")
+    weights["final_logits_bias"][0, 2] = float("-inf")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    load_model(folder)
+    weights["final_logits_bias"][0, 2] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, "in its weight 'final_logits_bias'")
+
+
+# --- the vocabulary ---
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file", ["vocab.json", "target_vocab.json"])
+def test_a_vocabulary_of_another_training_is_refused(copied, kind, file):
+    folder = copied(kind)
+    load_model(folder)
+    resolve_model(f"hf:{folder}", device="cpu").load()
+    numbers = json.loads((folder / file).read_text())
+    one, other = list(numbers)[10:12]
+    numbers[one], numbers[other] = numbers[other], numbers[one]
+    (folder / file).write_text(json.dumps(numbers))
+    says = "has another vocabulary than it was trained with, as its training.json tells; put back "
+    refused(folder, says)
+    with pytest.raises(ModelError) as found:
+        resolve_model(f"hf:{folder}", device="cpu")
+    assert str(found.value).startswith(f"model 'hf:{folder}' {says}")
+    (folder / "training.json").unlink()  # nothing is known then
+    load_model(folder)
+    resolve_model(f"hf:{folder}", device="cpu").load()
+
+
+def test_a_run_with_a_vocabulary_of_another_training_is_one_sentence(copied, tmp_path):
+    folder = copied("transformer")
+    vocabulary = (folder / "vocab.json").read_text()
+    (folder / "vocab.json").write_text(f"{vocabulary} ")
+    items = (Choice(id="a", source="猫", candidates=("A cat.", "A dog."), gold=0),)
+    suite = tmp_path / "suite.jsonl"
+    write_suite(Suite("toy", items, Card(language="en", source_language="zh")), suite)
+    out = tmp_path / "run.json"
+    command = ["run", "--suite", str(suite), "--model", f"hf:{folder}", "--out", str(out)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2
+    assert "has another vocabulary than it was trained with" in " ".join(done.stderr.split())
+    assert not out.exists()
+
+
+def test_a_target_vocabulary_larger_than_the_model_is_refused_by_the_scorer(copied):
+    folder = copied("transformer")
+    (folder / "training.json").unlink()
+    numbers = json.loads((folder / "target_vocab.json").read_text())
+    changed(folder / "target_vocab.json", more=len(numbers))
+    with pytest.raises(ModelError) as found:
+        resolve_model(f"hf:{folder}", device="cpu").load()
+    assert str(found.value) == (
+        f"the tokenizer of hf:{folder} has 451 tokens for its target, its model 450: they do not "
+        "belong together"
+    )
 
 
 # --- files beside the weights ---

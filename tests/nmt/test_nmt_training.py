@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import torch
 from toy_corpus import write_config, write_corpus
+from typer.testing import CliRunner
 
 import boxpen
+from boxpen.cli.app import app
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
@@ -171,7 +173,8 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
     assert torch.allclose(first, second, atol=1e-4)
 
 
-def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path):
+@pytest.mark.parametrize("share", [0.02, 1.25])  # the weights do not fit, or only the optimiser
+def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
     """A file may not grow beyond a limit that the first checkpoint keeps and the second bursts."""
     config = config_of(corpus, tmp_path, max_steps="20")
     code = (
@@ -180,21 +183,25 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path):
         "from boxpen.nmt.prepared import prepare; from boxpen.nmt.errors import NmtError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
+        "weights = config.folder / 'checkpoints' / 'step-10' / 'model.safetensors'\n"
         "def watch(course):\n"
         "    if course.step == 15:\n"
-        "        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+        "        most = int(weights.stat().st_size * float(sys.argv[3]))\n"
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))\n"
         "try:\n"
         "    Training(config, prepare(config), device='cpu', watch=watch).run()\n"
         "except NmtError as error:\n"
         "    print(error)\n"
     )
     said = subprocess.run(
-        [sys.executable, "-c", code, str(corpus / "toy.toml"), str(config.folder)],
+        [sys.executable, "-c", code, str(corpus / "toy.toml"), str(config.folder), str(share)],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
     assert "the checkpoint of step 20 cannot be written to" in said
+    assert "File too large" in said
+    assert "enforce fail" not in said
     assert "step-10 stays, and the same command goes on from there" in said
     assert Checkpoints(config.folder / "checkpoints").steps() == [10]
     assert not list((config.folder / "checkpoints").glob(".*"))
@@ -346,9 +353,10 @@ def test_averages_equal_a_twin(tmp_path):
         for column in range(4):
             mean = sum(float(t["w"][row, column]) for t in tensors) / 3
             assert float(found[row, column]) == pytest.approx(mean, rel=1e-6)
-    save_file({"other": torch.zeros(1)}, tmp_path / "0" / "model.safetensors")
-    with pytest.raises(NmtError, match="is of another model"):
-        averaged([tmp_path / "1", tmp_path / "0"])
+    for other in ({"other": torch.zeros(1)}, {"w": torch.zeros(5, 4)}):
+        save_file(other, tmp_path / "0" / "model.safetensors")
+        with pytest.raises(NmtError, match="is of another model"):
+            averaged([tmp_path / "1", tmp_path / "0"])
 
 
 def test_schedules():
@@ -406,6 +414,64 @@ def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
 def test_bad_configurations_are_named(tmp_path, changes, message):
     with pytest.raises(NmtError, match=message):
         read_config(write_config(tmp_path, **changes))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("", "[decod]\nbeam = 3\n", r"toy\.toml has the unknown table \[decod\], .*'decode'"),
+        ("", '[[test]]\nname = "x"\n', r"has the unknown table \[\[test\]\], did you .*'tests'"),
+        ("", "[zzz]\n", r"unknown table \[zzz\], known: .*train, decode, corpora, valid, tests\."),
+        ("sead = 3\n", "", r"has the unknown key 'sead', did you mean 'seed'"),
+        ("modl = 3\n", "", r"has the unknown key 'modl', did you mean 'model'"),
+        ("zzz = 3\n", "", r"unknown key 'zzz', known: source, .*seed, clean, .*tests\."),
+    ],
+)
+def test_unknown_tables_and_keys_name_the_nearest_of_both(tmp_path, before, after, message):
+    path = write_config(tmp_path)
+    path.write_text(f"{before}{path.read_text()}{after}")
+    with pytest.raises(NmtError, match=message):
+        read_config(path)
+
+
+def test_lines_with_an_empty_side_are_counted(tmp_path):
+    write_corpus(tmp_path, pairs=30)
+    for side, more in (("zh", "\n\n\n"), ("en", "\n \nOne.\n")):
+        with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as stream:
+            stream.write(more)
+    done = CliRunner().invoke(app, ["nmt", "prepare", str(write_config(tmp_path))])
+    assert done.exit_code == 0, done.output
+    shown = dict(line.split() for line in done.stdout.splitlines() if line.count(" ") > 3)
+    counts = {name: int(count) for name, count in shown.items()}
+    assert (counts["read"], counts["empty"]) == (33, 3)
+    assert sum(counts.values()) == 2 * counts["read"]  # rules and what is kept add up to it
+    assert f"{counts['kept']} of 33 pairs stay" in done.stderr
+    rules = open_prepared(tmp_path / "data").counts["clean"]["rules"]
+    assert rules == counts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("size = 450", "size = 440", "another vocabulary: [subwords] size = 450, not 440; use"),
+        ('"keep"', '"drop"', "begun with [clean] duplicates = 'keep', not 'drop'; use"),
+    ],
+)
+def test_a_training_that_is_refused_leaves_the_corpus_as_it_is(tmp_path, old, new, says):
+    write_corpus(tmp_path, pairs=40)
+    path = write_config(tmp_path, max_steps="2", validate_every="2")
+    command = ["nmt", "train", str(path), "--device", "cpu"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    before = files_of(tmp_path / "data")
+    path.write_text(path.read_text().replace(old, new))
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2
+    assert says in " ".join(done.stderr.split())
+    assert files_of(tmp_path / "data") == before
+
+
+def files_of(folder):
+    return {p: (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
 
 
 def test_sides_of_unequal_length_are_named(tmp_path):
@@ -514,6 +580,50 @@ def test_greedy_models_can_be_saved(corpus, tmp_path):
     assert load_model(config.folder)[0].generation_config.num_beams == 1
 
 
+def test_a_checkpoint_with_weights_of_another_vocabulary_is_told(corpus, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    config = config_of(corpus, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        trained(config, watch=_interrupts(at=15))
+    file = config.folder / "checkpoints" / "step-10" / "model.safetensors"
+    weights = load_file(file)
+    name = "model.decoder.embed_tokens.weight"
+    weights[name] = weights[name][:-10].clone()
+    save_file(weights, file)
+    with pytest.raises(NmtError) as found:
+        trained(config)
+    assert "step-10 cannot be taken up (the weights are not of this model: " in str(found.value)
+    assert f"'{name}' has the shape (440, 64), expected (450, 64)); remove" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda state: state.pop("place"), "it lacks 'place'"),
+        (lambda state: state.pop("looks"), "it lacks 'looks'"),
+        (lambda state: state.update(place=[3]), "must be a mapping"),
+        (lambda state: state.update(place={"epoch": 0, "steps": "x"}), "steps of its place is 'x'"),
+        (lambda state: state.update(step=None), "its step is None, expected a whole number from 0"),
+        (lambda state: state.update(looks=[{"when": 3}]), "'when'"),
+    ],
+)
+def test_a_state_that_is_none_is_one_sentence(corpus, tmp_path, change, says):
+    config = config_of(corpus, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        trained(config, watch=_interrupts(at=15))
+    file = config.folder / "checkpoints" / "step-10" / "state.json"
+    state = json.loads(file.read_text())
+    change(state)
+    file.write_text(json.dumps(state))
+    with pytest.raises(NmtError) as found:
+        trained(config)
+    told = str(found.value)
+    assert told.startswith(f"{file} is no state of a training (")
+    assert says in told
+    assert told.endswith(f"remove {file.parents[1]} to begin anew, or use another folder")
+
+
 def test_weights_of_another_model_are_refused():
     from boxpen.nmt.checkpoints import load_weights
 
@@ -521,6 +631,11 @@ def test_weights_of_another_model_are_refused():
     load_weights(layer, {"weight": torch.ones(3, 2), "bias": torch.zeros(3)})
     with pytest.raises(NmtError, match="not of this model: bias"):
         load_weights(layer, {"weight": torch.ones(3, 2)})
+    with pytest.raises(NmtError) as found:
+        load_weights(layer, {"weight": torch.ones(4, 2), "bias": torch.zeros(3)})
+    assert str(found.value) == (
+        "the weights are not of this model: 'weight' has the shape (4, 2), expected (3, 2)"
+    )
     with pytest.raises(NmtError, match="not of this model: more"):
         load_weights(
             layer, {"weight": torch.ones(3, 2), "bias": torch.zeros(3), "more": torch.zeros(1)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +20,11 @@ pytest.importorskip("accelerate")
 from boxpen.catalog.jsonl import write_jsonl
 from boxpen.errors import PolicyError, SuiteError
 from boxpen.items import Card, Choice, Suite
-from boxpen.nmt.config import NmtConfig, read_config
+from boxpen.nmt.config import NmtConfig, TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import nested_share
 from boxpen.nmt.prepared import open_prepared
-from boxpen.nmt.scale import ScalePoint, _extent, parse_share, run_scale
+from boxpen.nmt.scale import ScalePoint, _extent, _of_share, parse_share, run_scale
 from boxpen.runs import Run
 
 NOUNS = {"猫": "cat", "狗": "dog", "鸟": "bird", "鱼": "fish", "人": "man", "马": "horse"}
@@ -237,6 +237,36 @@ def test_without_suites_models_are_only_trained(resumed, config: NmtConfig, plac
     assert [(point["share"], point["suites"]) for point in points] == [(0.25, []), (0.5, [])]
 
 
+def test_a_share_gets_a_power_of_itself_of_the_steps(config: NmtConfig, place: Path, tmp_path):
+    begun: list[TrainConfig] = []
+    points = scale(
+        config, place, [0.25, 1.0], suites=[], out=tmp_path, steps_power=0.5, begin=begun.append
+    )
+    assert [point["steps"] for point in points] == [15, 30]
+    for point, train in zip(points, begun, strict=True):
+        kept = json.loads((tmp_path / point["folder"] / "training.json").read_text("utf-8"))
+        for told in (kept["train"], asdict(train)):
+            found = [told[key] for key in ("share", "max_steps", "warmup", "validate_every")]
+            assert found == ([0.25, 15, 5, 8] if point["share"] < 1 else [1.0, 30, 10, 15])
+
+
+@pytest.mark.parametrize(
+    ("power", "steps"),
+    [(0.75, [562, 946, 1591, 2676, 4500]), (0, [4500] * 5), (1, [281, 562, 1125, 2250, 4500])],
+)
+def test_the_steps_of_shares(config: NmtConfig, power: float, steps: list[int]):
+    """At 0.75 they are those of docs/results/nmt.md."""
+    whole = replace(config, train=replace(config.train, max_steps=4500))
+    shares = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1]
+    made = [_of_share(whole, share, Path("out"), power).train.max_steps for share in shares]
+    assert made == steps
+
+
+def test_little_is_never_nothing(config: NmtConfig):
+    train = _of_share(config, 0.001, Path("out"), 2).train
+    assert (train.max_steps, train.warmup, train.validate_every) == (1, 1, 1)
+
+
 def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, place: Path):
     other = replace(config, train=replace(config.train, learning_rate=1e-3))
     with pytest.raises(NmtError, match=r"begun with \[train\] learning_rate = 0.003, not 0.001"):
@@ -252,6 +282,10 @@ def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, plac
         (NmtError, "two suites have the name 'roles'", {"suites": ["roles.jsonl", "twin.jsonl"]}),
         (NmtError, "no item that is translated from en to zh", {"turned": True}),
         (PolicyError, "has no recipe 'papre'", {"recipe": "papre"}),
+        (NmtError, "the power of the steps is -1, expected 0 or more", {"steps_power": -1.0}),
+        (NmtError, "the power of the steps is nan", {"steps_power": float("nan")}),
+        (NmtError, "the power of the steps is inf", {"steps_power": float("inf")}),
+        (NmtError, "c.toml has no max_steps", {"steps_power": 0.5, "endless": True}),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_trained(
@@ -260,6 +294,8 @@ def test_what_cannot_be_done_is_refused_before_anything_is_trained(
     changed = dict(changed)
     (place / "twin.jsonl").write_bytes((place / "roles.jsonl").read_bytes())
     given = replace(config, source="en", target="zh") if changed.pop("turned", False) else config
+    if changed.pop("endless", False):
+        given = replace(given, train=replace(given.train, max_steps=None))
     shares = changed.pop("shares", [0.5])
     if "suites" in changed:
         changed["suites"] = [str(place / name) for name in changed["suites"]]

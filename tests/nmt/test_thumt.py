@@ -19,6 +19,7 @@ from context_task import (  # noqa: E402
     inputs_of,
     learn,
     padded,
+    sentence_model,
     tiny_marian,
 )
 from hypothesis import given, settings  # noqa: E402
@@ -151,6 +152,12 @@ def test_a_padded_batch_equals_the_twin(layers: int) -> None:
         torch.testing.assert_close(row, twin(model, *sentences), rtol=0, atol=1e-10)
 
 
+@pytest.fixture(scope="module")
+def model() -> Any:
+    """A model that tests only read."""
+    return make()
+
+
 SENTENCES = st.lists(st.integers(3, 39), max_size=7).map(lambda words: [*words, EOS])
 
 
@@ -158,8 +165,7 @@ SENTENCES = st.lists(st.integers(3, 39), max_size=7).map(lambda words: [*words, 
 @given(
     rows=st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4), more=st.integers(0, 3)
 )
-def test_neither_padding_nor_other_rows_change_a_row(rows: Any, more: int) -> None:
-    model = make()
+def test_neither_padding_nor_other_rows_change_a_row(model: Any, rows: Any, more: int) -> None:
     together = batch([s for s, _ in rows], [c for _, c in rows], more)
     target = torch.tensor([[2, 4, 17, 9]])
     with torch.no_grad():
@@ -283,17 +289,8 @@ def test_attentions_and_states_are_those_of_marian() -> None:
     assert len(out.decoder_hidden_states) == 3
 
 
-@pytest.fixture(scope="module")
-def base() -> Any:
-    """A sentence-level model that has learnt the toy language, but for its pronouns."""
-    torch.set_num_threads(1)
-    model = tiny_marian(1, dropout=0.0)
-    learn(model, model.parameters(), steps=200)
-    return model
-
-
-def test_it_starts_as_its_base(base: Any) -> None:
-    base = copy.deepcopy(base)
+def test_it_starts_as_its_base() -> None:
+    base = copy.deepcopy(sentence_model())
     for name, weight in base.named_parameters():  # as after a long training
         if "norm" in name:
             weight.data.add_(torch.randn(weight.shape) * 0.2)
@@ -313,11 +310,12 @@ def test_it_starts_as_its_base(base: Any) -> None:
     assert (plain - expected).abs().max() > 0.05, "a plain norm would do as well"
 
 
-def test_it_learns_what_only_the_context_says(base: Any) -> None:
+def test_it_learns_what_only_the_context_says() -> None:
+    base = sentence_model()
     model = ThumtForConditionalGeneration.from_sentence_model(base)
     model.freeze_sentence_model()
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    learn(model, model.context_parameters(), steps=200, reads=READS)
+    learn(model, model.context_parameters(), steps=100, reads=READS)
     assert min(accuracy(model, reads=READS)) >= 0.99
     pronouns, others = accuracy(base)
     assert pronouns < 0.35  # chance is 0.25

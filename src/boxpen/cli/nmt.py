@@ -15,7 +15,7 @@ from boxpen.cli.device import Device, check_device
 from boxpen.cli.output import console, note, print_json
 
 if TYPE_CHECKING:
-    from boxpen.nmt.config import NmtConfig
+    from boxpen.nmt.config import NmtConfig, TrainConfig
     from boxpen.nmt.prepared import Prepared
     from boxpen.nmt.processes import Processes
 
@@ -182,6 +182,9 @@ def scale(
         typer.Option(help="What each model is put to; again for more.", show_default="commonmt"),
     ] = None,
     recipe: Annotated[str, typer.Option(help="How suites are put: sound or paper.")] = "sound",
+    steps_power: Annotated[
+        float, typer.Option(help="A share s gets s to this power of the steps; 0: all.")
+    ] = 0.0,
     train_only: Annotated[
         bool, typer.Option("--train-only", help="Put the models to nothing.")
     ] = False,
@@ -205,11 +208,19 @@ def scale(
         given = processes.once(lambda: read_config(config))
         if processes.count > 1:  # or all of them would prepare it
             _prepared(given, processes)
-        with TrainingDisplay(given.train) as display:
+        with contextlib.ExitStack() as shown:
+            display = TrainingDisplay(given.train)
+
+            def begin(train: TrainConfig) -> None:  # whose end may be its own
+                nonlocal display
+                shown.close()
+                display = shown.enter_context(TrainingDisplay(train))
+
             points = run_scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
-                device=device, watch=display.show, note=note if processes.chief else _silent,
-                recipe=recipe, cache=cache,
+                device=device, watch=lambda course: display.show(course), begin=begin,
+                note=note if processes.chief else _silent, recipe=recipe, cache=cache,
+                steps_power=steps_power,
             )  # fmt: skip
     if not processes.chief:
         return

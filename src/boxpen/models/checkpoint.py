@@ -23,6 +23,7 @@ from boxpen.scoring.policy import Dtype
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 from boxpen.models.own import CONTEXTUAL, OWN, introduce
+from boxpen.nmt.vocabulary import foreign_vocabulary
 
 __all__ = ["from_checkpoint", "from_gguf", "from_pair", "kind_of"]
 
@@ -73,6 +74,8 @@ def from_checkpoint(
         order = _order(kind, config, name, labels)
         if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
             raise ModelError(f"model '{name}': {path} has no tokenizer files")
+        if local and (wrong := foreign_vocabulary(folder)):
+            raise ModelError(f"model '{name}' {wrong}")
         tokenizer = _loaded(
             name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
         )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +25,10 @@ __all__ = ["CTranslate2Model"]
 
 _SOURCE_MODELS = ("source.spm", "sentencepiece.model", "spm.model", "source.model")
 _TARGET_MODELS = ("target.spm", "target.model")
-_LIMIT = 1024
+_LIMIT = 1024  # where nothing is said
+_LONGEST = 256  # tokens of a translation, as CTranslate2 has it by itself
 _TOKENS = 2048  # of a batch
+_POSITIONS = re.compile(r"positions >= (\d+)")
 
 
 class CTranslate2Model(Model):
@@ -33,7 +37,8 @@ class CTranslate2Model(Model):
     Two layouts are known: the converter's (``model.bin`` beside ``source.spm`` and ``target.spm``)
     and that of Argos Translate (a folder ``model`` beside ``sentencepiece.model``). Where the
     target has no SentencePiece model of its own, it is segmented into the fewest pieces of the
-    model's vocabulary.
+    model's vocabulary. How long a sequence may be, EOS included, is ``max_length`` in
+    ``metadata.json``, which ``boxpen nmt export`` writes.
     """
 
     kind = "seq2seq"
@@ -77,6 +82,7 @@ class CTranslate2Model(Model):
             self._joined = processor.decode  # which knows the pieces that are bytes of a character
         self.fingerprint = fingerprint.of_parts(*parts, self.dtype)
         about = _json(folder / "metadata.json")
+        self._limit = _limit(about, folder / "metadata.json")
         if about.get("from_code") and about.get("to_code"):
             self.direction = (two_letter(about["from_code"]), two_letter(about["to_code"]))
             self.languages = frozenset(self.direction)
@@ -102,9 +108,11 @@ class CTranslate2Model(Model):
         """Resolve a policy for this model."""
         if policy.dtype != "auto":
             raise ModelError(f"{self.name} is a ct2 model and computes as stored; leave --dtype")
-        if policy.max_length is not None and policy.max_length > _LIMIT:
-            raise ModelError(f"max_length {policy.max_length} is more than {self.name} takes")
-        return Settled(eos=policy.eos != "never", max_length=policy.max_length or _LIMIT)
+        if policy.max_length is not None and policy.max_length > self._limit:
+            raise ModelError(
+                f"max_length {policy.max_length} is more than {self.name} takes ({self._limit})"
+            )
+        return Settled(eos=policy.eos != "never", max_length=policy.max_length or self._limit)
 
     def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
         """Turn requests into source and target pieces."""
@@ -143,11 +151,12 @@ class CTranslate2Model(Model):
             tokens = sum(len(e.ids) + len(e.source) for e in batch)
             wide = max(len(e.ids) for e in batch) + max(len(e.source) for e in batch)
             self.tally.add(tokens=tokens, nodes=tokens, computed=len(batch) * wide)
-            results = self._translator.score_batch(
-                [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
-                [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
-                max_input_length=0,
-            )
+            with self._telling(max(len(e.ids) for e in batch), max(len(e.source) for e in batch)):
+                results = self._translator.score_batch(
+                    [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
+                    [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
+                    max_input_length=0,
+                )
             yield [
                 (i, np.array(r.log_probs, dtype=np.float32)[list(encoded[i].scored)])
                 for i, r in zip(part, results, strict=True)
@@ -165,15 +174,38 @@ class CTranslate2Model(Model):
         beam: int,
         contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
-        """Translate by beam search, yielding batches of (index, translation)."""
-        pieces = [self._source_pieces(self._source.encode(s, out_type=str)) for s in sources]
+        """Translate by beam search, yielding batches of (index, translation).
+
+        A source that is longer than the model reads is cut.
+        """
+        read = self._limit - 1  # EOS is added
+        whole = [self._source.encode(s, out_type=str) for s in sources]
+        pieces = [self._source_pieces(p[:read]) for p in whole]
         lengths = [max(1, len(p)) * beam for p in pieces]
         for part in batches(lengths, budget=self._budget, size=self.batch_size):
-            results = self._translator.translate_batch([pieces[i] for i in part], beam_size=beam)
+            with self._telling(max(len(pieces[i]) for i in part)):
+                results = self._translator.translate_batch(
+                    [pieces[i] for i in part],
+                    beam_size=beam,
+                    max_decoding_length=min(self._limit - 1, _LONGEST),
+                )
             yield [
                 (i, self._joined(r.hypotheses[0]).replace("▁", " ").strip())
                 for i, r in zip(part, results, strict=True)
             ]
+
+    @contextlib.contextmanager
+    def _telling(self, *lengths: int) -> Iterator[None]:
+        """Say in one sentence what CTranslate2 cannot compute, for texts of such lengths."""
+        try:
+            yield
+        except RuntimeError as error:
+            said = " ".join(str(error).split())
+            known = _POSITIONS.search(said)
+            way = f'; write {{"max_length": {known[1]}}} into its metadata.json' if known else ""
+            raise ModelError(
+                f"model '{self.name}' fails on texts of up to {max(lengths)} tokens ({said}){way}"
+            ) from None
 
     def _source_pieces(self, pieces: list[str]) -> list[str]:
         """Return what the encoder reads: with EOS, which some models add by themselves."""
@@ -197,6 +229,14 @@ def _first(folder: Path, inner: Path, names: Sequence[str]) -> Path | None:
             if (place / name).is_file():
                 return place / name
     return None
+
+
+def _limit(about: dict[str, Any], path: Path) -> int:
+    """Return the longest sequence that a model takes, by what is said about it."""
+    said = about.get("max_length", _LIMIT)
+    if not isinstance(said, int) or isinstance(said, bool) or said < 2:
+        raise ModelError(f"{path} has max_length = {said!r}, expected a whole number, 2 or more")
+    return said
 
 
 def _sentencepiece(name: str, path: Path) -> Any:

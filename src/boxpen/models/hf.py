@@ -20,6 +20,7 @@ from boxpen.models.languages import special_tokens
 from boxpen.models.memory import Budget, budget_for, within
 from boxpen.models.probe import tolerance
 from boxpen.models.tokens import Pieces, token_texts
+from boxpen.models.vocabulary import beyond, check_target, check_used, check_vocabulary
 from boxpen.scoring.batching import batches
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.tree import Ints
@@ -87,16 +88,13 @@ class TransformersModel(Model):
     def module(self) -> Any:
         """The PyTorch module."""
         module = self._load()
-        rows = module.get_input_embeddings()
-        if rows is not None and hasattr(rows, "num_embeddings"):
-            largest = max(self.tokenizer.get_vocab().values(), default=0)
-            # Added tokens past the matrix are harmless until a text uses one; a whole foreign
-            # vocabulary is not.
-            if largest >= rows.num_embeddings + 1024:
-                raise ModelError(
-                    f"the tokenizer of {self.name} has {largest + 1} tokens, its model "
-                    f"{rows.num_embeddings}: they do not belong together"
-                )
+        rows = getattr(module.get_input_embeddings(), "num_embeddings", None)
+        if rows is not None:
+            check_vocabulary(self.name, self.tokenizer, rows, self.kind)
+            target = getattr(self.tokenizer, "target_encoder", None)  # Marian may have two
+            if target:
+                known = getattr(self.config, "decoder_vocab_size", None) or rows
+                check_target(self.name, target, known)
         return module
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
@@ -207,6 +205,14 @@ class TransformersModel(Model):
         """Score requests, yielding batches of (index, record) in no particular order."""
         with self.algorithms(), _undisturbed():
             yield from super().score(requests, settled)
+
+    def _chunks(self, *args: Any) -> Iterator[list[Encoded]]:
+        """Tokenise requests, and refuse tokens that the model does not know."""
+        unknown = beyond(self.tokenizer, self.config)
+        for chunk in super()._chunks(*args):
+            if unknown:
+                check_used(self.name, chunk, unknown)
+            yield chunk
 
     @contextlib.contextmanager
     def algorithms(self) -> Iterator[None]:

@@ -74,13 +74,14 @@ class Checkpoints:
             aside.replace(self.at(step))
         except Exception as error:
             shutil.rmtree(aside, ignore_errors=True)
-            if not _is_of_disk(error):
+            refusal = _of_disk(error)
+            if refusal is None:
                 raise
             last = self.last()
             stays = f"; {last.name} stays, and the same command goes on from there" if last else ""
             raise NmtError(
                 f"the checkpoint of step {step} cannot be written to {self.folder} "
-                f"({_reason(error)}){stays}"
+                f"({_reason(refusal)}){stays}"
             ) from error
         for old in self.steps():
             if old == step:
@@ -132,7 +133,10 @@ def averaged(folders: Collection[Path]) -> dict[str, Any]:
             weights = load_file(path)
         except (OSError, SafetensorError) as error:
             raise NmtError(f"{path} cannot be read: {error}") from None
-        if total and weights.keys() != total.keys():
+        if total and (
+            weights.keys() != total.keys()
+            or any(value.shape != total[name].shape for name, value in weights.items())
+        ):
             raise NmtError(f"{path} is of another model than the checkpoints before it")
         for name, value in weights.items():
             total[name] = total[name] + value.double() if name in total else value.double()
@@ -159,22 +163,37 @@ def load_weights(model: Any, weights: dict[str, Any]) -> None:
     Raises:
         NmtError: If some are missing, or belong to another model.
     """
-    missing, strange = model.load_state_dict(weights, strict=False)
     state = model.state_dict()
+    for name, value in weights.items():
+        if name in state and value.shape != state[name].shape:
+            raise NmtError(
+                f"the weights are not of this model: '{name}' has the shape {tuple(value.shape)}, "
+                f"expected {tuple(state[name].shape)}"
+            )
+    missing, strange = model.load_state_dict(weights, strict=False)
     loaded = {state[name].data_ptr() for name in weights if name in state}
     lost = [name for name in missing if state[name].data_ptr() not in loaded]
     if lost or strange:
         raise NmtError(f"the weights are not of this model: {[*lost, *strange][0]}")
 
 
-def _is_of_disk(error: Exception) -> bool:
-    """Whether the disk refused; Torch and safetensors have errors of their own for that."""
+def _of_disk(error: BaseException) -> BaseException | None:
+    """Return what the disk refused with; Torch and safetensors have errors of their own for that.
+
+    Torch may find that its archive cannot be ended, and tell that instead of why.
+    """
     from safetensors import SafetensorError
 
-    return isinstance(error, (OSError, SafetensorError)) or (
-        isinstance(error, RuntimeError) and "write" in str(error).lower()
+    before: BaseException | None = error
+    while before is not None:
+        if isinstance(before, OSError):
+            return before
+        before = before.__cause__ or before.__context__
+    written = isinstance(error, RuntimeError) and any(
+        part in str(error).lower() for part in ("write", "inline_container")
     )
+    return error if written or isinstance(error, SafetensorError) else None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error).split("\n")[0]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from boxpen.build.settings import read_toml, settings
-from boxpen.errors import BuildError
+from boxpen.errors import BuildError, nearest
 from boxpen.nmt.cleaning import CleanConfig
 from boxpen.nmt.corpus import CorpusSpec
 from boxpen.nmt.errors import NmtError
@@ -238,6 +238,7 @@ _TABLES: dict[str, Any] = {
 }
 
 
+_CORPORA = ("corpora", "valid", "tests")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*")
 
 
@@ -255,9 +256,8 @@ def read_config(path: Path) -> NmtConfig:
 
 def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     folder = path.parent
-    tables = {
-        name: found.pop(name) for name in [*_TABLES, "corpora", "valid", "tests"] if name in found
-    }
+    _check_names(path, found)
+    tables = {name: found.pop(name) for name in [*_TABLES, *_CORPORA] if name in found}
     top = settings(_Top, found, str(path), folder)
     if not 0 <= top.seed < 1 << 31:
         raise NmtError(f"{path} has seed = {top.seed}, expected 0 or more, below 2^31")
@@ -304,6 +304,20 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     )
 
 
+def _check_names(path: Path, found: dict[str, Any]) -> None:
+    """Refuse keys and tables that nothing is known of, and name the nearest of both."""
+    tables = [*_TABLES, *_CORPORA]
+    keys = [f.name for f in fields(_Top)]
+    for name, value in found.items():
+        if name in tables or name in keys:
+            continue
+        several = isinstance(value, list) and all(isinstance(one, dict) for one in value)
+        if isinstance(value, dict) or (several and value):
+            told = f"[[{name}]]" if several else f"[{name}]"
+            raise NmtError(f"{path} has the unknown table {told}, {nearest(name, tables)}")
+        raise NmtError(f"{path} has the unknown key '{name}', {nearest(name, [*keys, *tables])}")
+
+
 def _check_used(model: ModelConfig, given: set[str], where: str) -> None:
     """Refuse settings that were given and would change nothing."""
     if "size" in given and model.base is not None:
@@ -330,8 +344,6 @@ def shipped_config(name: str) -> str:
     Raises:
         NmtError: If there is none of this name.
     """
-    from boxpen.errors import nearest
-
     known = shipped_configs()
     if name not in known:
         raise NmtError(f"no configuration '{name}', {nearest(name, list(known))}")

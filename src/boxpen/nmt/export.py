@@ -63,13 +63,14 @@ def export_ct2(
         spec.optimize(quantization=quantization)
     except (ValueError, KeyError, NotImplementedError) as error:
         raise NmtError(f"{folder} cannot be turned into a CTranslate2 model ({error})") from None
-    about = {"from_code": tokenizer.source_lang, "to_code": tokenizer.target_lang}
+    about: dict[str, Any] = {"max_length": _longest(model, tokenizer)}
+    if tokenizer.source_lang and tokenizer.target_lang:
+        about |= {"from_code": tokenizer.source_lang, "to_code": tokenizer.target_lang}
     with _new_folder(out) as new:
         spec.save(str(new))
         for name in _SUBWORDS:
             shutil.copyfile(folder / name, new / name)
-        if all(about.values()):
-            (new / "metadata.json").write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+        (new / "metadata.json").write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 
 
 def _require_marian(folder: Path) -> None:
@@ -110,6 +111,11 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
     if missing:  # they would be made up at random
         raise NmtError(f"{folder} lacks {len(missing)} weights, such as '{missing[0]}'")
     return model, tokenizer
+
+
+def _longest(model: Any, tokenizer: Any) -> int:
+    """Return the longest sequence that the model takes, EOS included; CTranslate2 fails on more."""
+    return min(int(model.config.max_position_embeddings), int(tokenizer.model_max_length))
 
 
 def _spec(model: Any, tokenizer: Any) -> Any:

@@ -25,6 +25,7 @@ from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
 from boxpen.nmt.usable import check_folder, settings_of
+from boxpen.nmt.vocabulary import vocabulary_digest
 from boxpen.train.base import quiet
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class ModelFolder:
     def _settings(self) -> dict[str, Any]:
         return {
             **settings_of(self.config),
-            "vocabulary": _digest(self.prepared.subwords),
+            "vocabulary": vocabulary_digest(self.prepared.subwords),
             "pairs": len(self.prepared.train),
             "corpus": _fingerprint(self.prepared, contexts=self.config.model.reads_context),
         }
@@ -234,14 +235,6 @@ def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:
             arrays += [examples.document, examples.line]
         for array in arrays:
             out.update(array.tobytes())
-    return out.hexdigest()
-
-
-def _digest(folder: Path) -> str:
-    out = hashlib.sha256()
-    for name in ("source.spm", "target.spm", "vocab.json", "target_vocab.json"):
-        if (folder / name).is_file():
-            out.update(name.encode() + (folder / name).read_bytes())
     return out.hexdigest()
 
 

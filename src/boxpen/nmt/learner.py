@@ -129,9 +129,12 @@ class Learner:
         from safetensors.torch import save_file
 
         save_file(weights_of(self.model), str(folder / "model.safetensors"))
-        torch.save(self.optimizer.state_dict(), folder / "optimizer.pt")
-        for rank, chance in enumerate(chances):
-            torch.save(chance, folder / f"chance-{rank}.pt")
+        kept = {"optimizer.pt": self.optimizer.state_dict()}
+        kept |= {f"chance-{rank}.pt": chance for rank, chance in enumerate(chances)}
+        for name, state in kept.items():
+            # A file that Torch opens by itself does not tell why it cannot be written.
+            with (folder / name).open("wb") as stream:
+                torch.save(state, stream)
 
     def take_up(self, folder: Path) -> None:
         """Go back to what was kept.

@@ -10,9 +10,10 @@ from typing import Any
 from boxpen.models.own import OWN, introduce
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.reading import context_limit
+from boxpen.nmt.vocabulary import foreign_vocabulary
 from boxpen.train.base import quiet
 
-__all__ = ["load_model", "load_tokenizer"]
+__all__ = ["check_numbers", "load_model", "load_tokenizer"]
 
 _SIZES = (
     "vocab_size", "decoder_vocab_size", "max_position_embeddings", "d_model", "hidden_size",
@@ -27,7 +28,8 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     """Load a model and its tokenizer, from a folder or by the name of a checkpoint.
 
     Raises:
-        NmtError: If there is none, it is not whole, or the two do not belong together.
+        NmtError: If there is none, it is not whole, it has weights that are no numbers, or the two
+            do not belong together.
     """
     path = Path(folder)
     for architecture in OWN:
@@ -44,6 +46,9 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     _check_vocabulary(str(folder), tokenizer, "source", source)
     _check_vocabulary(str(folder), tokenizer, "target", target)
     _check_generation(str(folder), model.generation_config, target)
+    check_numbers(model, str(folder))
+    if wrong := foreign_vocabulary(path):
+        raise NmtError(f"{folder} {wrong}")
     return model.eval(), tokenizer
 
 
@@ -64,6 +69,27 @@ def load_tokenizer(folder: Path | str) -> Any:
             return AutoTokenizer.from_pretrained(folder)
     except Exception as error:  # of many kinds, for its files may be broken in many ways
         raise NmtError(f"{folder} has no tokenizer that can be loaded: {_reason(error)}") from error
+
+
+def check_numbers(model: Any, told: str) -> None:
+    """Refuse weights that are no finite numbers: nothing can be learnt from or translated by them.
+
+    Args:
+        model: The model.
+        told: What the message calls it.
+
+    Raises:
+        NmtError: If there are some; the message names the first.
+    """
+    learnt = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    for name, weight in model.state_dict().items():
+        # What is not learnt may be infinite: a bias can forbid a token so.
+        wrong = ~weight.isfinite() if name in learnt else weight.isnan()
+        if wrong.any():
+            raise NmtError(
+                f"{told} has values that are no finite numbers in its weight '{name}', expected a "
+                "trained model"
+            )
 
 
 def _config(path: Path, name: str) -> Any:

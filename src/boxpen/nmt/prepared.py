@@ -178,17 +178,21 @@ def _clean(config: NmtConfig) -> dict[str, Any]:
                 targets.write(f"{pair.target}\n".encode())
                 where.write(_place(pair))
             read[spec.name] = dict(counts)
-    if not cleaner.counts["kept"]:
-        raise NmtError(f"no pair of {cleaner.counts['read']:,} is left: {_shown(cleaner.counts)}")
+    rules = dict(cleaner.counts)
+    for counted in read.values():  # lines with an empty side have come to no rule
+        for name in ("read", "empty"):
+            rules[name] += counted.get("empty", 0)
+    if not rules["kept"]:
+        raise NmtError(f"no pair of {rules['read']:,} is left: {_shown(rules)}")
     kept = _clean_valid(config)
-    says = f"{cleaner.counts['kept']:,} of {cleaner.counts['read']:,} pairs stay; "
+    says = f"{rules['kept']:,} of {rules['read']:,} pairs stay; "
     says += f"{kept:,} to validate"
     if cleaner.unchecked:
         says += f"; the script of {' and '.join(cleaner.unchecked)} is not known, nor checked"
     return {
         "says": says,
         "lines": read,
-        "rules": cleaner.counts,
+        "rules": rules,
         "unchecked": cleaner.unchecked,
         "overlap": cleaner.overlaps,
     }

@@ -14,6 +14,7 @@ their last checkpoint, and scores come from the score cache.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from boxpen.atomic import replaced
-from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.config import NmtConfig, TrainConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import nested_share
 from boxpen.nmt.judged import Measure, SuiteResult, load_suites, put_to_suites
@@ -71,8 +72,10 @@ def run_scale(
     device: str = "auto",
     watch: Callable[[Course], None] = lambda _: None,
     note: Callable[[str], None] = lambda _: None,
+    begin: Callable[[TrainConfig], None] = lambda _: None,
     recipe: str = "sound",
     cache: Path | str | None = None,
+    steps_power: float = 0.0,
 ) -> list[ScalePoint]:
     """Train one model on each share and put them to suites, or go on with that.
 
@@ -84,8 +87,11 @@ def run_scale(
         device: ``auto``, ``cpu`` or ``cuda``.
         watch: Called as each training goes on.
         note: Told what is worth knowing.
+        begin: Told how each model is trained, before it is.
         recipe: How suites are put.
         cache: The score cache; the user's own if None.
+        steps_power: A share gets itself to this power of the steps, of the warm-up and of the
+            steps between looks: with 0 all of them, with 1 as many epochs as the whole.
 
     Returns:
         The points, from the smallest share to the largest.
@@ -95,9 +101,10 @@ def run_scale(
             trained, unless it takes the prepared corpus to see that a folder is another training's.
     """
     wanted = _checked(shares)
+    _check_power(steps_power, config)
     loaded = load_suites(suites, recipe, config)
     _make(out)
-    trainings = [_of_share(config, share, out) for share in wanted]
+    trainings = [_of_share(config, share, out, steps_power) for share in wanted]
     for chosen in trainings:
         check_folder(chosen)
     prepared = prepare(config, note)
@@ -105,6 +112,7 @@ def run_scale(
     for share, chosen in zip(wanted, trainings, strict=True):
         pairs, tokens = _extent(prepared, share, config.seed)
         note(f"share {share:g}: {pairs:,} pairs, {tokens:,} target tokens")
+        begin(chosen.train)
         training = Training(chosen, prepared, device=device, watch=watch, note=note)
         result = training.run()
         if not training.chief:  # of several processes, one judges and writes
@@ -155,9 +163,26 @@ def _checked(shares: Sequence[float]) -> list[float]:
     return sorted(set(shares))
 
 
-def _of_share(config: NmtConfig, share: float, out: Path) -> NmtConfig:
-    folder = out / f"share-{share:g}"
-    return replace(config, folder=folder, train=replace(config.train, share=share))
+def _check_power(power: float, config: NmtConfig) -> None:
+    if not 0 <= power < math.inf:
+        raise NmtError(f"the power of the steps is {power:g}, expected 0 or more, such as 0.75")
+    if power and config.train.max_steps is None:
+        raise NmtError(
+            f"the power of the steps is {power:g}, but [train] of {config.path} has no max_steps; "
+            "give it there"
+        )
+
+
+def _of_share(config: NmtConfig, share: float, out: Path, power: float) -> NmtConfig:
+    train, part = config.train, share**power
+    if train.max_steps is not None:
+        train = replace(
+            train,
+            max_steps=max(1, round(part * train.max_steps)),
+            warmup=max(min(1, train.warmup), round(part * train.warmup)),
+            validate_every=max(1, round(part * train.validate_every)),
+        )
+    return replace(config, folder=out / f"share-{share:g}", train=replace(train, share=share))
 
 
 def _make(out: Path) -> None:

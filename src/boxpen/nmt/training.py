@@ -178,19 +178,15 @@ class Training:
             if self.chief:
                 self.folder.rewind(0)
             return
+        try:
+            self.course = _course(state, self.processes.count)
+        except (KeyError, TypeError, ValueError) as error:
+            lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
+            raise NmtError(
+                f"{last / 'state.json'} is no state of a training ({lacks}); remove "
+                f"{self.checkpoints.folder} to begin anew, or use another folder"
+            ) from None
         self.learner.take_up(last)
-        place = Place(**state["place"])
-        if (then := state.get("processes", 1)) != self.processes.count:
-            # Steps have another size now; this is the nearest place that nothing is left out at.
-            place = Place(place.epoch, place.steps * then // self.processes.count)
-        self.course = Course(
-            step=state["step"],
-            place=place,
-            epochs=state["epochs"],
-            tokens=state["tokens"],
-            seconds=state["seconds"],
-            looks=[Look(**look) for look in state["looks"]],
-        )
         if self.chief:
             self.folder.rewind(self.course.step)
         self.note(f"going on from step {self.course.step}")
@@ -356,6 +352,35 @@ class Training:
             self._minutes() / train.max_minutes if train.max_minutes else 0.0,
         ]
         return max(shares)
+
+
+def _course(state: dict[str, Any], processes: int) -> Course:
+    """Return what a checkpoint says of how far a training has come, for so many processes now."""
+    if not isinstance(state, dict):
+        raise TypeError("it is no JSON object")
+    place = Place(**state["place"])
+    then = state.get("processes", 1)
+    counts = {
+        "step": state["step"],
+        "tokens": state["tokens"],
+        "place": place.epoch,
+        "steps of its place": place.steps,
+        "processes": then,
+    }
+    for name, value in counts.items():
+        if not isinstance(value, int) or value < 0:
+            raise ValueError(f"its {name} is {value!r}, expected a whole number from 0")
+    if then != processes:
+        # Steps have another size now; this is the nearest place that nothing is left out at.
+        place = Place(place.epoch, place.steps * then // processes)
+    return Course(
+        step=state["step"],
+        place=place,
+        epochs=float(state["epochs"]),
+        tokens=state["tokens"],
+        seconds=float(state["seconds"]),
+        looks=[Look(**look) for look in state["looks"]],
+    )
 
 
 def _silent(_: str) -> None: ...

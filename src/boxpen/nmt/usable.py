@@ -8,8 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from boxpen.nmt.cleaning import CleanConfig
 from boxpen.nmt.config import DecodeConfig, ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.subwords import SubwordConfig
 
 __all__ = ["check_folder", "settings_of"]
 
@@ -65,25 +67,39 @@ def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
 def settings_of(config: NmtConfig) -> dict[str, dict[str, Any]]:
     """Return the settings that a folder is begun with, by their tables, as JSON has them."""
     top = {"source": config.source, "target": config.target, "seed": config.seed}
-    return {"top": top} | _tables(config.model, config.train, config.decode)
+    return {"top": top} | _tables(
+        model=config.model,
+        train=config.train,
+        decode=config.decode,
+        clean=config.clean,
+        subwords=config.subwords,
+    )
 
 
-def _tables(
-    model: ModelConfig, train: TrainConfig, decode: DecodeConfig
-) -> dict[str, dict[str, Any]]:
-    tables = {"model": asdict(model), "train": asdict(train), "decode": asdict(decode)}
+def _tables(**made: Any) -> dict[str, dict[str, Any]]:
+    tables = {name: asdict(table) for name, table in made.items()}
     found: dict[str, dict[str, Any]] = json.loads(json.dumps(tables, default=str))
     return found
 
 
 def _check_settings(folder: Path, then: dict[str, Any], now: dict[str, dict[str, Any]]) -> None:
     # A setting that has come up since was at its default then.
-    usual = _tables(ModelConfig(), TrainConfig(), DecodeConfig())
+    usual = _tables(
+        model=ModelConfig(),
+        train=TrainConfig(),
+        decode=DecodeConfig(),
+        clean=CleanConfig(),
+        subwords=SubwordConfig(),
+    )
     for table, values in now.items():
+        if table not in then:  # begun when these were not kept: the corpus will tell
+            continue
         for key, value in values.items():
             was = then[table].get(key, usual.get(table, {}).get(key))
             if was != value and key not in _FREE:
                 name = key if table == "top" else f"[{table}] {key}"
+                if table == "subwords":
+                    name = f"another vocabulary: {name}"
                 raise NmtError(
                     f"{folder} was begun with {name} = {was!r}, not {value!r}; use the same value, "
                     "or another folder"
@@ -118,6 +134,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
         whole = all(isinstance(found[table], dict) for table in ("top", "model", "train", "decode"))
+        whole = whole and all(isinstance(found.get(t, {}), dict) for t in ("clean", "subwords"))
         whole = whole and {"vocabulary", "pairs", "corpus"} <= set(found)
     except (ValueError, TypeError, KeyError):
         whole = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES, summarise
+from boxpen.report.terminal import bleu_notes
 from boxpen.runs import Row, Run
 from boxpen.scoring.verdicts import Verdict
 
@@ -90,7 +91,7 @@ def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None)
     first_human = sum(line.kind == "model" for line in lines)
     if any(chance.cells):
         lines.insert(first_human, chance)
-    return Matrix(metric, columns, tuple(lines), tuple(_notes(runs)))
+    return Matrix(metric, columns, tuple(lines), tuple(_notes(runs, metric)))
 
 
 def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None = None) -> list[Row]:
@@ -283,9 +284,11 @@ def _guessed(verdict: Verdict) -> Verdict:
     return replace(verdict, scores=(0.0,) * k, winner=0, tied=k, credit=1 / k, margin=0.0)
 
 
-def _notes(runs: Sequence[Run]) -> list[str]:
-    """Say where the numbers of a column are not taken over the same items."""
-    out = []
+def _notes(runs: Sequence[Run], metric: str) -> list[str]:
+    """Say where numbers of a column are not taken over the same items, and how BLEU was made."""
+    out: list[str] = []
+    if metric == "bleu":
+        out += dict.fromkeys(n for run in runs for n in bleu_notes(run.summary(), run.signature))
     for asked in dict.fromkeys(map(_asked, runs)):
         of = [run for run in runs if _asked(run) == asked]
         suite = " ".join(asked).rstrip()

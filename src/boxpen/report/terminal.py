@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from boxpen.runs import Row, Run
@@ -11,7 +11,7 @@ from boxpen.runs import Row, Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["notes", "run_table"]
+__all__ = ["bleu_notes", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
@@ -88,10 +88,23 @@ def notes(run: Run) -> Iterator[str]:
         yield f"scored in {how}"
     if run.about["model"]["kind"] == "permuted":
         yield "permuted models are unreliable on short texts"
+    if run.about["model"]["kind"] == "bidirectional":
+        unknown = sum(s.record.unknown for c in run.candidates.values() for s in c)
+        if unknown:
+            yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
+    yield from bleu_notes(run.summary(), run.signature)
     rules = Counter(f["rule"] for f in run.about["findings"])
     if rules:
         listed = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
         yield f"lint: {listed} (boxpen suite lint {run.about['suite']['name']})"
+
+
+def bleu_notes(rows: Iterable[Row], signature: str) -> Iterator[str]:
+    """Yield how BLEU was made beyond what the signature of a run says, each way once."""
+    for made in dict.fromkeys(row.signature for row in rows if row.metric == "bleu"):
+        # sacreBLEU's own part is a word by itself, so that a terminal does not break it.
+        beam, _, own = made.removeprefix(f"{signature}|").partition("|")
+        yield f"BLEU: the signature of the run, then {beam} and {own}"
 
 
 def _human_notes(run: Run) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
 stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
-one that stammers, as weak models do, is no sentence of which that could be asked.
+of one that stammers, as weak models do, or lacks half of the sentence, that cannot be asked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ _EDGE = "，,。.！!？?；;：:…—、“”\"' 　"  # what a clause may be
 _WIDEST = 40  # characters between the parts of a word that has two
 _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
-_STUTTER = re.compile(r"(\w)\1{3,}|\ufffd")
+_ALONE = re.compile(r"^\W*(?:even )?though\b[^,;:–]*$", re.IGNORECASE)
+"""A clause of though without another one: "Though she never said so."."""
+_STUTTER = re.compile(r"(\w)\1{3,}|(\w{2,3})\2{2,}|\ufffd")
+_WHOLE = 0.55
+"""What has fewer of the reference's characters has most likely lost a clause."""
 _FIRST = re.compile(r"^\W*(?:\w+\W+){0,2}though\b", re.IGNORECASE)
 
 
@@ -92,6 +96,8 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     if broken:
         hit = Hit(broken[0], broken.start() + 1)
         return rule(CANNOT_TELL, f"{because}, and no sentence", [hit])
+    if _letters(translation) < _WHOLE * _letters(reference):
+        return rule(CANNOT_TELL, f"{because}, and much of the sentence is missing")
     return rule(WRONG, because)
 
 
@@ -108,6 +114,7 @@ def realisations(
     """
     asks = asks or re.search("[？?]", sentence.text) is not None
     barred = [span for phrase in sense.but_not for span in _spans(sentence, phrase, part=True)]
+    barred += [found.span() for found in _STUTTER.finditer(sentence.text)]
     spans: dict[tuple[int, int], Hit] = {}
     for word in sense.also if also else sense.words:
         plain = word.strip(_SIGNS)
@@ -139,7 +146,7 @@ def _though(
         against = wrong.get("adversative", [])
         if said or not against:
             return None
-        if _ASIDE.search(source):
+        if _ASIDE.search(source) or _ALONE.match(source):
             return rule(RIGHT, "adversative, and though looks back at the sentence before", against)
         if any(_begins(sentence, hit.place - 1) and not sentence.clause(hit.place - 1)
                for hit in against):  # fmt: skip
@@ -178,6 +185,10 @@ def _said(
     senses = _tables()[0]
     found = {name: realisations(senses[name], sentence, also=also, asks=asks) for name in names}
     return {name: hits for name, hits in found.items() if hits}
+
+
+def _letters(text: str) -> int:
+    return len(re.findall(r"\w", text))
 
 
 def _unexcused(said: Mapping[str, list[Hit]], source: str) -> dict[str, list[Hit]]:

@@ -182,6 +182,7 @@ def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
         (agrees, _ends_in_proform(case.sentence), "stands for the verb"),
         (_ECHO.match(case.source) is not None, _reply(case, tables.doubts), "asks as the source"),
         (_ENDS_IN_NO.search(case.source) is not None, _reply(case, tables.denials), "says no"),
+        (_was_asked(case), _reply(case, tables.assents), "says yes to a question"),
         (left.of_all and not left.negated, _last(_ALL_ARE, text), "stands for the verb"),
         (_WHO.search(case.context) is not None, doer, "says who"),
         (not_done, _last(_NOT_DONE, text), "denies the verb"),
@@ -292,11 +293,7 @@ def _bare_reply(case: _Case) -> re.Match[str] | None:
     fitting = [*tables.denials] if case.left.negated else []
     if "?" in case.source:
         fitting += tables.doubts
-    # 是的 agrees with what was denied: it is no answer to "He doesn't." – "Yes, he does."
-    denied = NEGATED.search(_TAG.sub("", case.context)) or (
-        not case.context and re.search("[不没]", case.before.text)
-    )
-    if not denied and (_YES.search(case.source) or _says_so(case)):
+    if _affirms(case):
         fitting += tables.assents
     return _reply(case, fitting)
 
@@ -307,6 +304,19 @@ def _reply(case: _Case, fitting: Sequence[str]) -> re.Match[str] | None:
         return None
     clause = re.compile(rf"(?:^|(?<=[{MARKS}]))(?:{'|'.join(fitting)}){_TAIL}")
     return _last(clause, case.sentence.text)
+
+
+def _affirms(case: _Case) -> bool:
+    """Whether the source says yes to what was not denied: 是的 agrees, also with a denial."""
+    denied = NEGATED.search(_TAG.sub("", case.context)) or (
+        not case.context and re.search("[不没]", case.before.text)
+    )
+    return not denied and (_YES.search(case.source) is not None or _says_so(case))
+
+
+def _was_asked(case: _Case) -> bool:
+    """Whether the source says yes to a question, so that 是的 is a whole answer."""
+    return case.context.rstrip(" \"'”’").endswith("?") and _affirms(case)
 
 
 def _says_so(case: _Case) -> bool:

@@ -46,10 +46,11 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     options: dict[str, Any] = {}
     if config.architecture == "bert-fused":
         from boxpen.nmt.context.bert_reading import BertReader, load_bert
+        from boxpen.nmt.loading import check_numbers
 
         assert config.bert is not None
         bert = load_bert(config.bert)
-        _check_numbers(bert, f"[model] bert = {config.bert}")
+        check_numbers(bert, f"[model] bert = {config.bert}")
         options = {"bert": bert, "p_net": config.drop_net}
     elif config.architecture == "cadec":
         options = {"context_sentences": config.context}
@@ -191,15 +192,4 @@ def _base(folder: Path, subwords: Path) -> Any:
                 f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
                 "the base on this corpus"
             )
-    _check_numbers(base, f"[model] base = {folder}")
     return base
-
-
-def _check_numbers(model: Any, told: str) -> None:
-    """Refuse weights that nothing can be learnt from; the loss would be no number either."""
-    for name, weight in model.state_dict().items():
-        if not weight.isfinite().all():
-            raise NmtError(
-                f"{told} has values that are no finite numbers in its weight '{name}', expected a "
-                "trained model"
-            )

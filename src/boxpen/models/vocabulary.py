@@ -1,0 +1,90 @@
+"""Whether a tokenizer and a model belong together: no token may lie past the model's matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from boxpen.errors import ModelError
+
+if TYPE_CHECKING:
+    from boxpen.models.base import Encoded, Kind
+
+__all__ = ["beyond", "check_target", "check_used", "check_vocabulary"]
+
+_ADDED = 1024
+_PUT_IN: dict[Kind, tuple[str, ...]] = {
+    "masked": ("pad", "mask"),
+    "permuted": ("pad",),
+    "seq2seq": ("pad",),
+}
+"""Tokens that stand in no text, but are put into rows where they are run."""
+
+
+def check_vocabulary(name: str, tokenizer: Any, rows: int, kind: Kind) -> None:
+    """Refuse a tokenizer that has more tokens than its model.
+
+    Some that were added past the matrix are harmless until a text uses one, as the image token
+    that models of text alone share with their kin; a piece of text or a whole foreign vocabulary
+    is not.
+
+    Args:
+        name: Of the model.
+        tokenizer: Its tokenizer.
+        rows: Rows of its embedding.
+        kind: Of the model.
+
+    Raises:
+        ModelError: If they do not belong together.
+    """
+    known = tokenizer.get_vocab()
+    added = getattr(tokenizer, "added_tokens_encoder", {})
+    needed = [getattr(tokenizer, f"{role}_token_id", None) for role in _PUT_IN.get(kind, ())]
+    largest = max(known.values(), default=0)
+    pieces = max((number for piece, number in known.items() if piece not in added), default=0)
+    used = max((number for number in needed if isinstance(number, int)), default=0)
+    if max(pieces, used) >= rows or largest >= rows + _ADDED:
+        raise ModelError(
+            f"the tokenizer of {name} has {largest + 1} tokens, its model {rows}: they do not "
+            "belong together"
+        )
+
+
+def check_target(name: str, known: Mapping[str, int], rows: int) -> None:
+    """Refuse a vocabulary of the target that has more pieces than the decoder.
+
+    Raises:
+        ModelError: If they do not belong together.
+    """
+    largest = max(known.values())
+    if largest >= rows:
+        raise ModelError(
+            f"the tokenizer of {name} has {largest + 1} tokens for its target, its model {rows}: "
+            "they do not belong together"
+        )
+
+
+def beyond(tokenizer: Any, config: Any) -> frozenset[int]:
+    """Return the added tokens that a model has no row for, as far as its configuration tells."""
+    text = config.get_text_config(decoder=True)
+    rows = [getattr(text, size, None) for size in ("vocab_size", "decoder_vocab_size")]
+    most = max((row for row in rows if isinstance(row, int)), default=None)
+    if most is None:
+        return frozenset()
+    added = getattr(tokenizer, "added_tokens_encoder", {})
+    return frozenset(number for number in added.values() if number >= most)
+
+
+def check_used(name: str, chunk: Iterable[Encoded], unknown: frozenset[int]) -> None:
+    """Refuse texts with tokens that a model has no row for.
+
+    Raises:
+        ModelError: If there is one.
+    """
+    for encoded in chunk:
+        for token in (*encoded.source, *encoded.context, *encoded.ids):
+            if token in unknown:
+                raise ModelError(
+                    f"a text has the token {token} of the tokenizer of {name}, and its model has "
+                    "no row for it: they do not belong together"
+                )
