@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,13 +42,32 @@ def test_shares_cover_the_truth(truth, size, alike):
     assert 0.93 <= covered(found, truth) <= 0.97
 
 
+PLAIN = np.random.default_rng
+
+
+@cache
+def resampled(seed: int, count: int, shares: tuple[float, ...], size: int):
+    """What a fresh generator of that seed draws first."""
+    return PLAIN(seed).multinomial(count, shares, size=size)
+
+
+def remembering(seed: int) -> SimpleNamespace:
+    """A generator for one draw, which is not made again for each of thousands of bootstraps."""
+    return SimpleNamespace(
+        multinomial=lambda count, shares, size: resampled(seed, count, tuple(shares), size)
+    )
+
+
 @pytest.mark.parametrize(("size", "alike"), [(1, 0.0), (2, 0.5), (2, 1.0), (4, 0.3)])
-def test_bootstraps_cover_the_truth(size, alike):
+def test_bootstraps_cover_the_truth(size, alike, monkeypatch):
     rng = np.random.default_rng(size)
     count, truth = 200, 0.65
     of = np.repeat(np.arange(count), size).tolist()
     rows = draws(rng, count, size, truth, alike)
+    plain = [bootstrap(row.ravel().tolist(), of, resamples=500) for row in rows[:3]]
+    monkeypatch.setattr(np.random, "default_rng", remembering)
     found = [bootstrap(row.ravel().tolist(), of, resamples=500) for row in rows]
+    assert found[:3] == plain
     assert 0.93 <= covered(found, truth) <= 0.97
 
 

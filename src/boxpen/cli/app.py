@@ -81,8 +81,10 @@ from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     model,
     nmt,
     report,
+    robust,
     run,
     slices,
     suite,
+    suite_tag,
     train,
 )

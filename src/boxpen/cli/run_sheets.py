@@ -52,6 +52,7 @@ def written(
     disputed: bool,
     everything: bool,
     seed: int,
+    what: str = "translation",
 ) -> None:
     """Write the sheet of a judge, with the questions that are open, and say how many."""
     from boxpen.judgements import (
@@ -75,7 +76,7 @@ def written(
         asked = open_questions(asked, said, judge)
     ways: dict[str, Order] = {"own": "own", "random": "random", "suite": "given"}
     write_sheet(out, ordered(asked, ways[order], judge, seed), judge, said=said)
-    note(f"{judge}: {len(asked)} translation(s) to judge, written to {out}")
+    note(f"{judge}: {len(asked)} {what}(s) to judge, written to {out}")
 
 
 def check_place(out: Path) -> None:

@@ -24,14 +24,28 @@ def slices(
     interval: Annotated[
         Interval, typer.Option(help="Wilson's, or a bootstrap over blocks.")
     ] = "wilson",
+    trend: Annotated[
+        bool, typer.Option("--trend", help="Does accuracy rise or fall with the number --by names?")
+    ] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="With --trend: print Markdown.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Divide the items of runs, and show the numbers of each part; by everything, if not told."""
     from boxpen.analysis.slices import cut, cuts
+    from boxpen.errors import RunError
     from boxpen.metrics.summary import estimates
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
+    if trend and not by:
+        raise RunError("--trend needs a tag of numbers, expected --by with its name")
+    if markdown and (json or not trend):
+        raise RunError("--markdown goes with --trend and without --json, expected it so")
+    if trend:
+        _show_trends(runs, by or [], markdown=markdown, json=json)
+        return
     rows = []
     for path in run_directories(runs):
         run = Run.load(path)
@@ -54,6 +68,24 @@ def slices(
         print_json({"slices": rows})
         return
     _print(rows)
+
+
+def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool) -> None:
+    from boxpen.analysis.trends import trends
+    from boxpen.report.trends import trends_markdown, trends_object, trends_terminal
+    from boxpen.rundir import run_directories
+    from boxpen.runs import Run
+
+    runs = [Run.load(path) for path in run_directories(paths)]
+    found = [(run, [one for name in by for one in trends(run, name)]) for run in runs]
+    if json:
+        print_json({"trends": trends_object(found)})
+    elif markdown:
+        print(trends_markdown(found), end="")
+    else:
+        screen = console()
+        for part in trends_terminal(found):
+            screen.print(part)
 
 
 def _print(rows: list[dict[str, object]]) -> None:

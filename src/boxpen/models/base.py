@@ -27,7 +27,7 @@ from boxpen.scoring.turns import Turns
 
 __all__ = ["Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
 
-Kind = Literal["causal", "masked", "permuted", "seq2seq", "nli", "choice"]
+Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 

@@ -22,10 +22,10 @@ from boxpen.scoring.policy import Dtype
 
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
-from boxpen.models.own import CONTEXTUAL, OWN, introduce
+from boxpen.models.own import BIDIRECTIONAL, CONTEXTUAL, OWN, introduce
 from boxpen.nmt.vocabulary import foreign_vocabulary
 
-__all__ = ["from_checkpoint", "from_gguf", "from_pair", "kind_of"]
+__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair", "kind_of"]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -146,6 +146,38 @@ def from_gguf(
     )
 
 
+def from_elmo(
+    name: str, folder: Path, *, dtype: Dtype = "auto", device: str | None = None
+) -> TransformersModel:
+    """Return the model of a folder with the public files of ELMo.
+
+    Raises:
+        ModelError: If files are missing, above all the softmax, or do not belong together.
+    """
+    _transformers()
+    from boxpen.bilm.elmo import find_elmo
+
+    files = find_elmo(folder)
+    config, tokenizer = files.config(), files.tokenizer()
+    device = _device(device)
+    settled = _dtype(dtype, device, None)
+
+    def load() -> Any:
+        import torch
+
+        return files.load().to(device, getattr(torch, settled))
+
+    return _class_of("bidirectional")(
+        name=name,
+        load=load,
+        config=config,
+        tokenizer=tokenizer,
+        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", settled),
+        dtype=settled,
+        device_type=device.partition(":")[0],
+    )
+
+
 def from_pair(
     module: Any,
     tokenizer: Any,
@@ -179,6 +211,7 @@ _AUTO: dict[Kind, str] = {
     "causal": "AutoModelForCausalLM",
     "masked": "AutoModelForMaskedLM",
     "permuted": "AutoModelForCausalLM",
+    "bidirectional": "AutoModel",
     "seq2seq": "AutoModelForSeq2SeqLM",
     "nli": "AutoModelForSequenceClassification",
     "choice": "AutoModelForMultipleChoice",
@@ -203,6 +236,8 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     }
     if config.model_type == "xlnet":
         tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
+    if config.model_type in BIDIRECTIONAL:
+        tables = {"bidirectional": BIDIRECTIONAL}
     in_memory = architecture is not None
     architecture = architecture or _architecture(config)
     if architecture is not None and architecture.endswith("ForMultipleChoice"):
@@ -276,6 +311,10 @@ def _class_of(kind: Kind, architecture: str = "") -> type[TransformersModel]:
         from boxpen.models.permuted import PermutedModel
 
         return PermutedModel
+    if kind == "bidirectional":
+        from boxpen.models.bidirectional import BidirectionalModel
+
+        return BidirectionalModel
     if kind == "nli":
         from boxpen.models.classifier import NliModel
 
@@ -310,7 +349,7 @@ def _introduce(folder: Path) -> None:
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError, AttributeError):
         return  # loading will say what is wrong with it
-    if kind in OWN:
+    if kind in OWN or kind in BIDIRECTIONAL:
         introduce(kind)
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["CONTEXTUAL", "OWN", "introduce"]
+__all__ = ["BIDIRECTIONAL", "CONTEXTUAL", "OWN", "introduce"]
+
+BIDIRECTIONAL = {"bilm": "BiLMForLanguageModeling"}
+"""Language models that read both ways; those below translate."""
 
 CONTEXTUAL = {
     "concat": "ConcatForConditionalGeneration",
@@ -19,5 +22,8 @@ OWN = {"rnnsearch": "RNNSearchForConditionalGeneration", **CONTEXTUAL}
 
 def introduce(architecture: str) -> None:
     """Let Transformers know an architecture; to do so twice does no harm."""
+    if architecture in BIDIRECTIONAL:
+        import_module("boxpen.bilm.model").register()
+        return
     inside = "context." if architecture in CONTEXTUAL else ""
     import_module(f"boxpen.nmt.{inside}{architecture}").register()

@@ -1,4 +1,4 @@
-"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``gguf:FILE``, ``ct2:DIR``."""
+"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``gguf:FILE``, ``elmo:DIR``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from boxpen.scoring.policy import Dtype
 
 __all__ = ["resolve_model"]
 
-_SCHEMES = ("hf", "gguf", "ct2")
+_SCHEMES = ("hf", "gguf", "ct2", "elmo")
 
 
 def resolve_model(
@@ -30,8 +30,8 @@ def resolve_model(
     """Return the model that a name, a path or a pair in memory stands for.
 
     Args:
-        spec: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, a ``(model, tokenizer)``
-            pair, or a model of boxpen itself.
+        spec: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a
+            ``(model, tokenizer)`` pair, or a model of boxpen itself.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
         batch_size: Most sequences of a batch; none by default.
@@ -93,7 +93,7 @@ def _resolved(
     if not rest or scheme not in _SCHEMES:
         raise ModelError(
             f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR"
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
         )
     if scheme == "gguf":
         from boxpen.models.checkpoint import from_gguf
@@ -106,6 +106,10 @@ def _resolved(
         if not folder.is_dir():
             raise ModelError(f"model '{spec}': there is no folder {folder}")
         return CTranslate2Model(spec, folder, device=device)
+    if scheme == "elmo":
+        from boxpen.models.checkpoint import from_elmo
+
+        return from_elmo(spec, Path(rest).expanduser(), dtype=dtype, device=device)
     from boxpen.models.checkpoint import from_checkpoint
 
     return from_checkpoint(

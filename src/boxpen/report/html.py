@@ -56,6 +56,7 @@ def html_report(
 
     from boxpen.report import charts
     from boxpen.report.html_items import pack_items
+    from boxpen.report.robustness import robust_html
     from boxpen.report.terminal import notes
 
     views = suite_views(runs, suites)
@@ -81,6 +82,7 @@ def html_report(
         cut_chart=lambda i, cut: _cut_chart(i, views[i], cut, linked=items),
         margin_chart=_margin_chart,
         shortcut_chart=_shortcut_chart,
+        robust=[(v, robust_html([(e.label, e.run) for e in v.entries])) for v in views],
         notes=notes,
         sign=charts.marker,
         style=Markup(_file("report.css")),

@@ -1,0 +1,171 @@
+"""Trends as tables: a line a run, a column a level, and then the slope and the test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from boxpen.analysis.trends import RunTrend
+from boxpen.comparison import labels
+from boxpen.metrics.intervals import Estimate
+from boxpen.report.markdown import escaped
+from boxpen.runs import Run
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["trends_markdown", "trends_object", "trends_terminal"]
+
+Found = Sequence[tuple[Run, Sequence[RunTrend]]]
+_EQUAL = 0.005  # chance levels that differ by less are the same
+
+
+def trends_terminal(found: Found) -> Iterator[Table | Text]:
+    """Yield a table for every suite and cut, and then the notes."""
+    from rich.table import Table
+    from rich.text import Text
+
+    for grid in _grids(found):
+        table = Table(
+            title=Text(grid.title), title_justify="left", title_style="bold", box=None,
+            pad_edge=False, padding=(0, 1, 0, 0),
+        )  # fmt: skip
+        for number, head in enumerate(grid.heads):
+            table.add_column(head, justify="left" if number < 2 else "right")
+        for cells in grid.lines:
+            # The interval has a line of its own: a terminal is not as wide as a page.
+            table.add_row(*(Text(cell.replace(" [", "\n[")) for cell in cells))
+        yield table
+        yield Text()
+    for line in _notes(found):
+        yield Text(f"• {line}")
+
+
+def trends_markdown(found: Found) -> str:
+    """Return the same as Markdown, with the signatures of the runs."""
+    out: list[str] = []
+    for grid in _grids(found):
+        out += [f"### {escaped(grid.title)}", "", _line(grid.heads)]
+        out.append("|---|---|" + "---:|" * (len(grid.heads) - 2))
+        out += [_line([escaped(cell) for cell in cells]) for cells in grid.lines]
+        out.append("")
+    out += [f"- {escaped(line)}" for line in _notes(found)]
+    out += ["", "Runs:", ""]
+    out += [f"- `{run.signature}`" for run, _ in found]
+    return "\n".join(out) + "\n"
+
+
+def trends_object(found: Found) -> list[dict[str, Any]]:
+    """Return what ``--json`` prints; the keys are public and stable. Shares are from 0 to 1."""
+    return [
+        {
+            "suite": run.about["suite"]["name"],
+            "model": run.about["model"]["name"],
+            "cut": one.cut,
+            "part": one.part,
+            "levels": [
+                {"number": number, **right._asdict(), "chance": guess}
+                for (number, right), guess in zip(one.trend.levels, one.chances, strict=True)
+            ],
+            "slope": one.trend.slope._asdict(),
+            **{
+                name: value
+                for name, value in asdict(one.trend).items()
+                if name not in ("levels", "slope")
+            },
+            "left_out": one.left_out,
+            "signature": run.signature,
+        }
+        for run, some in found
+        for one in some
+    ]
+
+
+class _Grid(NamedTuple):
+    """A table of texts."""
+
+    title: str
+    heads: list[str]
+    lines: list[list[str]]
+
+
+def _grids(found: Found) -> Iterator[_Grid]:
+    suites = list(dict.fromkeys(run.about["suite"]["name"] for run, _ in found))
+    for suite in suites:
+        mine = [(run, some) for run, some in found if run.about["suite"]["name"] == suite]
+        names = labels([run for run, _ in mine])
+        for cut in dict.fromkeys(one.cut for _, some in mine for one in some):
+            rows = [
+                (name, one)
+                for name, (_, some) in zip(names, mine, strict=True)
+                for one in some
+                if one.cut == cut
+            ]
+            numbers = sorted({number for _, one in rows for number, _ in one.trend.levels})
+            heads = ["system", "part", *(f"{number:g}" for number in numbers)]
+            heads += ["slope, points [95 %]", "p"]
+            lines = [_cells(name, one, numbers) for name, one in rows]
+            yield _Grid(f"{suite}: accuracy by {cut}, % [95 %]", heads, lines)
+
+
+def _cells(name: str, one: RunTrend, numbers: Sequence[float]) -> list[str]:
+    levels = dict(one.trend.levels)
+    shares = [_share(levels[number]) if number in levels else "" for number in numbers]
+    return [name, one.part or "all", *shares, _points(one.trend.slope), _p(one.trend.p)]
+
+
+def _notes(found: Found) -> list[str]:
+    every = [(run, one) for run, some in found for one in some]
+    names = dict(zip(map(id, (run for run, _ in found)), _names(found), strict=True))
+    notes = []
+    for run, one in every:
+        trend, part = one.trend, f", {one.part}" if one.part else ""
+        way = "without a turn" if trend.monotone else "with a turn between levels"
+        sure = "" if trend.p < 0.05 else " (which may be chance)"
+        notes.append(f"{names[id(run)]}{part}: {trend.direction}, {way}{sure}")
+    notes.append("slope: points of accuracy for one more, least squares; robust to blocks")
+    tests = " or ".join(sorted({one.trend.test for _, one in every}))
+    notes.append(f"p: two-sided, {tests}; not corrected for the number of lines")
+    left_out = {run.about["suite"]["name"]: one.left_out for run, one in every if one.left_out}
+    notes += [
+        f"{suite}: {n:,} item(s) without the tag are left out" for suite, n in left_out.items()
+    ]
+    if any(max(one.chances) - min(one.chances) > _EQUAL for _, one in every):
+        notes.append(
+            "guessing does not earn the same at every level, which may make a trend by itself"
+        )
+    return notes
+
+
+def _names(found: Found) -> list[str]:
+    """Return what every run is called, in their order; with the suite if there are several."""
+    suites = [run.about["suite"]["name"] for run, _ in found]
+    several = len(set(suites)) > 1
+    names = [""] * len(found)
+    for suite in dict.fromkeys(suites):
+        places = [place for place, name in enumerate(suites) if name == suite]
+        for place, name in zip(places, labels([found[p][0] for p in places]), strict=True):
+            names[place] = f"{suite}, {name}" if several else name
+    return names
+
+
+def _share(right: Estimate) -> str:
+    return f"{100 * right.value:.1f} [{100 * right.low:.1f}, {100 * right.high:.1f}]"
+
+
+def _points(slope: Estimate) -> str:
+    if math.isnan(slope.low):
+        return f"{100 * slope.value:+.1f}"
+    value, low, high = (f"{100 * number:+.1f}" for number in slope[:3])
+    return f"{value} [{low}, {high}]"
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

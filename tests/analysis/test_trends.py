@@ -1,0 +1,93 @@
+"""Trends of runs: which items stand at which level, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from boxpen.analysis.trends import trends
+from boxpen.errors import RunError
+from boxpen.metrics.trend import trend
+from boxpen.report.trends import trends_markdown, trends_object
+from boxpen.runs import Run
+from small_runs import small_run
+
+
+def stepped(outcome: str, steps: str, *, blocks: bool = False) -> Run:
+    """A run whose item i has steps[i] steps; a dot is no tag."""
+    run = small_run(outcome)
+    verdicts = [
+        replace(
+            v,
+            block=v.block if blocks else None,
+            tags={**v.tags, **({"steps": s} if s != "." else {})},
+        )
+        for v, s in zip(run.verdicts, steps, strict=True)
+    ]
+    return replace(run, verdicts=tuple(verdicts))
+
+
+def test_levels_stand_in_order_whatever_the_order_of_items():
+    (found,) = trends(stepped("+-++-=-.".replace(".", "+"), "3112233."), "steps")
+    assert [(value, right.value, right.n) for value, right in found.trend.levels] == [
+        (1.0, 0.5, 2), (2.0, 0.5, 2), (3.0, 0.5, 3),
+    ]  # fmt: skip
+    assert (found.part, found.left_out) == ("", 1)
+    assert found.chances == (0.5, 0.5, 0.5)
+    assert found.trend == trend([1, 1, 2, 2, 3, 3, 3], [0, 1, 1, 0, 1, 0.5, 0])
+
+
+def test_a_cross_gives_every_part_a_trend_of_its_own():
+    run = stepped("+--++--+", "11223344")
+    found = trends(run, "set x steps")
+    assert [one.part for one in found] == ["A", "B"]
+    # The even items are of A: right at 1, wrong at 2, right at 3, wrong at 4.
+    assert [right.value for _, right in found[0].trend.levels] == [1, 0, 1, 0]
+    assert [right.value for _, right in found[1].trend.levels] == [0, 1, 0, 1]
+
+
+def test_items_in_blocks_are_permuted_in_blocks():
+    run = stepped("++++++----", "1111222233", blocks=True)
+    (found,) = trends(run, "steps")
+    assert (found.trend.test, found.trend.exact) == ("permutation of blocks", True)
+    assert trends(stepped("++++++----", "1111222233"), "steps")[0].trend.test == "Cochran-Armitage"
+
+
+def test_what_is_no_number_is_refused():
+    run = stepped("++--", "1231")
+    with pytest.raises(RunError, match="no trend by 'set': its value 'A' is no number, expected"):
+        trends(run, "set")
+    for odd in ("1–2", "nan", "1e3", "٣", "1_0"):
+        other = replace(run, verdicts=tuple(replace(v, tags={"steps": odd}) for v in run.verdicts))
+        with pytest.raises(RunError, match="is no number"):
+            trends(other, "steps")
+    with pytest.raises(RunError, match="all items have the value 2, expected two values or more"):
+        trends(stepped("++--", "2222"), "steps")
+    with pytest.raises(RunError, match="all items in A have the value 1, expected"):
+        trends(stepped("++--", "1213"), "set x steps")
+    with pytest.raises(RunError, match="cannot be divided by 'step'; did you mean 'steps'"):
+        trends(run, "step")
+
+
+def test_the_table_shows_levels_slope_and_what_may_be_chance():
+    run = stepped("++++-+--", "11223344")
+    found = [(run, trends(run, "steps"))]
+    shown = trends_markdown(found)
+    assert "### small: accuracy by steps, % [95 %]" in shown
+    assert "| system | part | 1 | 2 | 3 | 4 | slope, points [95 %] | p |" in shown
+    assert "| one | all | 100.0 [34.2, 100.0] |" in shown
+    assert "- one: falling, without a turn\n" in shown
+    assert run.signature in shown
+    (row,) = trends_object(found)
+    assert row["slope"]["value"] == pytest.approx(-0.35)
+    assert [level["number"] for level in row["levels"]] == [1, 2, 3, 4]
+    assert "may be chance" in trends_markdown([(r := stepped("+-+-", "1122"), trends(r, "steps"))])
+
+
+def test_levels_that_are_guessed_unequally_are_told():
+    run = stepped("+-+-", "1122")
+    assert "guessing" not in trends_markdown([(run, trends(run, "steps"))])
+    wide = replace(run.verdicts[3], scores=(0.0, 1.0, 2.0, 3.0))
+    other = replace(run, verdicts=(*run.verdicts[:3], wide))
+    assert "guessing does not earn the same" in trends_markdown([(other, trends(other, "steps"))])

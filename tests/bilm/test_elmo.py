@@ -1,0 +1,158 @@
+"""The public layout of ELMo: loaded, it is the plain loop; without softmax it is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+h5py = pytest.importorskip("h5py")
+
+import bundle_writer  # noqa: E402
+import elmo_files  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from boxpen import Request, ScoringPolicy, resolve_model  # noqa: E402
+from boxpen.bilm.elmo import find_elmo  # noqa: E402
+from boxpen.bilm.training import load, save  # noqa: E402
+from boxpen.errors import ModelError  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return elmo_files.write(tmp_path_factory.mktemp("elmo") / "public")
+
+
+@pytest.fixture
+def copy(folder, tmp_path):
+    """The same files, to be spoilt."""
+    return shutil.copytree(folder, tmp_path / "copy")
+
+
+TEXTS = {
+    "the box is in the pen.": ["the", "box", "is", "in", "the", "pen", "."],
+    "the zebra's naïve": ["the", "zebra", "'s", "naïve"],
+    "incomprehensibilities": ["incomprehensibilities"],  # longer than a word may be
+}
+
+
+def records(model, texts, **policy):
+    settled = model.settle(ScoringPolicy(**policy))
+    found = {}
+    for batch in model.score([Request(t) for t in texts], settled):
+        found.update(batch)
+    return [found[i] for i in range(len(texts))]
+
+
+def test_it_scores_as_the_plain_loop_does(folder):
+    model = resolve_model(f"elmo:{folder}", device="cpu")
+    assert model.kind == "bidirectional"
+    for record, words in zip(records(model, list(TEXTS)), TEXTS.values(), strict=True):
+        ahead, behind = elmo_files.scores(words)
+        expected = [(a + b) / 2 for a, b in zip(ahead[:-1], behind[1:], strict=True)]
+        np.testing.assert_allclose(record.logprobs, expected, rtol=0, atol=1e-5)
+        assert record.unknown == sum(w not in elmo_files.WORDS for w in words)
+
+
+def test_the_end_of_a_sentence_is_scored_if_wanted(folder):
+    model = resolve_model(f"elmo:{folder}", device="cpu")
+    text, words = next(iter(TEXTS.items()))
+    ahead, behind = elmo_files.scores(words)
+    (record,) = records(model, [text], eos="always")
+    assert record.logprobs[-1] == pytest.approx((ahead[-1] + behind[0]) / 2, abs=1e-5)
+    assert len(record.logprobs) == len(words) + 1
+
+
+def test_a_softmax_in_hdf5_will_do(copy):
+    for file in copy.glob("model.ckpt*"):
+        file.unlink()
+    with h5py.File(copy / "elmo_tiny_softmax_weights.hdf5", "w") as file:
+        file["softmax/W"] = elmo_files.softmax()["lm/softmax/W"].T  # lying, as some have it
+        file["softmax/b"] = elmo_files.softmax()["lm/softmax/b"]
+    ahead, behind = elmo_files.scores(["the", "box"])
+    (record,) = records(resolve_model(f"elmo:{copy}", device="cpu"), ["the box"])
+    assert record.logprobs[1] == pytest.approx((ahead[1] + behind[2]) / 2, abs=1e-5)
+
+
+def test_it_can_be_kept_as_a_folder_of_our_own(folder, tmp_path):
+    files = find_elmo(folder)
+    save(tmp_path / "kept", files.load(), files.tokenizer())
+    model, tokenizer = load(tmp_path / "kept")
+    theirs = records(resolve_model(f"elmo:{folder}", device="cpu"), list(TEXTS))
+    ours = records(resolve_model((model, tokenizer)), list(TEXTS))
+    for a, b in zip(theirs, ours, strict=True):
+        np.testing.assert_array_equal(a.logprobs, b.logprobs)
+
+
+def test_without_softmax_it_is_one_sentence_and_status_2(tmp_path):
+    from boxpen.cli.app import app
+
+    folder = elmo_files.write(tmp_path / "public", with_softmax=False)
+    result = CliRunner().invoke(
+        app, ["run", "--suite", "starter.sense", "--model", f"elmo:{folder}", "--out", "x"]
+    )
+    assert result.exit_code == 2
+    said = " ".join(result.output.split())
+    assert "has no softmax, without which ELMo gives no probabilities" in said
+
+
+def test_a_checkpoint_without_softmax(copy):
+    rest = {n: v for n, v in elmo_files.softmax().items() if "softmax" not in n}
+    bundle_writer.write_bundle(copy / "model.ckpt-935588", rest)
+    with pytest.raises(ModelError, match="has no 'lm/softmax/W' and 'lm/softmax/b', without"):
+        resolve_model(f"elmo:{copy}", device="cpu")
+
+
+def test_files_that_do_not_belong_together(copy):
+    def refused(said):
+        with pytest.raises(ModelError, match=said):
+            resolve_model(f"elmo:{copy}", device="cpu").load()
+
+    vocabulary = copy / "vocab-2016-09-10.txt"
+    whole = vocabulary.read_text()
+    vocabulary.write_text(whole + "more\n")
+    refused("a softmax over 11 words, but .* has 12: they do not belong together")
+    vocabulary.write_text(whole.replace("<UNK>", "unk"))
+    refused("has no <UNK>")
+    vocabulary.write_text(whole.replace("pen", "box"))
+    refused("has the word 'box' twice")
+    vocabulary.write_text(whole)
+
+    options = copy / "elmo_tiny_options.json"
+    changed = json.loads(options.read_text())
+    changed["lstm"]["dim"] = 10
+    options.write_text(json.dumps(changed))
+    refused(r"W_0' of the shape \(12, 36\), expected \(12, 40\), as the options say")
+    del changed["lstm"]["dim"]
+    options.write_text(json.dumps(changed))
+    refused("no options of an ELMo")
+    options.write_text("{}")
+    refused("has no 'char_cnn'")
+    options.write_text(json.dumps(elmo_files.OPTIONS))
+
+    with h5py.File(copy / "elmo_tiny_weights.hdf5", "a") as file:
+        del file["CNN_proj/W_proj"]
+    refused("has no weights 'CNN_proj/W_proj'")
+    (copy / "elmo_tiny_weights.hdf5").write_text("no HDF5")
+    refused("cannot be read as HDF5")
+
+
+def test_missing_and_doubled_files(copy, tmp_path):
+    with pytest.raises(ModelError, match="there is no folder"):
+        find_elmo(tmp_path / "none")
+    (copy / "other_weights.hdf5").write_bytes(b"")
+    with pytest.raises(ModelError, match=r"one file for the weights .* found elmo_tiny.*, other"):
+        find_elmo(copy)
+    (copy / "other_weights.hdf5").unlink()
+    (copy / "vocab-2016-09-10.txt").unlink()
+    with pytest.raises(ModelError, match=r"vocabulary of ELMo \(vocab\*\.txt\), found none"):
+        find_elmo(copy)

@@ -1,0 +1,129 @@
+"""boxpen robust and boxpen slices --trend: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import sqrt
+from pathlib import Path
+
+import pytest
+from scipy.stats import norm
+from test_commands import invoke, refused
+
+from boxpen.report.html import html_report
+from boxpen.runs import Run
+from dual_runs import dual_run, dual_suite
+from small_runs import small_run
+
+
+@pytest.fixture
+def dual(tmp_path) -> Path:
+    suite = dual_suite(["add"] * 4 + ["swap"] * 2)
+    return dual_run("+++--++-++-=", suite).save(tmp_path)
+
+
+def stepped(folder: Path, outcome: str, steps: str) -> Path:
+    """A run without blocks whose item i has steps[i] steps."""
+    run = small_run(outcome)
+    verdicts = [
+        replace(v, block=None, tags={**v.tags, "steps": s})
+        for v, s in zip(run.verdicts, steps, strict=True)
+    ]
+    return replace(run, verdicts=tuple(verdicts)).save(folder)
+
+
+def test_the_numbers_by_operation(dual):
+    shown = invoke("robust", dual)
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "duals × one: what survives, % [95 %]" in shown.stdout
+    assert "one answer to both sides in 3 of 6" in shown.stdout
+    assert "1 pair(s) with a tie" in shown.stdout
+    data = json.loads(invoke("robust", dual, "--json").stdout)
+    (run,) = data["runs"]
+    assert [row["operation"] for row in run["operations"]] == ["add", "swap", "all"]
+    add = run["operations"][0]
+    assert (add["pairs"], add["survives"]["value"]) == (4, pytest.approx(1 / 3))
+    assert (run["kept"], "items" in run) == (3, False)
+
+
+def test_items_are_shown_when_asked_for(dual):
+    shown = invoke("robust", dual, "--items").stdout
+    assert "b1 (add): option 0 kept, right in the original" in shown
+    assert "change   + 1 never" in shown
+    assert "margins  +1.00 and −1.00" in shown
+    assert "went in" not in invoke("robust", dual).stdout
+    data = json.loads(invoke("robust", dual, "--items", "--top", 2, "--json").stdout)
+    assert len(data["runs"][0]["items"]) == 2
+    assert set(data["runs"][0]["items"][0]) == {
+        "block", "operation", "original", "dual", "right", "option", "texts", "change", "margins",
+    }  # fmt: skip
+
+
+def test_markdown_has_both_tables_and_the_signature(dual):
+    shown = invoke("robust", dual, "--markdown", "--items").stdout
+    assert "| add | 4 | 75.0 [30.1, 95.4] | 50.0 [15.0, 85.0] |" in shown
+    assert "| b1 | original | 0 | 1 went in and got wet |" in shown
+    assert Run.load(dual).signature in shown
+    widths = {line.count("|") for line in shown.splitlines() if line.startswith("| b")}
+    assert widths == {8}
+
+
+def test_runs_of_one_suite_stand_under_each_other(dual, tmp_path):
+    other = dual_run("+" * 12, dual_suite(["add"] * 4 + ["swap"] * 2), model="two")
+    other = replace(other, about={**other.about, "signature": other.signature + "|x:1"})
+    shown = invoke("robust", dual, other.save(tmp_path)).stdout
+    assert "duals × one" in shown
+    assert "duals × two" in shown
+
+
+def test_what_has_no_duals_is_refused(tmp_path, dual):
+    plain = small_run("++++").save(tmp_path)
+    refused(invoke("robust", plain), "the run of small has no duals", "--by names the tag")
+    assert invoke("robust", plain, "--by", "set").exit_code == 0
+    refused(invoke("robust", plain, "--by", "sat"), "no item", "did you mean 'set'")
+    loose = stepped(tmp_path / "loose", "++", "12")
+    refused(invoke("robust", loose), "the run of small has no blocks, expected")
+    refused(invoke("robust", dual, "--json", "--markdown"), "expected one of them")
+    refused(invoke("robust", dual, "--top", 3), "--top goes with --items")
+    refused(invoke("robust", tmp_path / "nowhere"), "nowhere")
+
+
+def test_the_page_has_a_section_only_where_there_are_duals(dual):
+    run = Run.load(dual)
+    page = html_report([run])
+    assert '<a href="#robustness">' in page
+    section = page[page.index('<section id="robustness">') :].partition("</section>")[0]
+    assert section.count("<tr>") == 1 + 3
+    assert "33.3 [" in section  # what survives of 'add'
+    assert "robustness" not in html_report([small_run("++--")])
+
+
+def test_a_trend_in_all_forms(tmp_path):
+    run = stepped(tmp_path, "++++++--+---", "111122223333")
+    shown = invoke("slices", run, "--by", "steps", "--trend")
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "small: accuracy by steps, % [95 %]" in shown.stdout
+    assert "one: falling, without a turn" in shown.stdout
+    assert "Cochran-Armitage" in shown.stdout
+    (found,) = json.loads(invoke("slices", run, "--by", "steps", "--trend", "--json").stdout)[
+        "trends"
+    ]
+    assert found["slope"]["value"] == pytest.approx(-0.375)
+    # The sum of (x - 2) y is -3; its variance is 7/12 of 5/12 of 8.
+    assert found["p"] == pytest.approx(2 * norm.sf(3 / sqrt(7 / 12 * 5 / 12 * 8)))
+    text = invoke("slices", run, "--by", "set x steps", "--trend", "--markdown").stdout
+    assert "| one | A |" in text
+    assert "| one | B |" in text
+
+
+def test_trends_that_cannot_be_are_refused(tmp_path):
+    run = stepped(tmp_path, "++--", "1122")
+    refused(invoke("slices", run, "--trend"), "--trend needs a tag of numbers, expected --by")
+    refused(invoke("slices", run, "--by", "set", "--trend"), "'A' is no number, expected a tag")
+    refused(invoke("slices", run, "--by", "steps", "--markdown"), "--markdown goes with --trend")
+    refused(invoke("slices", run, "--by", "depth", "--trend"), "cannot be divided by 'depth'")
+    one = stepped(tmp_path / "one", "++--", "2222")
+    refused(invoke("slices", one, "--by", "steps", "--trend"), "all items have the value 2")

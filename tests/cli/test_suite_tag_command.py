@@ -1,0 +1,188 @@
+"""boxpen suite tag: from sheets to a suite with a tag, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from test_commands import invoke, refused
+
+from boxpen import Card, Choice, Entail, Suite, Translate, load_suite, read_suite
+from boxpen.analysis.tagging import tag_questions, tag_values
+from boxpen.catalog import write_suite
+from small_runs import small_suite
+
+
+@pytest.fixture
+def suite(tmp_path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    write_suite(small_suite(6, "mine"), path)
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def filled(suite: Path, judge: str, steps: str, *options: object) -> Path:
+    """The sheet of a judge who gives item i steps[i]; a dot is no answer."""
+    sheet = suite.with_name(f"{judge}.csv")
+    done = invoke("suite", "tag", "export", suite, "--tag", "steps", "--judge", judge,
+                  "--out", sheet, *options)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    rows = rows_of(sheet)
+    for row in rows:
+        row["verdict"] = steps[int(row["item"][1:])].replace(".", "")
+    with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return sheet
+
+
+VALUES = ("--values", 0, 1, 2, 3)
+
+
+def tag(*args: object):
+    command, suite, *rest = args
+    return invoke("suite", "tag", command, suite, *rest, "--tag", "steps")
+
+
+def test_from_sheets_to_a_suite(tmp_path, suite):
+    ann, bo = filled(suite, "ann", "012311", *VALUES), filled(suite, "bo", "01231.", *VALUES)
+    done = invoke("suite", "tag", "import", suite, ann, bo, "--tag", "steps", *VALUES)
+    assert done.exit_code == 0, done.output
+    journal = suite.with_name("mine-steps-tags.jsonl")
+    assert f"11 judgement(s) added to {journal}" in done.stderr
+    cy = filled(suite, "cy", "112310", *VALUES)
+    assert tag("import", suite, cy).exit_code == 0  # any value at all, where none are named
+
+    data = json.loads(tag("status", suite, "--json").stdout)
+    assert data["judges"] == {"ann": 6, "bo": 5, "cy": 6}
+    assert data["values"] == {"0": 1, "1": 2, "2": 1, "3": 1}
+    assert list(data["open"]) == ["i5"]
+    assert data["agreement"][0]["items"] == 6
+    assert [one["item"] for one in data["disagreements"]] == ["i0", "i5"]
+    shown = tag("status", suite).stdout
+    assert "ann: 6 of 6 judged" in shown
+    assert "steps 0: 1, steps 1: 2, steps 2: 1, steps 3: 1, open: 1" in shown
+
+    out = tmp_path / "tagged.jsonl"
+    written = tag("write", suite, "--out", out)
+    assert written.exit_code == 0, written.output
+    assert "5 of 6 items have the tag 'steps', 1 are open" in written.stderr
+    found = read_suite(out)
+    assert [item.tags.get("steps") for item in found] == ["0", "1", "2", "3", "1", None]
+    assert [item.tags["set"] for item in found] == list("ABABAB")
+    assert found.name == "mine"
+    assert found.card.notes == "Tag steps: 5 of 6 items, 3 judge(s), rule majority."
+
+    assert tag("write", suite, "--out", out, "--rule", "unanimous").exit_code == 0
+    assert [i.tags.get("steps") for i in read_suite(out)] == [None, "1", "2", "3", "1", None]
+    assert (
+        tag("write", suite, "--out", out, "--rule", "adjudicator", "--adjudicator", "cy").exit_code
+        == 0
+    )
+    assert [i.tags["steps"] for i in read_suite(out)] == list("112310")
+    assert tag("write", suite, "--out", out, "--min-judges", 3).exit_code == 0
+    assert "steps" not in read_suite(out).items[5].tags
+
+
+def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
+    path = tmp_path / "s.jsonl"
+    write_suite(load_suite("starter.sense").limit(4), path)
+    sheet = tmp_path / "ann.csv"
+    assert invoke("suite", "tag", "export", path, "--tag", "steps", "--judge", "ann",
+                  "--out", sheet, "--order", "suite").exit_code == 0  # fmt: skip
+    rows = rows_of(sheet)
+    assert list(rows[0]) == ["item", "right", "wrong", "context", "values", "verdict", "edit",
+                             "comment", "judge", "digest"]  # fmt: skip
+    first = load_suite("starter.sense").items[0]
+    assert rows[0]["right"] == first.candidates[first.gold]
+    assert {row["values"] for row in rows} == {"1, 3"}
+    assert not any(row["verdict"] for row in rows)
+    # The values of the suite are the default, so another one is refused.
+    rows[0]["verdict"] = "4"
+    with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    refused(tag("import", path, sheet), "line 2 has the verdict '4', expected 1, 3")
+    assert tag("import", path, sheet, "--values", 1, 2, 3, 4).exit_code == 0
+    data = json.loads(tag("status", path, "--json").stdout)
+    assert data["same_as_suite"] == {"same": 0, "of": 1}
+    refused(tag("write", path, "--out", tmp_path / "o.jsonl"), "has the tag 'steps' already")
+    assert not (tmp_path / "o.jsonl").exists()
+    assert tag("write", path, "--out", tmp_path / "o.jsonl", "--replace").exit_code == 0
+    made = read_suite(tmp_path / "o.jsonl")
+    # What judges have not settled does not keep the old value beside new ones.
+    assert [item.tags.get("steps") for item in made] == ["4", None, None, None]
+
+
+def test_the_next_sheet_has_what_is_open(suite):
+    ann = filled(suite, "ann", "01....", *VALUES)
+    assert tag("import", suite, ann).exit_code == 0
+    again = suite.with_name("again.csv")
+    done = tag("export", suite, "--judge", "ann", "--out", again)
+    assert "ann: 4 item(s) to judge" in done.stderr
+    assert sorted(row["item"] for row in rows_of(again)) == ["i2", "i3", "i4", "i5"]
+    sample = suite.with_name("sample.csv")
+    assert tag("export", suite, "--judge", "bo", "--out", sample, "--sample", 2).exit_code == 0
+    assert len(rows_of(sample)) == 2
+
+
+def test_every_kind_of_item_has_a_question():
+    items = (
+        Choice(id="a", candidates=("no", "yes", "perhaps"), gold=1, context="Is it?", tags={}),
+        Entail(id="b", premise="It rains.", hypothesis="It is wet.", label="entailment"),
+        Translate(id="c", source="是", reference="yes", contrast=("no",), tags={"set": "x"}),
+    )
+    suite = Suite("all", items, Card(language="en"))
+    asked = tag_questions(suite, tag_values(suite, "steps"))
+    assert [dict(q.shown) for q in asked] == [
+        {"context": "Is it?", "right": "yes", "wrong": "no / perhaps"},
+        {"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"},
+        {"source": "是", "right": "yes", "wrong": "no"},
+    ]
+    assert [q.part for q in asked] == ["", "", "x"]
+    restricted = tag_values(suite, "kind", ["Physical", "social"])
+    assert [restricted.read(text) for text in ("physical", " SOCIAL ", "odd")] == [
+        "Physical", "social", None,
+    ]  # fmt: skip
+
+
+def test_what_is_refused(tmp_path, suite):
+    sheet = filled(suite, "ann", "0123xx", *VALUES)
+    refused(tag("import", suite, sheet, *VALUES), "has the verdict 'x', expected 0, 1, 2, 3")
+    assert not suite.with_name("mine-steps-tags.jsonl").exists()
+    out = tmp_path / "out.jsonl"
+    refused(tag("write", suite, "--out", out), "no item of suite 'mine' is decided")
+    assert not out.exists()
+    good = filled(suite, "bo", "012301", *VALUES)
+    assert tag("import", suite, good, *VALUES).exit_code == 0
+    journal = suite.with_name("mine-steps-tags.jsonl")
+    before = journal.read_bytes()
+    refused(tag("write", suite, "--out", journal), "the journal of the judgements")
+    assert journal.read_bytes() == before
+    refused(tag("write", suite, "--out", out, "--rule", "adjudicator", "--adjudicator", "zoe"),
+            "there is no judge 'zoe'")  # fmt: skip
+    refused(tag("status", tmp_path / "none.jsonl"), "none.jsonl")
+    export = ("suite", "tag", "export", suite, "--judge", "cy", "--out", tmp_path / "c.csv")
+    for name, part in (("", "without spaces"), ("a=b", "without '='"), ("a x b", "without ' x '")):
+        refused(invoke(*export, "--tag", name), part)
+    refused(invoke(*export, "--tag", "s", "--values", "a", "A"), "does not tell apart")
+    refused(invoke(*export, "--tag", "s", "--values", "?"), "that is not '?'")
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_a_suite_that_changed_is_not_tagged_by_what_was_said_before(tmp_path, suite):
+    assert tag("import", suite, filled(suite, "ann", "012301", *VALUES)).exit_code == 0
+    text = suite.read_text("utf-8").replace('"right 0"', '"otherwise 0"')
+    suite.write_text(text, "utf-8")
+    out = tmp_path / "out.jsonl"
+    assert tag("write", suite, "--out", out).exit_code == 0
+    assert [i.tags.get("steps") for i in read_suite(out)] == [None, "1", "2", "3", "0", "1"]
+    assert json.loads(tag("status", suite, "--json").stdout)["of_other_texts"] == 1
