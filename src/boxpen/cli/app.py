@@ -87,4 +87,5 @@ from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     suite,
     suite_tag,
     train,
+    train_lm,
 )

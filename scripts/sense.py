@@ -1,0 +1,269 @@
+"""Train the models of docs/results/sense.md, put them to Sen-Making, make the tables.
+
+    sense.py prepare               build/sense: sentences of subtitles and of ConceptNet
+    sense.py train NAME [NAME …]   build/sense/NAME, and its runs; wants a GPU
+    sense.py tables                docs/results/sense.md
+
+Names are bilm, bilm-graph (from the first), bert-mini, bert-mini-graph, smollm2, smollm2-graph;
+bert-mini and smollm2 are only put to the suite. scripts/sense.toml has the settings. ``--quick``
+rehearses it all with tiny sizes in build/sense-quick, and prints the tables. Needs
+``BOXPEN_MIRROR``, and ``BOXPEN_MODELS``, the folder of bert-mini.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from results import write
+
+import boxpen
+from boxpen.analysis.slices import cut
+from boxpen.metrics.compare import Pair, compare_verdicts, holm
+from boxpen.nmt.text import normalised
+from boxpen.report.markdown import cell
+from boxpen.rundir import run_directories
+from boxpen.train.lm import train_lm
+from boxpen.train.lm_triples import Verbalised, verbalise, write_sentences
+from boxpen.train.options import Options
+
+ROOT = Path(__file__).parents[1]
+PAGE = "sense.md"
+SUITE = "senmaking"
+SETS = ("sen-making", "explanation")
+RECIPES = ("sound", "paper")
+BASES = {"bilm": "", "bert-mini": "hf:MODELS/bert-mini", "smollm2": "smollm2"}
+"""What is put to the suite before it is trained on the graph; bilm is trained here."""
+PAPER = {
+    "random (paper)": (0.500, 0.333),
+    "ELMo (paper)": (0.694, 0.334),
+    "BERT (paper)": (0.701, 0.456),
+    "fine-tuned ELMo (paper)": (0.741, 0.346),
+    "people (paper)": (0.991, 0.978),
+}
+"""Table 1 of Wang et al. (2019): sen-making and explanation."""
+
+
+class Sense:
+    """The trainings, at full size or as a rehearsal."""
+
+    def __init__(self, *, quick: bool) -> None:
+        self.quick = quick
+        self.folder = ROOT / "build" / ("sense-quick" if quick else "sense")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.config = tomllib.loads((ROOT / "scripts" / "sense.toml").read_text("utf-8"))
+        self.trainings: dict[str, dict[str, Any]] = self.config["trainings"]
+
+    @property
+    def names(self) -> list[str]:
+        """Everything that can be put to the suite, each base before what is made of it."""
+        return [name for base in BASES for name in (base, f"{base}-graph")]
+
+    def prepare(self) -> None:
+        """Write the sentences of subtitles and of the graph."""
+        text, graph = self.folder / "text.txt.xz", self.folder / "graph.tsv"
+        mirror = Path(os.environ["BOXPEN_MIRROR"])
+        if not text.is_file():
+            aside = text.with_name(".text.txt.xz")
+            with lzma.open(aside, "wt", encoding="utf-8", preset=1) as stream:
+                for line in islice(english(mirror), self._most("lines")):
+                    stream.write(f"{line}\n")
+            aside.replace(text)
+        if not graph.is_file():
+            found = verbalise(mirror / "conceptnet100k")
+            print(f"ConceptNet: {found.says}")
+            step = max(1, len(found.rows) // (self._most("sentences") or len(found.rows)))
+            write_sentences(replace_rows(found, step), graph)
+
+    def train(self, name: str) -> None:
+        """Train one model, if it is to be trained, and put it to the suite."""
+        # Beside the model: a file in its folder would make it another model.
+        place = self.folder / f"{name}.figures.json"
+        if not place.is_file():  # a training that is finished takes no time the second time
+            started = time.time()
+            figures = {"name": name} | (self._trained(name) if name in self.trainings else {})
+            figures["seconds"] = round(time.time() - started, 1)
+            place.write_text(json.dumps(figures, indent=1))
+        for recipe in RECIPES:
+            run = boxpen.evaluate(
+                self._spec(name), self.suite(), recipe=recipe, cache=":memory:",
+                check_languages=not self.quick,  # to which most words are unknown
+            )  # fmt: skip
+            run.save(self.folder / "runs" / name / recipe)
+            rows = [(r.slice, round(r.value, 4)) for r in run.summary() if r.metric == "accuracy"]
+            print(name, recipe, rows, flush=True)
+
+    def suite(self) -> boxpen.Suite:
+        """Return Sen-Making, or a few items of each of its sets."""
+        whole = boxpen.load_suite(SUITE)
+        most = self._most("items")
+        if most is None:
+            return whole
+        few = [item for name in SETS for item in islice(whole.where(set=name), most)]
+        return replace(whole, items=tuple(few))
+
+    def tables(self) -> None:
+        """Put all tables into docs/results/sense.md, or print those of a rehearsal."""
+        figures = {
+            name: json.loads((self.folder / f"{name}.figures.json").read_text("utf-8"))
+            for name in self.names
+        }
+        runs = {
+            (name, recipe): boxpen.Run.load(place)
+            for name in self.names
+            for recipe in RECIPES
+            for place in run_directories([self.folder / "runs" / name / recipe])
+        }
+        made = {
+            "trainings": trainings_table({n: f for n, f in figures.items() if "loss" in f}),
+            **{f"{recipe}": accuracy_table(runs, recipe) for recipe in RECIPES},
+            "pairs": pairs_table(runs),
+            "signatures": "\n".join(f"- {name}: `{r.signature}`" for (name, _), r in runs.items()),
+        }
+        for key, lines in made.items():
+            if self.quick:
+                print(f"## {key}\n\n{lines}\n")
+            else:
+                write(PAGE, key, lines)
+
+    def _trained(self, name: str) -> dict[str, Any]:
+        settings = dict(self.trainings[name])
+        kind, model, learns = (settings.pop(key) for key in ("kind", "model", "learns"))
+        if self.quick:
+            settings |= self.config["quick"]["settings"]
+            if "vocabulary" in settings:
+                settings["vocabulary"] = self.config["quick"]["vocabulary"]
+                model = self.config["quick"]["bilm"]
+        other = {key: settings.pop(key) for key in ("vocabulary", "holdout") if key in settings}
+        source = {
+            "text": {"text": [self.folder / "text.txt.xz"]},
+            "graph": {"triples": [self.folder / "graph.tsv"]},
+        }[learns]
+        return train_lm(
+            kind=kind, model=self._placed(model), out=self.folder / name,
+            exclude=self.config["exclude"], options=Options(**settings), progress=True,
+            note=print, **source, **other,
+        )  # fmt: skip
+
+    def _spec(self, name: str) -> str:
+        if name in self.trainings:
+            return f"hf:{self.folder / name}"
+        return self._placed(BASES[name])
+
+    def _placed(self, model: str) -> str:
+        if "MODELS" in model:
+            model = model.replace("MODELS", os.environ["BOXPEN_MODELS"])
+        return model.replace("FOLDER", str(self.folder))
+
+    def _most(self, what: str) -> int | None:
+        return int(self.config["quick"][what]) if self.quick else None
+
+
+def english(mirror: Path) -> Iterator[str]:
+    """Yield the English lines of Tatoeba and TVsub."""
+    with (mirror / "tatoeba" / "cmn.txt").open(encoding="utf-8") as lines:
+        yield from _column(lines, 0)
+    with lzma.open(mirror / "tvsub" / "train.doc.tsv.xz", "rt", encoding="utf-8") as lines:
+        yield from _column(lines, 2)
+
+
+def replace_rows(found: Verbalised, step: int) -> Verbalised:
+    """Return every so-manieth sentence."""
+    return replace(found, rows=found.rows[::step])
+
+
+def trainings_table(figures: dict[str, dict[str, Any]]) -> str:
+    """Return what each training took and came to."""
+    out = [
+        "| training | sentences | excluded | steps | best | seconds | held-out loss before "
+        "| after |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, f in figures.items():
+        some = f["sentences"]
+        out.append(
+            f"| {name} | {some['train']:,} | {sum(some['excluded'].values()):,} | {f['steps']:,} "
+            f"| {f['best_step']:,} | {f['seconds']:,.0f} | {f['loss_before']:.3f} "
+            f"| {f['loss']:.3f} |"
+        )
+    return "\n".join(out)
+
+
+def accuracy_table(runs: dict[tuple[str, str], boxpen.Run], recipe: str) -> str:
+    """Return Table 1: the paper's rows, then ours."""
+    out = [f"| system | {' | '.join(SETS)} |", "|---" * (len(SETS) + 1) + "|"]
+    for name, values in PAPER.items():
+        out.append(f"| {name} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
+    for (name, made), run in runs.items():
+        if made == recipe:
+            rows = {r.slice: r for r in run.summary() if r.metric == "accuracy"}
+            out.append(f"| {name} | " + " | ".join(cell(rows[f"set={s}"]) for s in SETS) + " |")
+    return "\n".join(out)
+
+
+def pairs_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
+    """Return before against after on the same items; all p-values are corrected together."""
+    found: list[tuple[str, str, Pair]] = []
+    for recipe in RECIPES:
+        for base in BASES:
+            parts = {name: cut(runs[name, recipe], "set") for name in (base, f"{base}-graph")}
+            for part in SETS:
+                (pair,) = compare_verdicts({name: by[part] for name, by in parts.items()}, part)
+                found.append((recipe, part, pair))
+    return _pairs(found, holm([pair.p for *_, pair in found]))
+
+
+def _pairs(found: Sequence[tuple[str, str, Pair]], adjusted: Sequence[float]) -> str:
+    out = [
+        "| recipe | set | before | after | only before : only after | after less before | test "
+        "| p | Holm |",
+        "|---" * 9 + "|",
+    ]
+    for (recipe, part, p), corrected in zip(found, adjusted, strict=True):
+        e = p.difference  # of the first less the second
+        out.append(
+            f"| {recipe} | {part} | {p.a} | {p.b} | {p.only_a} : {p.only_b} "
+            f"| {0 - e.value:+.3f} [{0 - e.high:+.3f}, {0 - e.low:+.3f}] | {p.test} | {p.p:.2g} "
+            f"| {corrected:.2g} |"
+        )
+    return "\n".join(out)
+
+
+def _column(lines: Iterator[str], number: int) -> Iterator[str]:
+    for line in lines:
+        text = normalised(line.rstrip("\n").split("\t")[number], "en")
+        if text:
+            yield text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["prepare", "train", "tables"])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--quick", action="store_true", help="rehearse it with tiny sizes")
+    given = parser.parse_args()
+    sense = Sense(quick=given.quick)
+    for name in given.names:
+        if name not in sense.names:
+            sys.exit(f"no training '{name}'; there are {', '.join(sense.names)}")
+    if given.command == "prepare":
+        sense.prepare()
+    elif given.command == "train":
+        for name in given.names:
+            sense.train(name)
+    else:
+        sense.tables()
+
+
+if __name__ == "__main__":
+    main()

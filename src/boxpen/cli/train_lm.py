@@ -1,0 +1,146 @@
+"""boxpen train lm, boxpen train sentences: language models, and what a graph says in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from boxpen.cli.device import Device
+from boxpen.cli.output import note, print_json, progress_bar
+from boxpen.cli.train import (
+    Accumulate,
+    BatchSize,
+    Epochs,
+    Every,
+    Json,
+    Patience,
+    Seed,
+    Warmup,
+    WeightDecay,
+    train,
+)
+
+__all__ = ["lm", "sentences"]
+
+Triples = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A graph's file or folder, the TOML file of a build, a Parquet file of a stage, or "
+        "sentences in a .tsv file; again for more."
+    ),
+]
+Ways = Annotated[int, typer.Option(help="Most sentences of a triple.")]
+
+
+@train.command()
+def lm(
+    kind: Annotated[str, typer.Option(help="causal, masked or bilm.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "--base",
+            help="A model of that kind as boxpen run takes it, its folder, new:tiny or new:small.",
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="Folder of the model, its log and the held-out sentences.")
+    ],
+    text: Annotated[
+        list[Path] | None,
+        typer.Option(help="A file with one sentence a line, gz and xz too; again for more."),
+    ] = None,
+    triples: Triples = None,
+    ways: Ways = 1,
+    valid: Annotated[
+        list[Path] | None, typer.Option(help="Held-out sentences of another file.")
+    ] = None,
+    holdout: Annotated[float, typer.Option(help="Share of the sentences to hold out.")] = 0.1,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(help="A suite whose texts must not be learnt; again for more."),
+    ] = None,
+    language: Annotated[str, typer.Option(help="Of the sentences.")] = "en",
+    vocabulary: Annotated[
+        int | None, typer.Option(help="For a new bilm: most words.", show_default="50000")
+    ] = None,
+    epochs: Epochs = 3.0,
+    batch_size: BatchSize = 32,
+    accumulate: Accumulate = 1,
+    learning_rate: Annotated[
+        float | None,
+        typer.Option(help="Its peak.", show_default="3e-5, new: 5e-4; bilm: 2e-4, new: 1e-3"),
+    ] = None,
+    warmup: Warmup = 0.1,
+    weight_decay: WeightDecay = 0.01,
+    max_length: Annotated[int, typer.Option(help="Most tokens of a sentence.")] = 256,
+    every: Every = None,
+    patience: Patience = 3,
+    seed: Seed = 1960,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Train a language model on text, on what a graph says, or on both."""
+    from boxpen.train.lm import train_lm
+    from boxpen.train.options import Options
+
+    options = Options(
+        epochs=epochs, batch_size=batch_size, accumulate=accumulate, learning_rate=learning_rate,
+        warmup=warmup, weight_decay=weight_decay, max_length=max_length, every=every,
+        patience=patience, seed=seed,
+    )  # fmt: skip
+    result = train_lm(
+        kind=kind, model=model, out=out, text=text or (), triples=triples or (),
+        valid=valid or (), ways=ways, holdout=holdout, exclude=exclude or (), language=language,
+        vocabulary=vocabulary, options=options, device=device, progress=True, note=note,
+    )  # fmt: skip
+    _show(result, out, json)
+
+
+@train.command()
+def sentences(
+    triples: Annotated[str, typer.Option(help="What holds the triples, as for boxpen train lm.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file; .tsv for sentences with triples.", show_default="stdout"),
+    ] = None,
+    ways: Ways = 1,
+) -> None:
+    """Write what a graph says as sentences, to look at them."""
+    from boxpen.train.lm_triples import verbalise, write_sentences
+
+    with progress_bar() as progress:
+        found = verbalise(triples, ways=ways, progress=progress)
+    if out is None:
+        for row in found.rows:
+            print(row.sentence)
+    else:
+        write_sentences(found, out)
+    note(f"{triples}: {found.says}")
+
+
+def _show(result: dict[str, Any], out: Path, json: bool) -> None:
+    if json:
+        print_json(result | {"out": str(out)})
+        return
+    some = result["sentences"]
+    print(
+        f"held-out loss   {result['loss']:.4f} nats a token (perplexity "
+        f"{result['perplexity']:.1f}), {result['loss_before']:.4f} before, "
+        f"of {result['tokens']:,} tokens in {some['held_out']:,} sentences"
+    )
+    early = ", stopped early" if result["stopped_early"] else ""
+    print(f"best step       {result['best_step']} of {result['steps']}{early}")
+    left = {
+        **{f"excluded by {name}": count for name, count in some["excluded"].items()},
+        "shared with --valid": some["shared_with_valid"],
+        "blank": some["blank"],
+        "without a token": some["empty"],
+        "cut": some["cut"],
+    }
+    shown = "".join(f", {count:,} {what}" for what, count in left.items() if count)
+    read = some["text"] + some["triples"] + some["valid"]
+    print(f"sentences       {some['train']:,} to learn from, {read:,} read{shown}")
+    print(f"model           hf:{out}; held out: {out / 'held-out.txt'}")

@@ -1,0 +1,78 @@
+"""Sentences of a test that stand in what is learnt from are found, taken out and counted.
+
+A sentence goes if it is a text of an item (a candidate, a context, a source, a premise), or holds
+one: a line of a corpus may be two sentences. As in ``boxpen.nmt.overlap``, case and punctuation do
+not count, and very short texts tell nothing of a test. A text within a longer line must be longer
+to count: 'I do not know' stands in many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from boxpen.items import Suite
+from boxpen.nmt.overlap import Overlap, overlap_of
+from boxpen.nmt.text import base_language, key
+from boxpen.train.lm_sentences import Sentence
+
+__all__ = ["Excluded", "exclude"]
+
+WITHIN_WORDS = 5
+"""Fewest words of a text that is looked for within a line."""
+
+
+class Excluded(NamedTuple):
+    """The sentences that stay, and how many went for each suite."""
+
+    kept: list[Sentence]
+    counts: dict[str, int]
+
+
+def exclude(sentences: Sequence[Sentence], suites: Sequence[Suite], language: str) -> Excluded:
+    """Take out the sentences in which a text of a suite stands.
+
+    Args:
+        sentences: What is learnt from.
+        suites: What is asked about later.
+        language: That of the sentences; texts of suites in others are of no concern.
+    """
+    counts = {suite.name: 0 for suite in suites}
+    if not suites:
+        return Excluded(list(sentences), counts)
+    index = _Index(overlap_of(suites, language, language), base_language(language))
+    kept = []
+    for sentence in sentences:
+        found = index.find(key(sentence.text, language))
+        if found is None:
+            kept.append(sentence)
+        else:
+            counts[found] += 1
+    return Excluded(kept, counts)
+
+
+class _Index:
+    """The texts of suites: whole, and by their first words for those within a line."""
+
+    def __init__(self, overlap: Overlap, language: str) -> None:
+        self.overlap = overlap
+        self.inside: dict[tuple[str, ...], dict[tuple[str, ...], str]] = {}
+        if language == "zh":  # which has no words in its keys
+            return
+        for text, suite in overlap.source.items():
+            words = tuple(text.split())
+            if len(words) >= WITHIN_WORDS:
+                self.inside.setdefault(words[:WITHIN_WORDS], {})[words] = suite
+
+    def find(self, text: str) -> str | None:
+        """Return the name of the first suite with a text that stands here."""
+        if (whole := self.overlap.find(text, "")) is not None:
+            return whole.suite
+        if not self.inside:
+            return None
+        words = tuple(text.split())
+        for start in range(len(words) - WITHIN_WORDS + 1):
+            for other, suite in self.inside.get(words[start : start + WITHIN_WORDS], {}).items():
+                if words[start : start + len(other)] == other:
+                    return suite
+        return None

@@ -1,0 +1,93 @@
+"""Sentences to learn from: lines of text files, and what is known of each."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import lzma
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from boxpen.errors import SuiteError
+
+__all__ = ["Sentence", "digest", "read_text"]
+
+_PACKED: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"BZh": bz2.open,
+}
+
+
+class Sentence(NamedTuple):
+    """One sentence, and the head and tail of the triple that it states, if it does."""
+
+    text: str
+    pair: str | None = None
+
+
+def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
+    """Return the lines of files, and how many of them were blank and left out.
+
+    Args:
+        paths: UTF-8 files with one sentence a line; plain, or packed with gzip, xz or bzip2,
+            whatever they are called.
+
+    Raises:
+        SuiteError: If a file cannot be read, or has no sentence.
+    """
+    out: list[Sentence] = []
+    blank = 0
+    for path in paths:
+        before = len(out)
+        for line in _lines(path):
+            text = " ".join(line.split())
+            if text:
+                out.append(Sentence(text))
+            else:
+                blank += 1
+        if len(out) == before:
+            raise SuiteError(f"{path} has no text, expected one sentence a line")
+    return out, blank
+
+
+def digest(sentences: Sequence[Sentence]) -> str:
+    """Return the digest of sentences in their order."""
+    out = hashlib.sha256()
+    for text, pair in sentences:
+        out.update(f"{text}\t{pair or ''}\n".encode())
+    return out.hexdigest()
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
+    line = 0
+    try:
+        with _opened(path) as stream:
+            for line, raw in enumerate(stream, start=1):
+                yield raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise SuiteError(
+            f"{path}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
+            "convert the file first"
+        ) from None
+    except FileNotFoundError:
+        raise SuiteError(f"there is no file {path}, expected one sentence a line") from None
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        raise SuiteError(f"{path} is damaged or cut off after line {line}: {error}") from None
+    except OSError as error:  # a damaged gzip or bzip2 file is one too
+        raise SuiteError(
+            f"{path} cannot be read after line {line}: {error.strerror or error}"
+        ) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    with path.open("rb") as stream:
+        start = stream.read(6)
+    for magic, unpack in _PACKED.items():
+        if start.startswith(magic):
+            return cast(BinaryIO, unpack(path, "rb"))
+    return path.open("rb")

@@ -1,0 +1,197 @@
+"""The Trainer of language models: a loss per token, and the weights of the best look kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch.utils.data import Dataset
+
+from boxpen.errors import ModelError
+from boxpen.train.errors import TrainError
+from boxpen.train.lm_history import best_look, given_up, lines
+from boxpen.train.lm_learner import HELD_OUT, Feature, Learner
+from boxpen.train.trainer import ItemTrainer, _Bar, _Course
+
+__all__ = ["LmTrainer", "best_folder"]
+
+_BEST = "best-"
+
+
+def best_folder(folder: Path, step: int) -> Path:
+    """Return where the weights of the best look are kept until the end."""
+    return folder / f"{_BEST}{step}"
+
+
+class LmTrainer(ItemTrainer):
+    """Trains a learner; order, whole checkpoints and restarts are those of ``ItemTrainer``.
+
+    Args:
+        learner: What is trained.
+        features: What it learns from.
+        held_out: What it is tested on.
+        log: Where the log goes, one JSON object a line.
+        patience: See ``Options``.
+        progress: Whether a bar is shown on stderr.
+        args: For ``Trainer``.
+    """
+
+    control: Any
+
+    def __init__(
+        self,
+        *,
+        learner: Learner,
+        features: Sequence[Feature],
+        held_out: Sequence[Feature],
+        log: Path,
+        patience: int,
+        progress: bool,
+        args: Any,
+    ) -> None:
+        self.learner = learner
+        learnt = _Side(features, lambda: self.order.epoch + 1)
+        super().__init__(
+            scores=_none,
+            lengths=[feature.length for feature in features],
+            log=log,
+            patience=0,
+            progress=False,
+            model=learner.module,
+            args=args,
+            data_collator=learner.batch,
+            train_dataset=learnt,
+            eval_dataset=_Side(held_out, lambda: HELD_OUT),
+        )
+        # The loss is divided by the tokens of all batches of a step, not batch by batch.
+        self.model_accepts_loss_kwargs = True
+        self.remove_callback(_Course)
+        self.add_callback(_LmCourse(self, log, patience))
+        if progress:
+            self.add_callback(_LmBar())
+
+    def compute_loss(
+        self,
+        model: Any,
+        inputs: dict[str, Any],
+        return_outputs: bool = False,  # noqa: ARG002 (the Trainer hands it over)
+        num_items_in_batch: Any = None,
+    ) -> Any:
+        """Return the loss of a batch as its part of the mean over a step's tokens."""
+        nats, tokens = self.learner.loss(model, inputs)
+        return nats / (tokens if num_items_in_batch is None else num_items_in_batch)
+
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> int | None:  # noqa: ARG002
+        counts = [self.learner.count(batch) for batch in batch_samples]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) and known else None
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Look at the held-out sentences and log their loss in nats a token."""
+        nats, tokens = self.held_out_loss()
+        found = {"valid_loss": nats / tokens}
+        self.log(found)
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
+        return found
+
+    def held_out_loss(self) -> tuple[float, int]:
+        """Return the nats of all held-out sentences together, and their predicted tokens."""
+        self.model.eval()
+        nats, tokens = 0.0, 0
+        with torch.no_grad():
+            for batch in self.get_eval_dataloader():
+                with self.compute_loss_context_manager():
+                    found, count = self.learner.loss(self.model, self._prepare_inputs(batch))
+                nats += float(found)
+                tokens += int(count)
+        return nats, tokens
+
+    def keep_best(self) -> None:
+        """Keep the weights, and nothing else, if the last look was the best one.
+
+        Raises:
+            TrainError: If they cannot be written.
+        """
+        step, folder = self.state.global_step, Path(self.args.output_dir)
+        if best_look(self.state.log_history) != step or best_folder(folder, step).is_dir():
+            return
+        shutil.rmtree(self._unfinished, ignore_errors=True)
+        try:
+            self.learner.save(self._unfinished)
+            self._unfinished.replace(best_folder(folder, step))
+        except (OSError, RuntimeError, SafetensorError, ModelError) as error:
+            shutil.rmtree(self._unfinished, ignore_errors=True)
+            raise TrainError(
+                f"the best weights, of step {step}, cannot be written to {folder} ({error}); the "
+                "same command goes on from its checkpoint"
+            ) from error
+        for old in folder.glob(f"{_BEST}*"):
+            if old != best_folder(folder, step):
+                shutil.rmtree(old, ignore_errors=True)
+
+    def _save_checkpoint(self, *rest: Any) -> None:
+        super()._save_checkpoint(*rest)  # which keeps the last one only: it knows no accuracy
+        self.keep_best()
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002
+        self.learner.save(Path(output_dir or self.args.output_dir))
+
+    def _load_from_checkpoint(self, *_: Any, **__: Any) -> None:
+        """Load nothing: the learner is that of the checkpoint already."""
+
+
+class _Side(Dataset[tuple[Feature, int]]):
+    """Sentences of one side, each with the number of the epoch in which it is taken."""
+
+    def __init__(self, features: Sequence[Feature], epoch: Callable[[], int]) -> None:
+        self.features = features
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, place: int) -> tuple[Feature, int]:
+        return self.features[place], self.epoch()
+
+
+class _LmCourse(_Course):
+    """The course of a training that goes by its held-out loss, from before the first step."""
+
+    def __init__(self, trainer: LmTrainer, log: Path, patience: int) -> None:
+        super().__init__(trainer.order, log, patience)
+        self.trainer = trainer
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
+        # What was logged after the last checkpoint will come again.
+        self.log.write_text("".join(lines(state.log_history)), "utf-8")
+        if state.global_step:
+            self.trainer.keep_best()  # it was stopped before this, perhaps
+        else:
+            self.trainer.evaluate()
+
+    def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
+        with self.log.open("a", encoding="utf-8") as stream:
+            stream.writelines(lines(state.log_history[-1:]))
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
+        if given_up(state.log_history, self.patience):
+            control.should_training_stop = True
+
+
+class _LmBar(_Bar):
+    """A bar on stderr, with the latest loss and held-out loss."""
+
+    def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
+        entry = state.log_history[-1]
+        names = {"loss": "loss", "valid_loss": "held-out loss"}
+        self.latest |= {names[k]: f"{entry[k]:.3f}" for k in names if k in entry}
+        if self.bar is not None:  # the first look comes before the bar
+            self.bar.set_postfix(self.latest, refresh=False)
+
+
+def _none(*_: Any) -> torch.Tensor:
+    raise AssertionError("a language model has no answers to choose from")
