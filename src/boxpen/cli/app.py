@@ -70,6 +70,8 @@ def _boxpen(
 from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     build,
     build_discourse,
+    build_duals,
+    build_duals_people,
     check,
     compare,
     curve,

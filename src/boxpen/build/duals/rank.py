@@ -1,0 +1,152 @@
+"""How well duals read, by a language model, and which of them are shown to people.
+
+The *fluency* of a dual is the mean log-probability per token of its two sentences less that of the
+two sentences that they were made of. How far the model prefers one of the two new sentences is not
+looked at: that would choose tests by the answers of a model under test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from boxpen.build.duals.propose import Proposal
+from boxpen.errors import BuildError
+
+if TYPE_CHECKING:
+    from boxpen.items import Choice
+    from boxpen.models.base import Model
+    from boxpen.models.cached import Progress
+    from boxpen.scoring.cache import ScoreCache
+    from boxpen.scoring.requests import Record, Request
+
+__all__ = ["Ranked", "check_kind", "rank_proposals", "shortlist"]
+
+_KINDS = ("causal", "masked", "permuted")
+_DIGITS = 3  # engines differ in the fifth decimal, and ranks should not
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A proposal with its fluency; None where no model was asked."""
+
+    proposal: Proposal
+    fluency: float | None
+
+
+def check_kind(model: Model) -> None:
+    """Refuse what is no language model.
+
+    Raises:
+        BuildError: If it is of another kind.
+    """
+    if model.kind not in _KINDS:
+        raise BuildError(
+            f"{model.short} is of the kind {model.kind}, duals are ranked by a language model: "
+            f"{', '.join(_KINDS)}"
+        )
+
+
+def rank_proposals(
+    proposals: Sequence[Proposal],
+    items: Mapping[str, Choice],
+    model: Model | None,
+    *,
+    cache: str | Path | ScoreCache | None = None,
+    progress: Progress | None = None,
+) -> list[Ranked]:
+    """Return proposals with their fluency, in their order.
+
+    Args:
+        proposals: Duals.
+        items: What they were made of, by id.
+        model: A language model; without one nothing is ranked.
+        cache: Scores that are known: an interrupted ranking goes on where it stopped.
+        progress: Called as the work goes on.
+
+    Raises:
+        BuildError: If the model is no language model, or gives a sentence no number.
+    """
+    if model is None:
+        return [Ranked(proposal, None) for proposal in proposals]
+    check_kind(model)
+    from boxpen.scoring.requests import Request
+
+    old = {one.item: items[one.item].candidates for one in proposals}
+    texts = [text for one in proposals for text in (*one.edit.texts, *old[one.item])]
+    requests = [Request(text=text) for text in dict.fromkeys(texts)]
+    records = _scored(requests, model, cache, progress)
+    fluency = {request.text: _fluency(records[request], model) for request in requests}
+
+    def change(one: Proposal) -> float:
+        pairs = zip(one.edit.texts, old[one.item], strict=True)
+        return round(sum(fluency[new] - fluency[before] for new, before in pairs) / 2, _DIGITS)
+
+    return [Ranked(one, change(one)) for one in proposals]
+
+
+def shortlist(ranked: Iterable[Ranked], top: int, least: float | None = None) -> list[Ranked]:
+    """Return the most fluent duals of every item and operation.
+
+    Duals that flip the label and duals that keep it take turns, those that flip it first, each
+    kind of edit once before one comes again: the most fluent edits are nearly always the smallest.
+
+    Args:
+        ranked: Duals.
+        top: How many of an item and operation.
+        least: Least fluency; no limit if None.
+    """
+    groups: dict[tuple[str, str], list[Ranked]] = {}
+    for one in ranked:
+        group = groups.setdefault((one.proposal.item, one.proposal.edit.operation), [])
+        if least is None or one.fluency is None or one.fluency >= least:
+            group.append(one)
+    return [one for group in groups.values() for one in _in_turns(group)[:top]]
+
+
+def _in_turns(group: list[Ranked]) -> list[Ranked]:
+    ordered = sorted(group, key=lambda one: (-(one.fluency or 0.0), one.proposal.edit.texts))
+    sides: dict[bool, list[Ranked]] = {True: [], False: []}
+    for flipped, side in sides.items():
+        mine = [one for one in ordered if one.proposal.edit.flipped == flipped]
+        seen: dict[str, int] = {}
+        turns: list[tuple[int, int, Ranked]] = []
+        for one in mine:
+            kind = one.proposal.edit.kind
+            seen[kind] = seen.get(kind, 0) + 1
+            turns.append((seen[kind], len(turns), one))
+        side += [one for *_, one in sorted(turns, key=lambda turn: turn[:2])]
+    out: list[Ranked] = []
+    for turn in range(max(map(len, sides.values()))):
+        out += [side[turn] for side in sides.values() if turn < len(side)]
+    return out
+
+
+def _fluency(record: Record, model: Model) -> float:
+    value = record.total / max(len(record.logprobs), 1)
+    if not math.isfinite(value):
+        raise BuildError(f"{model.short} gives a sentence no number")
+    return value
+
+
+def _scored(
+    requests: Sequence[Request],
+    model: Model,
+    cache: str | Path | ScoreCache | None,
+    progress: Progress | None,
+) -> Mapping[Request, Record]:
+    """Score with this cache, or with the user's own."""
+    from boxpen.folders import default_cache
+    from boxpen.models.cached import scored
+    from boxpen.scoring.cache import ScoreCache
+    from boxpen.scoring.policy import ScoringPolicy
+
+    if not isinstance(cache, ScoreCache):
+        with ScoreCache(cache or default_cache()) as opened:
+            return _scored(requests, model, opened, progress)
+    settled = model.settle(ScoringPolicy())
+    label = f"fluency × {model.short}"
+    return scored(model, settled, requests, cache, label, progress).records

@@ -1,0 +1,49 @@
+"""Subjects of clauses: one somebody, or a kind of things in general."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from boxpen.build.duals.clauses import Clause
+from boxpen.build.duals.sentence import Word, is_name, plain
+from boxpen.build.duals.wordlists import words as listed
+from boxpen.build.kg.grammar import DETERMINERS, POSSESSIVES, number
+from boxpen.build.kg.lexicon import is_adjective, lemmas
+
+__all__ = ["is_bare_plural", "is_general", "subject_of"]
+
+_SOMEBODY = frozenset({"i", "he", "she", "it", "they", "this", "that", "these", "those", "there"})
+
+
+def subject_of(words: Sequence[Word], clause: Clause) -> tuple[str, ...]:
+    """Return the words before the verb of a clause, without adverbs that belong to the verb."""
+    if clause.subject is None:
+        return ()
+    found = list(plain(words[clause.subject : clause.verb.place]))
+    while found and found[-1] in listed("adverbs"):
+        found.pop()
+    return tuple(found)
+
+
+def is_general(words: Sequence[Word], clause: Clause) -> bool:
+    """Tell whether a clause speaks of things or people in general: 'dogs', 'a dog', 'you'."""
+    found = subject_of(words, clause)
+    if not found or clause.verb.form == "past":
+        return False
+    first = found[0]
+    if first in _SOMEBODY or first in POSSESSIVES or first == "the":
+        return False
+    opens = words[clause.subject or 0]
+    return not is_name(opens, first=clause.subject == 0)
+
+
+def is_bare_plural(words: Sequence[Word], clause: Clause) -> bool:
+    """Tell whether the subject is many things without a determiner: 'dogs', 'old dogs'."""
+    found = subject_of(words, clause)
+    if not found or len(found) > 2 or found[0] in DETERMINERS or found[0] in _SOMEBODY:
+        return False
+    if found[0] in listed("closed") - {"people"} or found[0] in listed("quantified"):
+        return False
+    if len(found) == 2 and not (is_adjective(found[0]) or "NOUN" in lemmas(found[0])):
+        return False
+    return number(found[-1]) == "plural"

@@ -1,0 +1,64 @@
+"""Duals as a suite of blocks: every dual with the pair that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from boxpen.build.duals.rows import Row
+from boxpen.errors import BuildError
+from boxpen.items import Choice, Suite
+
+__all__ = ["dual_suite"]
+
+
+def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool) -> Suite:
+    """Return a suite with a block of two items for every dual, the original first.
+
+    Both items have the tags of the original, and besides ``operation``, ``edit`` (the kind of
+    change), ``expected`` (flipped or kept), ``side`` (original or dual) and ``item`` (the id of the
+    original). A pair with several duals stands in several blocks.
+
+    Args:
+        source: The suite of the originals.
+        rows: Duals.
+        name: Of the new suite.
+        reviewed: Whether people have accepted them.
+
+    Raises:
+        BuildError: If a dual is of an item that the source has not, or of other sentences.
+        SuiteError: If there are none.
+    """
+    originals = {item.id: item for item in source}
+    items: list[Choice] = []
+    for row in rows:
+        original = originals.get(row["item"])
+        old = (row["original_first"], row["original_second"])
+        if not isinstance(original, Choice) or original.candidates != old:
+            raise BuildError(
+                f"dual '{row['id']}' is of item '{row['item']}', which suite '{source.name}' does "
+                "not have with these sentences; run 'boxpen build duals propose' again"
+            )
+        shared = {
+            **original.tags,
+            "operation": row["operation"],
+            "edit": row["kind"],
+            "expected": row["expected"],
+            "item": row["item"],
+        }
+        first = replace(
+            original, id=f"{row['id']}-a", block=row["id"], tags={**shared, "side": "original"}
+        )
+        second = replace(
+            first,
+            id=f"{row['id']}-b",
+            candidates=(row["first"], row["second"]),
+            gold=row["gold"],
+            tags={**shared, "side": "dual"},
+        )
+        items += [first, second]
+    notes = "duals made by boxpen build duals" + ("; accepted by people" if reviewed else "")
+    before = f"; of the originals: {source.card.notes}" if source.card.notes else ""
+    title = f"Duals of {source.card.title or source.name}"
+    card = replace(source.card, title=title, notes=notes + before)
+    return Suite(name, tuple(items), card).validate()

@@ -1,0 +1,253 @@
+"""boxpen build duals: change pairs of sentences a little, and let people say what is right then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from boxpen.cli.build import build
+from boxpen.cli.discourse_group import DiscourseGroup
+from boxpen.cli.judging import history
+from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.several import Several
+
+if TYPE_CHECKING:
+    from boxpen.build.duals.review import Reviewed
+    from boxpen.build.duals.rows import Row
+    from boxpen.build.kg.pipeline import Done
+    from boxpen.judgements import Journal, Judgement
+
+__all__ = [
+    "Adjudicator",
+    "Divided",
+    "Folder",
+    "JournalFile",
+    "Json",
+    "MinJudges",
+    "RuleOption",
+    "dual_rows",
+    "duals",
+    "fates",
+    "journal_of",
+    "reviewed_duals",
+    "table_of",
+]
+
+duals = typer.Typer(
+    cls=DiscourseGroup,
+    no_args_is_help=True,
+    help="Make dual tests: pairs of sentences with words added, deleted, replaced or swapped.",
+)
+build.add_typer(duals, name="duals")
+
+Folder = Annotated[
+    Path, typer.Argument(help="The folder of 'boxpen build duals propose'.", metavar="DIR")
+]
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal", help="Where judgements are kept.", show_default="review.jsonl in DIR"
+    ),
+]
+RuleOption = Annotated[
+    Literal["majority", "unanimous", "any-reject", "adjudicator"],
+    typer.Option(help="How judges who differ decide."),
+]
+Adjudicator = Annotated[
+    str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
+]
+Divided = Annotated[
+    Literal["open", "reject"], typer.Option(help="What becomes of ties, and of judges divided.")
+]
+MinJudges = Annotated[int, typer.Option(help="Fewest judges of a dual.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@duals.command("propose", cls=Several)
+def propose_duals(
+    suite: Annotated[str, typer.Argument(help="A suite by name or file: cats.sm.")],
+    out: Annotated[Path, typer.Option(help="The folder for all files of the build.")],
+    model: Annotated[
+        str, typer.Option(help="The language model that ranks by fluency; none ranks nothing.")
+    ] = "smollm2",
+    operation: Annotated[
+        list[str] | None, typer.Option(help="Only these: add, del, sub, swap.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Duals of every pair and operation.")] = 2,
+    min_fluency: Annotated[
+        float, typer.Option(help="Least change of the log-probability per token.")
+    ] = -1.0,
+    sample: Annotated[int | None, typer.Option(help="So many pairs, drawn at random.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    device: Annotated[str | None, typer.Option(help="Where the model computes.")] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Do it even if nothing has changed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Propose duals of the sentence pairs of a suite, with the label that is expected and why."""
+    from boxpen.build.duals.work import DualsConfig, build_duals
+    from boxpen.catalog import load_suite
+
+    config = DualsConfig(
+        model=model, operations=tuple(operation or ()), top=top, least=min_fluency, sample=sample,
+        seed=seed, device=device,
+    )  # fmt: skip
+    found = load_suite(suite)
+    with progress_bar() as bar:
+        done = build_duals(found, out, config, force=force, progress=bar)
+    if json:
+        print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
+        return
+    _print(done)
+
+
+@duals.command("unchanged")
+def show_unchanged(
+    folder: Folder,
+    operation: Annotated[str | None, typer.Option(help="Only of this operation.")] = None,
+    limit: Annotated[int, typer.Option(help="How many to print; 0 for all.", min=0)] = 20,
+    json: Json = False,
+) -> None:
+    """List the pairs that an operation could not change, with the reason."""
+    from boxpen.build.duals.rows import read_unchanged
+
+    found = read_unchanged(folder / "unchanged.parquet")
+    chosen = [one for one in found if operation is None or one.operation in ("", operation)]
+    shown = chosen[:limit] if limit else chosen
+    if json:
+        print_json({"total": len(chosen), "unchanged": [asdict(one) for one in shown]})
+        return
+    for one in shown:
+        print("\t".join((one.item, one.operation or "all", one.reason)))
+    note(f"{len(shown):,} of {len(chosen):,} pair(s) and operation(s) without a dual")
+
+
+@duals.command("write")
+def write_duals(
+    folder: Folder,
+    out: Annotated[Path, typer.Option(help="The suite, a .jsonl file.")],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Of the suite.", show_default="that of the source, with -duals"),
+    ] = None,
+    journal: JournalFile = None,
+    rule: RuleOption = "majority",
+    adjudicator: Adjudicator = None,
+    divided: Divided = "open",
+    min_judges: MinJudges = 1,
+    unjudged: Annotated[
+        bool, typer.Option("--unjudged", help="All duals, as they were proposed.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write the duals that people accepted as a suite: each in a block with its original."""
+    from boxpen.build.discourse.names import check_name
+    from boxpen.build.duals.suite import dual_suite
+    from boxpen.build.duals.work import SOURCE
+    from boxpen.catalog import read_suite, write_suite
+    from boxpen.errors import BuildError
+
+    if out.suffix.lower() != ".jsonl":
+        raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")
+    check_name(name, "--name")
+    rows = chosen = dual_rows(folder)
+    if out.exists() and (folder / SOURCE).exists() and out.samefile(folder / SOURCE):
+        raise BuildError(f"--out is {out}, which holds the originals, expected another file")
+    counts: list[dict[str, Any]] = []
+    if not unjudged:
+        _, reviewed = reviewed_duals(rows, folder, journal, rule, adjudicator, divided, min_judges)
+        chosen = reviewed.accepted
+        counts = fates(rows, reviewed)
+        if not chosen:
+            raise BuildError(
+                f"people accepted none of {len(rows):,} duals: {reviewed.rejected:,} rejected, "
+                f"{reviewed.open:,} open; see boxpen build duals status"
+            )
+    source = read_suite(folder / SOURCE)
+    suite = dual_suite(source, chosen, name or f"{source.name}-duals", reviewed=not unjudged)
+    write_suite(suite, out)
+    if json:
+        print_json({"items": len(suite), "blocks": len(chosen), "hash": suite.hash,
+                    "decisions": counts})  # fmt: skip
+    note(f"{len(chosen):,} blocks of a pair and its dual written to {out}")
+
+
+def dual_rows(folder: Path) -> list[Row]:
+    """Return the duals that were proposed."""
+    from boxpen.build.duals.rows import read_rows
+    from boxpen.build.duals.work import PROPOSALS
+
+    return read_rows(folder / PROPOSALS)
+
+
+def journal_of(path: Path | None, folder: Path) -> Journal:
+    """Return the journal of a build."""
+    from boxpen.judgements import Journal
+
+    return Journal(path or folder / "review.jsonl")
+
+
+def reviewed_duals(
+    rows: list[Row],
+    folder: Path,
+    journal: Path | None,
+    rule: str,
+    adjudicator: str | None,
+    divided: str,
+    min_judges: int,
+) -> tuple[tuple[Judgement, ...], Reviewed]:
+    """Return all judgements, and what follows from them."""
+    from boxpen.build.duals.review import review_duals
+    from boxpen.judgements import Rule
+
+    kept = journal_of(journal, folder)
+    given = history(kept)
+    how = Rule(
+        rule, otherwise="reject" if divided == "reject" else None, adjudicator=adjudicator
+    )  # fmt: skip
+    how.check(given, kept.path)
+    return given, review_duals(rows, given, how, min_judges)
+
+
+def fates(rows: list[Row], reviewed: Reviewed) -> list[dict[str, Any]]:
+    """Return what became of the duals of every operation."""
+    found: dict[str, Counter[str]] = {}
+    for row in rows:
+        verdict = reviewed.decisions[row["id"]].verdict or "open"
+        found.setdefault(row["operation"], Counter())[verdict] += 1
+    found["all"] = sum(found.values(), Counter())
+    names = ("accept", "relabel", "reject", "open")
+    return [{"operation": key, **{n: of[n] for n in names}} for key, of in found.items()]
+
+
+def _print(done: list[Done]) -> None:
+    screen = console()
+    for each in done:
+        how = "" if each.fresh else " (up to date)"
+        screen.print(f"{each.stage}{how}: {each.report['says']}", markup=False)
+    names = ("operation", "edit", "expected", "duals")
+    kinds = [tuple(str(row[name]) for name in names) for row in done[-1].report["duals"]]
+    screen.print(table_of([names, *kinds]))
+    unchanged = done[0].report["unchanged"]
+    if unchanged:
+        screen.print("\nNo rule can change:", markup=False)
+    for row in unchanged:
+        screen.print(f"  {row['pairs']:,}: {row['reason']}", markup=False)
+
+
+def table_of(rows: list[tuple[str, ...]]) -> Any:
+    """Return a table to be printed; the names of its columns come first."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in rows[0]:
+        number = rows[1:] and all(row[rows[0].index(column)].isdigit() for row in rows[1:])
+        table.add_column(column, justify="right" if number else "left")
+    for row in rows[1:]:
+        table.add_row(*row)
+    return table

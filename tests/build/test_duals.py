@@ -1,0 +1,243 @@
+"""Duals ranked, reviewed and written: what is shown to people, and what becomes a suite."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boxpen import Request
+from boxpen.build.duals.pair import Edit
+from boxpen.build.duals.propose import Proposal
+from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist
+from boxpen.build.duals.review import VERDICTS, questions, review_duals
+from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
+from boxpen.build.duals.suite import dual_suite
+from boxpen.build.duals.work import PROPOSALS, SOURCE, DualsConfig, build_duals
+from boxpen.build.wordnet_files import find_wordnet
+from boxpen.errors import BuildError
+from boxpen.items import Card, Choice, Suite
+from boxpen.judgements import Judgement, Rule
+from boxpen.scoring.policy import ScoringPolicy
+
+for library in ("lemminflect", "inflect", "nltk", "spellchecker"):
+    pytest.importorskip(library)
+
+ITEMS = (
+    Choice(id="1", candidates=("The box is in the pen.", "The pen is in the tree."), gold=0,
+           tags={"set": "toy"}),
+    Choice(id="2", candidates=("The tree is in the box.", "The tree is in the house."), gold=1),
+    Choice(id="3", candidates=("A bell is not cast of tin.", "A bell is not cast of fog."), gold=1),
+    Choice(id="4", candidates=("one", "two", "three"), gold=1),
+)  # fmt: skip
+SUITE = Suite("toy", ITEMS, Card(title="Toys", language="en", licence="CC0"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _wordnet() -> None:
+    try:
+        find_wordnet(download=False)
+    except BuildError as error:
+        pytest.skip(str(error))
+
+
+def proposal(item: str, texts: tuple[str, str], *, operation: str = "add", kind: str = "negation",
+             flipped: bool = True) -> Proposal:  # fmt: skip
+    gold = next(one for one in ITEMS if one.id == item).gold
+    edit = Edit(operation, kind, texts, flipped, "because")
+    return Proposal(item, edit, 1 - gold if flipped else gold)
+
+
+def test_fluency_is_the_change_of_the_mean_per_token(gpt2: Any) -> None:
+    some = [
+        proposal("1", ("The box is not in the pen.", "The pen is not in the tree.")),
+        proposal("2", ("The tree is by the box.", "The tree is by the house."), operation="sub"),
+    ]
+    items = {item.id: item for item in ITEMS}
+    found = rank_proposals(some, items, gpt2, cache=":memory:")
+
+    def alone(text: str) -> float:
+        settled = gpt2.settle(ScoringPolicy())
+        [(_, record)] = [r for batch in gpt2.score([Request(text)], settled) for r in batch]
+        return float(record.total / len(record.logprobs))
+
+    for one, before in zip(found, some, strict=True):
+        assert one.proposal == before
+        old = items[before.item].candidates
+        twin = sum(
+            alone(new) - alone(text) for new, text in zip(before.edit.texts, old, strict=True)
+        )
+        assert one.fluency == pytest.approx(twin / 2, abs=2e-3)
+
+
+def test_the_margin_between_the_new_sentences_is_no_matter(gpt2: Any) -> None:
+    """A label that the model finds right or wrong changes nothing in the ranking."""
+    items = {item.id: item for item in ITEMS}
+    texts = ("The box is not in the pen.", "The pen is not in the tree.")
+    flipped = proposal("1", texts)
+    kept = proposal("1", texts, flipped=False)
+    one, two = rank_proposals([flipped, kept], items, gpt2, cache=":memory:")
+    assert one.fluency == two.fluency
+
+
+def test_the_best_of_either_label_take_turns() -> None:
+    def ranked(name: str, fluency: float, *, flipped: bool, kind: str = "negation") -> Ranked:
+        return Ranked(proposal("1", (name, name + "!"), kind=kind, flipped=flipped), fluency)
+
+    some = [
+        ranked("low", -3, flipped=True),
+        ranked("best", 2, flipped=False, kind="restriction"),
+        ranked("second", 1.9, flipped=False, kind="restriction"),
+        ranked("other", -0.5, flipped=False, kind="degree"),
+        ranked("not", 0, flipped=True),
+    ]
+
+    def names(top: int, least: float | None) -> list[str]:
+        return [one.proposal.edit.texts[0] for one in shortlist(some, top, least)]
+
+    assert names(9, None) == ["not", "best", "low", "other", "second"]
+    assert names(2, None) == ["not", "best"]
+    assert names(9, -1.0) == ["not", "best", "other", "second"]
+    assert names(9, 3.0) == []
+    assert [*shortlist(reversed(some), 9)] == shortlist(some, 9)
+
+
+def test_a_model_of_another_kind_is_refused() -> None:
+    class Classifier:
+        kind, short = "nli", "judge"
+
+    with pytest.raises(
+        BuildError, match="judge is of the kind nli, duals are ranked by a language"
+    ):
+        rank_proposals([], {}, Classifier())  # type: ignore[arg-type]
+
+
+def built(folder: Path, **settings: Any) -> list[Any]:
+    return build_duals(SUITE, folder, DualsConfig(model="none", **settings))
+
+
+def test_a_build_is_done_once_and_again_when_something_changed(tmp_path: Path) -> None:
+    done = built(tmp_path)
+    assert [one.fresh for one in done] == [True, True]
+    first = (tmp_path / PROPOSALS).read_bytes()
+    assert [one.fresh for one in built(tmp_path)] == [False, False]
+    assert (tmp_path / PROPOSALS).read_bytes() == first
+    assert [one.fresh for one in built(tmp_path, top=1)] == [False, True]
+    assert [one.fresh for one in built(tmp_path, operations=("del",))] == [True, True]
+    assert {row["operation"] for row in read_rows(tmp_path / PROPOSALS)} == {"del"}
+    (tmp_path / PROPOSALS).unlink()
+    assert [one.fresh for one in built(tmp_path, operations=("del",))] == [False, True]
+
+
+def test_a_build_reports_what_it_left(tmp_path: Path) -> None:
+    report = built(tmp_path, operations=("del",))[0].report
+    assert (report["pairs"], report["changed"], report["no_pairs"]) == (3, 1, 1)
+    reasons = {row["reason"]: row["pairs"] for row in report["unchanged"]}
+    assert reasons == {"both have no negation, degree or restriction that could go": 2}
+
+
+def test_samples_follow_the_seed(tmp_path: Path) -> None:
+    def drawn(seed: int) -> set[str]:
+        built(tmp_path / str(seed), sample=2, seed=seed)
+        return {row["item"] for row in read_rows(tmp_path / str(seed) / PROPOSALS)}
+
+    samples = [drawn(seed) for seed in range(6)]
+    assert all(len(sample) == 2 for sample in samples)
+    assert len(set(map(frozenset, samples))) > 1
+    assert drawn(0) == samples[0]
+
+
+def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match="there is no operation 'sup', did you mean 'sub'"):
+        DualsConfig(operations=("sup",))
+    with pytest.raises(BuildError, match="top is 0, expected 1 or more"):
+        DualsConfig(top=0)
+    built(tmp_path)
+    other = Suite("other", ITEMS, SUITE.card)
+    with pytest.raises(BuildError, match="has the duals of suite 'toy', not of 'other'"):
+        build_duals(other, tmp_path, DualsConfig(model="none"))
+    none = Suite("none", (Choice(id="1", candidates=("Go!", "Go now!"), gold=0),))
+    with pytest.raises(BuildError, match="no rule can change any of 1 pairs of suite 'none'"):
+        build_duals(none, tmp_path / "none", DualsConfig(model="none"))
+    assert not (tmp_path / "none" / PROPOSALS).exists()
+
+
+ROWS = dual_rows(
+    [
+        Ranked(proposal("1", ("The box is not in the pen.", "The pen is not in the tree.")), 0.5),
+        Ranked(proposal("2", ("The tree is by the box.", "The tree is by the house."),
+                        operation="sub", kind="role", flipped=False), None),
+    ],
+    {item.id: item for item in ITEMS},
+)  # fmt: skip
+
+
+def said(row: Any, judge: str, verdict: str) -> Judgement:
+    return Judgement(row["id"], judge, verdict)
+
+
+def test_judges_see_the_expected_sentence_first() -> None:
+    one, two = questions(ROWS)
+    assert one.shown["original_sensible"] == "The box is in the pen."
+    assert one.shown["dual_sensible"] == "The pen is not in the tree."
+    assert two.shown["dual_sensible"] == "The tree is by the house."
+    assert two.shown["dual_senseless"] == "The tree is by the box."
+    assert (one.part, one.hints["expected"], two.hints["expected"]) == ("add", "flipped", "kept")
+    assert not {"reason", "fluency", "expected"} & set(one.shown)  # blind judges see no hints
+
+
+def test_people_decide_and_correct_labels() -> None:
+    given = [said(ROWS[0], "a", "accept"), said(ROWS[0], "b", "accept"),
+             said(ROWS[1], "a", "relabel"), said(ROWS[1], "b", "relabel")]  # fmt: skip
+    found = review_duals(ROWS, given, Rule("unanimous"), 2)
+    assert (found.rejected, found.relabelled, found.open) == (0, 1, 0)
+    assert found.accepted[0] == ROWS[0]
+    assert (found.accepted[1]["gold"], found.accepted[1]["expected"]) == (0, "flipped")
+    divided = [*given[:1], said(ROWS[0], "b", "reject"), *given[2:]]
+    assert review_duals(ROWS, divided, Rule("unanimous"), 2).open == 1
+    assert review_duals(ROWS, divided, Rule("any-reject"), 2).rejected == 1
+    assert review_duals(ROWS, given, None, 3).open == 2
+    with pytest.raises(
+        BuildError, match=r"gives item '1-add-.*' the verdict 'maybe', expected acc"
+    ):
+        review_duals(ROWS, [said(ROWS[0], "a", "maybe")])
+    assert VERDICTS.read("Other") == "relabel"
+
+
+def test_a_suite_has_a_block_for_every_dual() -> None:
+    suite = dual_suite(SUITE, ROWS, "toy-duals", reviewed=True)
+    assert [len(block) for block in suite.blocks().values()] == [2, 2]
+    first, second, third, fourth = suite
+    assert isinstance(second, Choice)
+    assert first.candidates == ITEMS[0].candidates  # type: ignore[union-attr]
+    assert second.candidates == ("The box is not in the pen.", "The pen is not in the tree.")
+    assert (first.gold, second.gold) == (0, 1)  # type: ignore[union-attr]
+    assert dict(second.tags) == {
+        "set": "toy", "operation": "add", "edit": "negation", "expected": "flipped", "item": "1",
+        "side": "dual",
+    }  # fmt: skip
+    assert (first.tags["side"], first.tags["expected"]) == ("original", "flipped")
+    assert (third.gold, fourth.gold) == (1, 1)  # type: ignore[union-attr]
+    assert suite.card.licence == "CC0"
+    other = Suite("toy", ITEMS[1:], SUITE.card)
+    with pytest.raises(BuildError, match="is of item '1', which suite 'toy' does not have"):
+        dual_suite(other, ROWS, "x", reviewed=True)
+
+
+def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
+    write_rows(ROWS, tmp_path / "duals.parquet")
+    assert read_rows(tmp_path / "duals.parquet") == ROWS
+    with pytest.raises(BuildError, match=r"there is no .*; 'boxpen build duals propose' writes it"):
+        read_rows(tmp_path / "nothing.parquet")
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1")
+    with pytest.raises(BuildError, match=r"bad\.parquet cannot be read"):
+        read_rows(tmp_path / "bad.parquet")
+
+
+def test_the_source_stands_beside_the_duals(tmp_path: Path) -> None:
+    from boxpen.catalog import read_suite
+
+    built(tmp_path)
+    assert read_suite(tmp_path / SOURCE).hash == SUITE.hash
+    suite = dual_suite(read_suite(tmp_path / SOURCE), read_rows(tmp_path / PROPOSALS), "d",
+                       reviewed=False)  # fmt: skip
+    assert len(suite) == 2 * len(read_rows(tmp_path / PROPOSALS))
