@@ -195,7 +195,7 @@ def from_pair(
         digest = fingerprint.of_parts(
             digest, *tokenizer.model_input_names, tokenizer.truncation_side
         )
-    return _class_of(kind, module.config.model_type)(
+    made = _class_of(kind, module.config.model_type)(
         **order,
         name=name or type(module).__name__,
         load=lambda: module,
@@ -205,6 +205,8 @@ def from_pair(
         dtype=dtype,
         device_type=module.device.type,
     )
+    made.in_memory = True
+    return made
 
 
 _AUTO: dict[Kind, str] = {

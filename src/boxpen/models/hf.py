@@ -78,6 +78,7 @@ class TransformersModel(Model):
         self.dtype = dtype
         self.languages = languages
         self._load = load
+        self.in_memory = False
         others = {getattr(tokenizer, f"{r}_token_id", None) for r in _ROLES}
         # GPT-2 calls its end of text "unknown" too; then nothing is ever unknown.
         self._unk = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
@@ -90,7 +91,7 @@ class TransformersModel(Model):
         module = self._load()
         rows = getattr(module.get_input_embeddings(), "num_embeddings", None)
         if rows is not None:
-            check_vocabulary(self.name, self.tokenizer, rows, self.kind)
+            check_vocabulary(self.name, self.tokenizer, rows, self.kind, in_memory=self.in_memory)
             target = getattr(self.tokenizer, "target_encoder", None)  # Marian may have two
             if target:
                 known = getattr(self.config, "decoder_vocab_size", None) or rows

@@ -21,7 +21,9 @@ _PUT_IN: dict[Kind, tuple[str, ...]] = {
 """Tokens that stand in no text, but are put into rows where they are run."""
 
 
-def check_vocabulary(name: str, tokenizer: Any, rows: int, kind: Kind) -> None:
+def check_vocabulary(
+    name: str, tokenizer: Any, rows: int, kind: Kind, *, in_memory: bool = False
+) -> None:
     """Refuse a tokenizer that has more tokens than its model.
 
     Some that were added past the matrix are harmless until a text uses one, as the image token
@@ -33,6 +35,8 @@ def check_vocabulary(name: str, tokenizer: Any, rows: int, kind: Kind) -> None:
         tokenizer: Its tokenizer.
         rows: Rows of its embedding.
         kind: Of the model.
+        in_memory: Whether somebody put the two together; then pieces past the matrix are refused
+            only where a text has one.
 
     Raises:
         ModelError: If they do not belong together.
@@ -43,6 +47,7 @@ def check_vocabulary(name: str, tokenizer: Any, rows: int, kind: Kind) -> None:
     largest = max(known.values(), default=0)
     pieces = max((number for piece, number in known.items() if piece not in added), default=0)
     used = max((number for number in needed if isinstance(number, int)), default=0)
+    pieces = 0 if in_memory else pieces
     if max(pieces, used) >= rows or largest >= rows + _ADDED:
         raise ModelError(
             f"the tokenizer of {name} has {largest + 1} tokens, its model {rows}: they do not "
@@ -65,14 +70,13 @@ def check_target(name: str, known: Mapping[str, int], rows: int) -> None:
 
 
 def beyond(tokenizer: Any, config: Any) -> frozenset[int]:
-    """Return the added tokens that a model has no row for, as far as its configuration tells."""
+    """Return the tokens that a model has no row for, as far as its configuration tells."""
     text = config.get_text_config(decoder=True)
     rows = [getattr(text, size, None) for size in ("vocab_size", "decoder_vocab_size")]
     most = max((row for row in rows if isinstance(row, int)), default=None)
     if most is None:
         return frozenset()
-    added = getattr(tokenizer, "added_tokens_encoder", {})
-    return frozenset(number for number in added.values() if number >= most)
+    return frozenset(number for number in tokenizer.get_vocab().values() if number >= most)
 
 
 def check_used(name: str, chunk: Iterable[Encoded], unknown: frozenset[int]) -> None:
