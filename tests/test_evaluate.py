@@ -10,13 +10,17 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import boxpen
 from boxpen import Card, Choice, Entail, ModelError, PolicyError, Suite, Translate
+from boxpen.cli.app import app
 from boxpen.models.causal import CausalModel
 from boxpen.models.packed import PackedDecoder
 from boxpen.plans import other_contexts
@@ -215,14 +219,17 @@ def test_no_committed_batch_is_scored_twice_after_an_interruption(gpt2, tmp_path
 
 def test_kill_9_and_start_again_gives_the_same_result(gpt2_dir, tmp_path):
     suite = tmp_path / "pairs.jsonl"
-    boxpen.write_suite(pairs(300), suite)
+    boxpen.write_suite(pairs(150), suite)
     command = [
-        *(sys.executable, "-m", "boxpen", "run", "--suite", str(suite)),
-        *("--model", f"hf:{gpt2_dir}", "--batch-size", "1", "--json"),
+        *("run", "--suite", str(suite), "--model", f"hf:{gpt2_dir}"),
+        *("--batch-size", "1", "--json"),
     ]
     cache = tmp_path / "killed.sqlite"
     killed = subprocess.Popen(
-        [*command, "--cache", str(cache), "--out", str(tmp_path / "a")],
+        [
+            *(sys.executable, "-m", "boxpen", *command),
+            *("--cache", str(cache), "--out", str(tmp_path / "a")),
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -232,26 +239,32 @@ def test_kill_9_and_start_again_gives_the_same_result(gpt2_dir, tmp_path):
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     kept = _rows(cache)
-    assert kept >= 20
+    fresh = tmp_path / "fresh.sqlite"
     results = []
-    for name, store in (("a", cache), ("b", tmp_path / "fresh.sqlite")):
-        done = subprocess.run(
-            [*command, "--cache", str(store), "--out", str(tmp_path / name)],
-            capture_output=True,
-            text=True,
-            check=True,
+    for name, store in (("a", cache), ("b", fresh)):
+        done = CliRunner().invoke(
+            app, [*command, "--cache", str(store), "--out", str(tmp_path / name)]
         )
+        assert done.exit_code == 0, done.output
         results.append(json.loads(done.stdout)["results"])
+    assert 20 <= kept < _rows(cache) == _rows(fresh)
     assert results[0] == results[1]
     assert not list((tmp_path / "a").glob(".*"))
 
 
-def test_two_processes_share_one_cache(gpt2_dir, tmp_path):
+def test_two_processes_share_one_cache(tmp_path):
     context = multiprocessing.get_context("spawn")
-    with context.Pool(2) as pool:
-        work = [(str(gpt2_dir), str(tmp_path / "scores.sqlite"))] * 2
-        first, second = pool.starmap(_accuracy, work)
-    assert first == second
+    begin, found = context.Barrier(2, timeout=120), context.Queue()
+    work = (tmp_path / "scores.sqlite", begin, found)
+    other = context.Process(target=_evaluate_with_another, args=work)
+    other.start()
+    _evaluate_with_another(*work)
+    other.join(timeout=120)
+    assert other.exitcode == 0
+    (first, some), (second, others) = (found.get(timeout=10) for _ in range(2))
+    assert first == second == 0.5
+    texts = len({text for item in pairs(60) for text in item.candidates})
+    assert _rows(tmp_path / "scores.sqlite") == texts == max(some, others)
 
 
 def test_items_that_a_model_cannot_judge_are_left_out_and_named(gpt2):
@@ -406,9 +419,23 @@ def _rows(cache: Path) -> int:
         return 0
 
 
-def _accuracy(model: str, cache: str) -> float:
+class OneByOne(Liking):
+    """A model that has each score written before it gives the next."""
+
+    def run(self, encoded, settled):
+        for number, one in enumerate(encoded):
+            time.sleep(0.002)
+            yield [(number, self._scores(bytes(one.ids)))]
+
+
+def _evaluate_with_another(cache: Path, begin: Barrier, found: Queue) -> None:
+    """Begin when both are ready to, and tell the accuracy and how much was scored."""
+    suite = pairs(60)
+    model = OneByOne("one", {item.candidates[0] for item in suite})
+    begin.wait()
     with ScoreCache(cache) as scores:
-        return boxpen.evaluate(f"hf:{model}", pairs(40), cache=scores).summary()[0].value
+        run = boxpen.evaluate(model, suite, cache=scores)
+    found.put((run.summary()[0].value, run.about["engine"]["texts"]))
 
 
 def test_contexts_are_taken_away_or_exchanged_within_their_set():
