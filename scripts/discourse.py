@@ -25,14 +25,25 @@ from typing import Any
 from results import said, write
 
 import boxpen
+from boxpen.analysis.discourse.class_judge import PHENOMENA
+from boxpen.analysis.discourse.context_gain import (
+    CONTEXTS,
+    CONTRASTS,
+    ContextGains,
+    context_gains,
+)
+from boxpen.metrics.intervals import Estimate
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.prepared import Prepared, prepare
 from boxpen.nmt.training import Course, Training
+from boxpen.report.context_gain import context_notes
+from boxpen.report.numbers import p_value
+from boxpen.rundir import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
 PAGE = "discourse.md"
-STEPS = {"sentence": 2500, "concat": 700, "thumt": 700, "cadec": 500, "bert-fused": 700}
+STEPS = {"sentence": 3500, "concat": 1500, "thumt": 1500, "cadec": 700, "bert-fused": 1200}
 LOOKS = 5
 HELD_OUT = 300
 """One episode of so many is for validation."""
@@ -148,7 +159,49 @@ def tables() -> None:
         given = sorted(str(path) for path in (runs / "given").glob(f"{suite}-*"))
         every = sorted(str(path) for path in runs.glob(f"*/{suite}-*"))
         write(PAGE, f"{suite} judge", said("discourse", "table", *given, "--paper", "--markdown"))
-        write(PAGE, f"{suite} context", said("discourse", "context", *every, "--markdown"))
+        write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
+        loaded = [boxpen.Run.load(path) for path in run_directories([Path(one) for one in every])]
+        write(PAGE, f"{suite} context", context_table(context_gains(loaded)))
+
+
+def context_table(found: ContextGains) -> str:
+    """Return contrastive accuracy and CXMI by model and phenomenon, on one page."""
+    out = [
+        "| model | | n | given | none | shuffled | given − none | Holm | given − shuffled | Holm "
+        "| CXMI, given − none | Holm | CXMI, shuffled − none | Holm |",
+        "|---|---" + "|---:" * 12 + "|",
+    ]
+    for system in found.systems:
+        if not system.reads:
+            right = found.accuracy[system.name, "all", "given"]
+            out.append(
+                f"| {system.name} | all | {right.n:,} | {_percent(right)} |" + " as given |" * 2
+                + " – |" * 8
+            )  # fmt: skip
+            continue
+        for part in ("all", *PHENOMENA):
+            rights = [found.accuracy[system.name, part, context] for context in CONTEXTS]
+            none, shuffled, control = (found.gains[system.name, part, c] for c in CONTRASTS)
+            cells = [f"{rights[0].n:,}", *map(_percent, rights)]
+            for gain in (none, shuffled):
+                d = gain.accuracy.difference
+                cells += [
+                    f"{100 * d.value:+.1f} [{100 * d.low:+.1f}, {100 * d.high:+.1f}]",
+                    p_value(gain.accuracy.adjusted),
+                ]
+            for gain in (none, control):
+                t = gain.token
+                cells += [
+                    "{:+.3f} [{:+.3f}, {:+.3f}]".format(*(round(x, 3) + 0.0 for x in t[:3])),
+                    p_value(gain.adjusted),
+                ]
+            out.append(f"| {system.name} | {part} | " + " | ".join(cells) + " |")
+    out += ["", *(f"- {note}" for note in context_notes(found))]
+    return "\n".join(out)
+
+
+def _percent(right: Estimate) -> str:
+    return f"{100 * right.value:.1f} [{100 * right.low:.1f}, {100 * right.high:.1f}]"
 
 
 def data_table(counts: dict[str, Any]) -> str:

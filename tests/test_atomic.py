@@ -47,6 +47,20 @@ def test_places_that_take_no_file(tmp_path, monkeypatch, name):
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
+@pytest.mark.parametrize("name", ["itself", "one", "itself/file", "one/folder/file"])
+def test_links_that_lead_in_a_circle(tmp_path, name):
+    for link, target in (("itself", "itself"), ("one", "two"), ("two", "one")):
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(RunError, match=f"{name} cannot be written: its links lead back"):
+        write(tmp_path / name)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["itself", "one", "two"]
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(RunError, match="cannot be written: File name too long"):
+        write(tmp_path / ("x" * 300))
+
+
 def test_what_fails_leaves_the_old_file(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")

@@ -88,18 +88,26 @@ NASTY = st.text(
 )
 
 
+NAMES = st.text(
+    st.sampled_from("=+-@'\",;＝a1")
+    | st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Zs", "Zl", "Zp"]),
+    min_size=1,
+    max_size=100,
+)
+
+
 class TestSheet:
     @settings(deadline=None)
-    @given(shown=st.lists(NASTY, min_size=2, max_size=2), edit=NASTY, comment=NASTY, judge=NASTY)
+    @given(shown=st.lists(NASTY, min_size=2, max_size=2), edit=NASTY, comment=NASTY, judge=NAMES)
     @example(shown=["=1+1", "'=1+1"], edit="-5", comment="@SUM(A1)", judge="+anna")
     @example(shown=["''+x", "' =x"], edit="'tis", comment=" =HYPERLINK()", judge="a")
     @example(shown=["\ta", "'\r"], edit="a\r\nb", comment='"', judge="b,c")
     def test_whatever_is_written_is_read(self, tmp_path_factory, shown, edit, comment, judge):
         path = tmp_path_factory.mktemp("sheet") / "s.csv"
         question = Question("i", {"head": shown[0], "tail": shown[1]})
-        if not (edit.strip() and judge.strip()):
+        if not edit.strip():
             return
-        one = Judgement("i", judge.strip(), "edit", edit.strip(), comment.strip(), question.digest)
+        one = Judgement("i", judge, "edit", edit.strip(), comment.strip(), question.digest)
         write_sheet(path, [question], one.judge, said=latest([one]))
         (line,) = read_sheet(path, {"i": question}, VERDICTS)
         assert line.judgement == one
@@ -774,6 +782,57 @@ def test_a_file_that_is_no_journal_is_left_alone(tmp_path, text):
     with pytest.raises(BuildError, match="line 1 is no judgement"):
         Journal(path).append([Judgement("item", "anna", "accept")])
     assert path.read_bytes() == text
+
+
+def named(path: Path, *names: str) -> Path:
+    """Put names into the column of judges, row by row, as a spreadsheet or its user may do."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    for row, name in zip(rows, names, strict=False):
+        row[header.index("judge")] = name
+    with path.open("w", encoding="utf-8-sig", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    return path
+
+
+UNFIT = [
+    ("ann ", "'ann ', expected a name without spaces at its ends"),
+    ("\u3000ann", "'\\u3000ann', expected a name without spaces at its ends"),
+    ("\u200bann", "'\\u200bann', expected a name without spaces at its ends"),
+    ("an\x1b[31mn", "'an\\x1b[31mn', expected a name without control characters"),
+    ("an\nn", "'an\\nn', expected a name without control characters"),
+    ("x" * 101, f"'{'x' * 59}…', expected a name of 100 characters or fewer"),
+]
+
+
+class TestNames:
+    @pytest.mark.parametrize(("name", "told"), UNFIT)
+    def test_that_two_would_read_differently_are_refused(self, tmp_path, name, told):
+        journal = Journal(tmp_path / "j.jsonl")
+        path = named(sheet(tmp_path, i1=("a",)), *[name] * 3)
+        refused(
+            lambda: import_sheets([path], QUESTIONS, VERDICTS, journal),
+            f"{path}, line 2 has the judge {told}",
+        )
+        assert not journal.path.exists()
+        new = tmp_path / "new.csv"
+        refused(lambda: write_sheet(new, QUESTIONS, name), f"the judge is {told}")
+        assert not new.exists()
+
+    def test_of_one_sheet_are_one(self, tmp_path):
+        """Spreadsheets that fill a column down make anna1, anna2 and anna3 of one name."""
+        journal = Journal(tmp_path / "j.jsonl")
+        path = named(sheet(tmp_path, i1=("a",), i2=("a",), i3=("a",)), "anna", "anna", "anna3")
+        refused(
+            lambda: import_sheets([path], QUESTIONS, VERDICTS, journal),
+            f"{path}, line 4 has the judge 'anna3', expected 'anna' as in line 2",
+        )
+        assert not journal.path.exists()
+
+    @pytest.mark.parametrize("name", ["x" * 100, "安娜\u3000李", "O'Neil, Zoë", "=ann"])
+    def test_of_all_kinds_are_fine(self, tmp_path, name):
+        path = named(sheet(tmp_path, i1=("a",)), *[name] * 3)
+        assert [one.judgement.judge for one in read_sheet(path, BY_ITEM, VERDICTS)] == [name]
 
 
 def test_empty_cells_of_the_judge_take_the_name_that_is_given(tmp_path):

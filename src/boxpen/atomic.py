@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from boxpen.errors import BoxpenError, SuiteError
 
-__all__ = ["moved_in", "replaced"]
+__all__ = ["moved_in", "replaced", "resolved"]
 
 
 @contextlib.contextmanager
@@ -24,10 +24,15 @@ def replaced(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[Bina
         path: Where the file goes.
         error: What is raised if the system refuses: no such folder, no permission, no space.
     """
-    path = path.resolve()  # a link stays one
-    if path.is_dir() or not path.name:
+    path = resolved(path, error)  # a link stays one
+    try:
+        taken = path.is_dir() or not path.name
+        no_file = path.exists() and not path.is_file()
+    except OSError as refused:
+        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+    if taken:
         raise error(f"{path} cannot be written: it is a folder")
-    if path.exists() and not path.is_file():  # a pipe or a device takes no file's place
+    if no_file:  # a pipe or a device takes no file's place
         try:
             with path.open("wb") as stream:
                 yield stream
@@ -47,6 +52,25 @@ def replaced(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[Bina
             raise
     except OSError as refused:
         raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+
+
+def resolved(path: Path, error: type[BoxpenError] = SuiteError) -> Path:
+    """Return the place to which a path leads through all of its links, be there a file or not.
+
+    Args:
+        path: Where a file goes.
+        error: What is raised if it leads nowhere.
+    """
+    try:
+        found = path.resolve()
+        circle = found.is_symlink()  # which a place at the end of all links is not
+    except RuntimeError:  # so does Python tell a circle before 3.13
+        circle = True
+    except OSError as refused:
+        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+    if circle:
+        raise error(f"{path} cannot be written: its links lead back to themselves")
+    return found
 
 
 def moved_in(aside: Path, folder: Path, last: str) -> None:

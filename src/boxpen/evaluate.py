@@ -48,7 +48,7 @@ def evaluate(
     """Put a suite to a model.
 
     Args:
-        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, or a
+        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How the suite is put: ``sound``, ``paper``, ``translate``, or a recipe.

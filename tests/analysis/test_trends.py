@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from boxpen.runs import Run
 from small_runs import small_run
 
 
-def stepped(outcome: str, steps: str, *, blocks: bool = False) -> Run:
+def stepped(outcome: str, steps: Sequence[str], *, blocks: bool = False) -> Run:
     """A run whose item i has steps[i] steps; a dot is no tag."""
     run = small_run(outcome)
     verdicts = [
@@ -58,7 +59,7 @@ def test_what_is_no_number_is_refused():
     run = stepped("++--", "1231")
     with pytest.raises(RunError, match="no trend by 'set': its value 'A' is no number, expected"):
         trends(run, "set")
-    for odd in ("1–2", "nan", "1e3", "٣", "1_0"):
+    for odd in ("1–2", "nan", "1e", "e3", "٣", "1_0"):
         other = replace(run, verdicts=tuple(replace(v, tags={"steps": odd}) for v in run.verdicts))
         with pytest.raises(RunError, match="is no number"):
             trends(other, "steps")
@@ -68,6 +69,51 @@ def test_what_is_no_number_is_refused():
         trends(stepped("++--", "1213"), "set x steps")
     with pytest.raises(RunError, match="cannot be divided by 'step'; did you mean 'steps'"):
         trends(run, "step")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("1e308", "'1e308' is too large, expected a number from -1e+100 to 1e+100"),
+        ("-1E+101", "'-1E+101' is too large, expected a number"),
+        ("1" + "0" * 308, f"'1{'0' * 58}…' is too large, expected a number"),
+        ("1" + "0" * 400, "is too large, expected a number"),
+        ("1e99999999999999999999", "is too large, expected a number"),
+        ("0.1e-200", "'0.1e-200' is too small, expected 0, or a number of 1e-100 or"),
+        ("1e-400", "is too small, expected 0, or a number"),
+    ],
+)
+def test_a_number_that_is_too_large_or_small_is_told_as_such(value, told):
+    with pytest.raises(RunError) as caught:
+        trends(stepped("++--", ["1", "1", value, value]), "steps")
+    assert str(caught.value).startswith("the run of small has no trend by 'steps': its value '")
+    assert told in str(caught.value)
+
+
+def test_a_number_may_have_any_form_and_is_shown_in_its_first():
+    steps = ["+1.0", "1e3", "1000", "0", "0e99999999999999999999", "1"]
+    run = stepped("+-+-+-", steps)
+    (found,) = trends(run, "steps")
+    assert [(value, right.n) for value, right in found.trend.levels] == [(0, 2), (1, 2), (1000, 2)]
+    assert found.values == ("0", "+1.0", "1e3")
+    assert "| system | part | 0 | +1.0 | 1e3 | slope" in trends_markdown([(run, [found])])
+
+
+def test_levels_are_headed_as_the_tag_has_them():
+    days = ["20240101", "20240102"]
+    run = stepped("+-++", [day for day in days for _ in range(2)])
+    other = stepped("+-++", ["20240103", "20240102", "20240103", "20240102"])
+    found = [(one, trends(one, "steps")) for one in (run, other)]
+    shown = trends_markdown(found)
+    assert "| system | part | 20240101 | 20240102 | 20240103 | slope, points [95 %] | p |" in shown
+    with pytest.raises(RunError, match="all items have the value 20240101, expected two"):
+        trends(stepped("++", [days[0]] * 2), "steps")
+
+
+def test_numbers_that_are_one_to_the_machine_are_not_put_together():
+    close = ["9007199254740992", "9007199254740993"]
+    with pytest.raises(RunError, match=f"'{close[0]}' and '{close[1]}' are too close to be told"):
+        trends(stepped("+-+-", [*close, "1", "2"]), "steps")
 
 
 def test_the_table_shows_levels_slope_and_what_may_be_chance():

@@ -205,6 +205,49 @@ def test_the_softmax_of_halves_is_summed_in_float32():
     np.testing.assert_allclose(found.numpy(), whole.numpy(), rtol=0, atol=1e-5)
 
 
+def test_a_word_outside_of_the_softmax_has_no_number():
+    states, weight, bias = torch.randn(2, 4), torch.randn(9, 4), torch.zeros(9)
+    found = log_probabilities(states, weight, bias, torch.tensor([8, 9]), tile=4)
+    assert found.isnan().tolist() == [False, True]
+
+
+def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
+    """What cuDNN is told while a layer runs; a GPU is not needed to see it."""
+    from boxpen.bilm import layers
+    from boxpen.models import precision
+
+    cudnn = torch.backends.cudnn
+    before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+    seen = []
+    full = precision.full_precision
+    for place in (layers, precision):
+        monkeypatch.setattr(place, "full_precision", lambda _: full("cuda"))
+    model = made(input="characters")
+    for module in model.modules():
+        if isinstance(module, torch.nn.Conv1d | torch.nn.LSTM):
+            module.register_forward_hook(
+                lambda *_: seen.append((cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision))
+            )
+    given, _, _ = batch("characters", [5])
+    model(**given)
+    assert seen == [("ieee", "ieee")] * (3 + 4)
+    assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == before
+    with full("cpu"):
+        assert cudnn.conv.fp32_precision == before[0]
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _: True)
+    with full("cuda"):
+        assert cudnn.conv.fp32_precision == before[0]  # a training rounds anyway
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_a_gpu_computes_what_a_cpu_does():
+    model = made(input="characters", hidden_size=64, cell_size=128, filters=((3, 256), (5, 256)))
+    given, _, _ = batch("characters", [9, 4])
+    with torch.no_grad():
+        there = model.cuda()(**{name: value.cuda() for name, value in given.items()}).loss.cpu()
+        torch.testing.assert_close(model.cpu()(**given).loss, there, rtol=0, atol=1e-4)
+
+
 def test_mixed_precision_trains_every_weight():
     model = made(input="characters").train()
     given, _, _ = batch("characters", [5, 2])

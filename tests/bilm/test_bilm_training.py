@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -241,6 +243,16 @@ def test_folders_that_cannot_be_loaded(tmp_path):
     pieces.save_pretrained(tmp_path / "whole")
     with pytest.raises(ModelError, match="they do not belong together"):
         load(tmp_path / "whole")
+    _, other = made("characters", texts=TEXTS[:2] * 2)  # fewer words, of another corpus
+    other.save_pretrained(tmp_path / "whole")
+    with pytest.raises(ModelError, match=r"has \d+ tokens, its softmax \d+: they do not belong"):
+        load(tmp_path / "whole")
+    tokenizer.save_pretrained(tmp_path / "whole")
+    (tmp_path / "whole" / "config.json").write_text(json.dumps(config | {"bos_token_id": 2}))
+    with pytest.raises(
+        ModelError, match=r"the bos token of .* is 2, that of its tokenizer 1: they"
+    ):
+        load(tmp_path / "whole")
     gpt2 = transformers.GPT2LMHeadModel(
         transformers.GPT2Config(n_layer=1, n_head=1, n_embd=4, vocab_size=300)
     )
@@ -248,6 +260,15 @@ def test_folders_that_cannot_be_loaded(tmp_path):
     pieces.save_pretrained(tmp_path / "gpt2")
     with pytest.raises(ModelError, match="is a causal model, expected a bidirectional one"):
         load(tmp_path / "gpt2")
+
+
+def test_the_room_knows_only_what_lies_below_it():
+    code = (
+        "import sys, boxpen.bilm.training, boxpen.bilm.elmo, boxpen.models.checkpoint; "
+        "print(*{'.'.join(name.split('.')[:2]) for name in sys.modules if name[:6] == 'boxpen'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"boxpen.nmt", "boxpen.train", "boxpen.catalog"} & set(done.stdout.split())
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

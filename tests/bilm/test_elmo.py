@@ -93,6 +93,36 @@ def test_it_can_be_kept_as_a_folder_of_our_own(folder, tmp_path):
         np.testing.assert_array_equal(a.logprobs, b.logprobs)
 
 
+def test_it_is_trained_further(folder, tmp_path):
+    from boxpen.train import Options, train_lm
+
+    text, valid = tmp_path / "text.txt", tmp_path / "valid.txt"
+    text.write_text("".join(f"the box is in the pen {'the ' * n}\n" for n in range(1, 13)))
+    valid.write_text("the pen\n")
+    result = train_lm(
+        kind="bilm", model=f"elmo:{folder}", out=tmp_path / "m", text=[text],
+        valid=[valid],
+        options=Options(epochs=2, batch_size=4, learning_rate=1e-2, warmup=0), device="cpu",
+    )  # fmt: skip
+    assert result["loss"] < result["loss_before"] - 0.1
+    (before,) = records(resolve_model(f"elmo:{folder}", device="cpu"), ["the pen"], eos="always")
+    assert -before.total / 3 == pytest.approx(result["loss_before"], abs=1e-5)
+    model = resolve_model(f"hf:{tmp_path / 'm'}", device="cpu")
+    assert (model.config.cell_clip, model.config.projection_clip) == (elmo_files.CLIP,) * 2
+    (after,) = records(model, ["the pen"], eos="always")
+    assert -after.total / 3 == pytest.approx(result["loss"], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "--help"], ["model", "show", "--help"], ["model", "get", "--help"],
+                ["model", "list"]],
+)  # fmt: skip
+def test_the_commands_name_it(command):
+    from boxpen.cli.app import app
+
+    assert "elmo:DIR" in CliRunner().invoke(app, command).output
+
+
 def test_without_softmax_it_is_one_sentence_and_status_2(tmp_path):
     from boxpen.cli.app import app
 
@@ -110,6 +140,15 @@ def test_a_checkpoint_without_softmax(copy):
     bundle_writer.write_bundle(copy / "model.ckpt-935588", rest)
     with pytest.raises(ModelError, match="has no 'lm/softmax/W' and 'lm/softmax/b', without"):
         resolve_model(f"elmo:{copy}", device="cpu")
+
+
+def test_a_softmax_whose_bias_is_no_row(copy):
+    whole = elmo_files.softmax()
+    for bias in (whole["lm/softmax/b"][:, None], np.float32(1.0)):
+        changed = whole | {"lm/softmax/b": np.asarray(bias)}
+        bundle_writer.write_bundle(copy / "model.ckpt-935588", changed)
+        with pytest.raises(ModelError, match=r"'softmax/b' of the shape .*, expected one number a"):
+            resolve_model(f"elmo:{copy}", device="cpu")
 
 
 def test_files_that_do_not_belong_together(copy):
@@ -153,6 +192,9 @@ def test_missing_and_doubled_files(copy, tmp_path):
     with pytest.raises(ModelError, match=r"one file for the weights .* found elmo_tiny.*, other"):
         find_elmo(copy)
     (copy / "other_weights.hdf5").unlink()
+    (copy / "LICENSE.txt").write_text("Apache-2.0")
+    assert find_elmo(copy).vocabulary.name == "vocab-2016-09-10.txt"
+    (copy / "LICENSE.txt").unlink()
     (copy / "vocab-2016-09-10.txt").unlink()
     with pytest.raises(ModelError, match=r"vocabulary of ELMo \(vocab\*\.txt\), found none"):
         find_elmo(copy)

@@ -16,6 +16,7 @@ from boxpen.build.discourse.connectives import (
     senses,
 )
 from boxpen.build.discourse.contrast import contrasts
+from boxpen.build.discourse.since import names_a_time
 from boxpen.build.discourse.snippets import Snippet
 from boxpen.build.discourse.wordlists import table
 
@@ -43,6 +44,11 @@ def _snippet(source: str, target: str) -> Snippet:
         ("Stop it or I will shout.", "住手，不然我要喊了。", "or-否则", "不然"),
         ("Or we could walk home.", "或者我们走回家。", "or-或者", "或者"),
         ("Or do you like tea?", "还是你喜欢茶？", "or-或者", "还是"),
+        ("Or we walk home.", "要不大家走回家。", "or-否则", "要不"),
+        ("Run or she is lost.", "快跑，不然她要不行了。", "or-否则", "不然"),
+        ("Since our cook quit, we starve.", "因为厨子不干了，我们挨饿。", "since-因为", "因为"),
+        ("Since the soup is cold, I wait.", "既然汤凉了，我等着。", "since-既然", "既然"),
+        ("I have painted since last winter.", "自从去年冬天我就画画。", "since-自从", "自从"),
     ],
 )
 def test_the_chinese_words_tell_the_sense(source: str, target: str, cls: str, word: str) -> None:
@@ -70,6 +76,12 @@ def test_the_chinese_words_tell_the_sense(source: str, target: str, cls: str, wo
         ("Since you are here, help me.", "你来了就帮帮我。"),  # no sense is shown
         ("Since he left, I sing.", "自从他走了，因为我唱歌。"),  # two senses
         ("He has a wide mind.", "虽然他心胸宽。"),  # no connective
+        ("Wait while the engine rests.", "等发动机冷却下来。"),  # 却 is a part of 冷却
+        ("You paint or you sing.", "你要不画画，要不唱歌。"),  # either … or
+        ("Either you sing or he does.", "要么你唱，不然他唱。"),
+        ("We cook less since your illness, dear.", "因为你病了，我们少做饭。"),  # a time
+        ("Since last winter I paint.", "因为去年冬天，我画画。"),
+        ("He has limped since the day we met.", "既然我们见了面，他就一瘸一拐。"),
     ],
 )
 def test_no_candidate(source: str, target: str) -> None:
@@ -102,10 +114,80 @@ def test_a_word_with_the_same_translation_lowers_the_score() -> None:
         ("since-自从", "他自己来了。"),
         ("or-或者", "他或许会来。"),
         ("or-否则", "要不要喝茶？"),
+        ("or-否则", "要不你洗碗，要不我洗。"),
+        ("or-否则", "要不然你洗碗 要不然我洗"),
+        ("or-否则", "要么下雨，要不下雪。"),
+        ("while-而", "水箱冷却得很慢。"),
+        ("while-而", "他们忘却了那首歌。"),
+        ("while-而", "马见了火就退却。"),
+        ("while-而", "这价钱让人望而却步。"),
+        ("while-而", "盛情难却，我们喝了。"),
+        ("while-而", "我了却了一桩心事。"),
+        ("while-而", "他总算了却多年的心愿。"),
     ],
 )
 def test_words_that_only_look_like_a_sense(cls: str, target: str) -> None:
     assert realisation(cls, target) is None
+
+
+@pytest.mark.parametrize(
+    "target", ["他画画，我却睡了。", "他走了却没关灯。", "雨停了 却没人出门", "这却难倒了他。"]
+)
+def test_a_word_by_itself_is_one(target: str) -> None:
+    found = realisation("while-而", target)
+    assert found is not None
+    assert found.word == "却"
+
+
+@pytest.mark.parametrize(
+    "english",
+    [
+        "1987.",
+        "4:30 a.m., so be quiet.",
+        "yesterday",
+        "last spring we have kept bees.",
+        "the day tom learnt to swim",
+        "that night nobody sleeps.",
+        "high school.",
+        "kindergarten she has drawn cats.",
+        "your illness, we cook less.",
+        "the great flood, people build higher.",
+        "the death of her second uncle, she sings.",
+        "my wedding i have slept badly.",
+        "ann's funeral.",
+        "moving here, we have no car.",
+        "this morning",
+    ],
+)
+def test_times_that_follow_since(english: str) -> None:
+    assert names_a_time(english)
+
+
+@pytest.mark.parametrize(
+    "english",
+    [
+        "you are here, help me.",
+        "nothing grows there.",
+        "today is friday, we dance.",
+        "tonight we dance, wear shoes.",
+        "the time is short, run.",
+        "20 people came, we need chairs.",
+        "school starts late, sleep.",
+        "my aunt and you are friends, ask her.",
+        "the dog... ran away, we are alone.",
+        "dr. moss paints, ask him.",
+        "that old, leaky boat sinks, we swim.",
+        "the second one, you know, broke.",
+        "our cook quit, we starve.",
+        "rabbits dig deep holes, build a fence.",
+        "obviously, she can't come.",
+        "her brother's out of town, we wait.",
+        "the baker",  # cut off
+        "",
+    ],
+)
+def test_what_is_no_time(english: str) -> None:
+    assert not names_a_time(english)
 
 
 @given(st.text(alphabet="因为自从既然虽但是不过而当时的候或者否则，。 我走了", max_size=16))

@@ -1,6 +1,10 @@
 """Articles, plurals, number, verb forms and pronouns."""
 
+import sys
+from importlib import import_module
+
 import pytest
+import typeguard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -225,3 +229,17 @@ def test_words_are_known_and_classed() -> None:
         False,
     ]
     assert [is_adverb(word) for word in ("quickly", "never", "fly")] == [True, True, False]
+
+
+def test_types_are_unchecked_only_while_a_library_is_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = typeguard.typechecked
+    monkeypatch.delitem(sys.modules, "inflect", raising=False)
+    with grammar._unchecked():
+        import inflect
+    assert typeguard.typechecked is before
+    with pytest.raises(ImportError), grammar._unchecked():
+        import_module("no_such_library")
+    assert typeguard.typechecked is before
+    assert "typeguard" not in inflect.engine.plural.__code__.co_names

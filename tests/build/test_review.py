@@ -503,6 +503,19 @@ class TestCommands:
         for part in parts:
             assert part in message
 
+    @pytest.mark.parametrize("where", ["loop", "loop/there"])
+    def test_a_circle_of_links_is_one_sentence(self, folder, monkeypatch, where):
+        monkeypatch.chdir(folder)
+        for link in ("loop", "loop.csv", "loop.parquet"):
+            Path(link).symlink_to(link)
+        before = sorted(folder.iterdir())
+        for words, ending in ((("export", "--judge", "a"), "csv"), (("apply",), "parquet")):
+            done = boxpen(*words, "ranked.parquet", "--out", f"{where}.{ending}")
+            assert done.exit_code == 2
+            told = f"{where}.{ending} cannot be written: its links lead back to themselves"
+            assert done.output == f"boxpen: {told}\n"
+        assert sorted(folder.iterdir()) == before
+
     def test_an_adjudicator_whom_the_journal_does_not_know(self, folder):
         self.judged(folder, "anna", {HERON: ("a",)})
         table, out = folder / "ranked.parquet", folder / "accepted.parquet"

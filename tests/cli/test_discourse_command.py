@@ -96,6 +96,67 @@ class TestJudge:
         assert "| pronoun | 100.0 [34.2, 100.0] ?0.0 |" in shown
 
 
+class TestCompare:
+    """Two systems on the same sentences."""
+
+    def test_what_is_right_and_bleu_are_compared(self, good, bad):
+        done = invoke("discourse", "compare", good, bad, "--json")
+        assert done.exit_code == 0, done.output
+        data = json.loads(done.stdout)
+        pairs = {pair["part"]: pair for pair in data["pairs"]}
+        assert list(pairs) == ["all", "pronoun", "connective", "ellipsis"]
+        whole = pairs["all"]
+        assert (whole["a"], whole["b"], whole["n"]) == ("good", "bad", 4)
+        assert (whole["only_a"], whole["only_b"], whole["difference"]["value"]) == (3, 0, 0.75)
+        assert whole["p"] == whole["adjusted"] == 0.25  # 2 / 2³
+        assert (pairs["pronoun"]["only_a"], pairs["pronoun"]["n"]) == (1, 2)
+        table = json.loads(invoke("discourse", "table", good, bad, "--json").stdout)
+        bleu = {(row["system"], row["set"]): row["value"] for row in table["bleu"]}
+        assert pairs["pronoun"]["bleu"]["a"] == pytest.approx(bleu["good", "pronoun"])
+        assert pairs["pronoun"]["bleu"]["b"] == pytest.approx(bleu["bad", "pronoun"])
+
+    def test_pairs_are_corrected_for_their_number(self, tmp_path, good, bad):
+        third = saved(tmp_path / "runs", GOOD, "third")
+        pairs = json.loads(invoke("discourse", "compare", good, bad, third, "--json").stdout)[
+            "pairs"
+        ]
+        found = {(p["a"], p["b"]): (p["p"], p["adjusted"]) for p in pairs if p["part"] == "all"}
+        assert found == {
+            ("good", "bad"): (0.25, 0.75),
+            ("good", "third"): (1, 1),
+            ("bad", "third"): (0.25, 0.75),
+        }
+
+    def test_people_decide(self, tmp_path, good, bad):
+        runs = [good, bad]
+        verdicts = {GOOD[0]: "wrong", BAD[0]: "right", GOOD[2]: "right"}
+        sheet = judged(tmp_path, runs, "anna", verdicts)
+        assert invoke("discourse", "import", *runs, sheet).exit_code == 0
+        done = invoke("discourse", "compare", *runs, "--by", "people", "--json")
+        pairs = {pair["part"]: pair for pair in json.loads(done.stdout)["pairs"]}
+        # Only one sentence is judged of both; of the connective only one side is.
+        assert [pairs["all"][key] for key in ("n", "only_a", "only_b")] == [1, 0, 1]
+        assert pairs["all"]["difference"]["value"] == -1
+        assert pairs["connective"]["n"] == 0
+        assert pairs["connective"]["difference"]["value"] is None
+        assert "people" in invoke("discourse", "compare", *runs, "--by", "people").stdout
+
+    def test_a_page_and_80_columns(self, good, bad):
+        shown = invoke("discourse", "compare", good, bad, "--markdown").stdout
+        assert "| all | good | bad | 4 | 3 | 0 | +75.0 [" in shown
+        assert "tok:zh" in shown
+        screen = invoke("discourse", "compare", good, bad).stdout
+        assert max(map(len, screen.splitlines())) <= 80
+
+    def test_what_is_refused(self, tmp_path, good):
+        refused(invoke("discourse", "compare", good), "one system (good), expected two")
+        both = invoke("discourse", "compare", good, good, "--json", "--markdown")
+        refused(both, "expected one of them")
+        other = saved(tmp_path / "runs", GOOD, "other")
+        done = invoke("discourse", "compare", good, other, "--by", "people")
+        refused(done, "no translation is decided")
+
+
 class TestContexts:
     """Runs of one model that differ in their context."""
 

@@ -1,10 +1,8 @@
 """boxpen nmt: training, translation, curves; and one sentence for everything that is refused."""
 
-import contextlib
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -32,6 +30,7 @@ from boxpen.nmt.validation import Look
 from boxpen.report.scale import scale_table
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
+from full_disk import largest_file
 from toy_corpus import CONFIG, write_config, write_corpus
 
 PLAIN = CONFIG.replace('size = "tiny"', 'size = "tiny"\ndropout = 0.0')
@@ -49,7 +48,8 @@ def toy(tmp_path_factory) -> Path:
     assert (result["steps"], result["folder"]) == (30, str(folder / "out"))
     pairs = result["data"]["encode"]["train"]["pairs"]
     assert f"encode: {pairs} pairs" in done.stderr
-    shown = r"^step 5/30  epoch [\d.]+  loss [\d.]+  [\d,k]+ tokens/s  0:00:0\d, 0:00:\d\d left$"
+    clock = r"\d:\d\d:\d\d"
+    shown = rf"^step 5/30  epoch [\d.]+  loss [\d.]+  [\d,k]+ tokens/s  {clock}, {clock} left$"
     assert re.search(shown, done.stderr, re.M)
     assert len(re.findall(r"^step 10/30  validation: loss", done.stderr, re.M)) == 1
     return folder
@@ -83,6 +83,29 @@ def command(*args: object) -> list[str]:
 
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", **more}
+
+
+def launched(*args: object) -> subprocess.CompletedProcess[str]:
+    """Run a command in two processes, which ``accelerate launch`` starts.
+
+    It looks for a free port and takes it seconds later, when the libraries are loaded. What another
+    program has taken meanwhile is looked for anew: nothing has begun then.
+    """
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes",
+             "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
+             "--main_process_port", "0", *command(*args)[1:]]  # fmt: skip
+    for left in (2, 1, 0):
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        ) as begun:
+            try:
+                out, err = begun.communicate()
+            except BaseException:
+                begun.terminate()  # and not killed: it has the two processes to end
+                raise
+        if begun.returncode == 0 or not left or "EADDRINUSE" not in err:
+            break
+    return subprocess.CompletedProcess(words, begun.returncode, out, err)
 
 
 class TestTrain:
@@ -122,6 +145,7 @@ class TestTrain:
         assert json.loads(done.stdout)["steps"] == last + 10
         assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
 
+    @pytest.mark.timeout(1200)  # three programs load the libraries, and others may be busy
     def test_two_processes_learn_what_one_does_with_twice_the_batches(self, toy, tmp_path):
         for name, changes in (("one", {"accumulate": "2"}), ("two", {})):
             (tmp_path / name).mkdir()
@@ -129,15 +153,7 @@ class TestTrain:
         # Data of its own: only one of the processes may prepare it.
         path = tmp_path / "two" / "toy.toml"
         path.write_text(path.read_text().replace(str(toy / "data"), str(tmp_path / "data")))
-        done = subprocess.run(
-            [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes",
-             "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
-             "--main_process_port", "0", *command()[1:], "nmt", "train", str(path), "--device",
-             "cpu"],
-            capture_output=True,
-            text=True,
-            env=environment(),
-        )  # fmt: skip
+        done = launched("nmt", "train", path, "--device", "cpu")
         assert done.returncode == 0, done.stderr
         one = invoke("nmt", "train", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
         assert one.exit_code == 0, one.output
@@ -245,19 +261,6 @@ class TestBadInput:
         out = tmp_path / "ct2"
         refused(invoke("nmt", "export", tmp_path, "--out", out), "'rnnsearch'", "expected 'marian'")
         assert not out.exists()
-
-
-@contextlib.contextmanager
-def largest_file(size: int):
-    """Let no file grow beyond a size, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def translations(toy: Path, *, tokens: int) -> list[str]:
@@ -544,6 +547,8 @@ class TestScale:
         header, *rows = done.stdout.splitlines()
         assert header.split() == ["share", "pairs", "target", "tokens", "steps", "validation",
                                   "loss", "BLEU"]  # fmt: skip
+        made = json.loads((small.parent / "all" / "share-1" / "result.json").read_text())
+        assert rows.pop() == f"BLEU: {made['bleu_signature']}"
         half, whole = (row.split()[:2] for row in rows)
         assert (half[0], whole[0]) == ("0.5", "1")
         assert int(half[1]) == round(int(whole[1]) / 2)
@@ -555,7 +560,7 @@ class TestScale:
         assert re.split(r"\s{2,}", lines[0].strip()) == [
             "share", "pairs", "suite", "n", "accuracy [95 %]", "BLEU [95 %]",
         ]  # fmt: skip
-        assert max(map(len, lines)) <= 80
+        assert max(map(len, lines[:7])) <= 80
         points = json.loads((small.parent / "all" / "scale.json").read_text())["points"]
         for point, whole in zip(points, (lines[1], lines[4]), strict=True):
             (result,) = point["suites"]
@@ -566,6 +571,12 @@ class TestScale:
             shown = [result["bleu"][key] for key in ("value", "low", "high")]
             assert [float(n) for n in numbers[6:9]] == pytest.approx(shown, abs=0.06)
         assert [line.split()[:2] for line in lines[2:4]] == [["LA", "2"], ["CL-SA", "1"]]
+        results = [result for point in points for result in point["suites"]]
+        assert lines[7:9] == [f"signature  {result['signature']}" for result in results]
+        (own,) = {r["bleu_signature"].removeprefix(f"{r['signature']}|") for r in results}
+        assert re.match(r"beam:\d+\|nrefs:1\|", own)
+        told = f"BLEU: the signature of the run, then {own.replace('|', ' and ', 1)}"
+        assert lines[9:] == [told]
         assert json.loads(self.run(small, "--suite", suite, "--json").stdout)["points"] == points
 
     def test_what_is_refused(self, small, suite):

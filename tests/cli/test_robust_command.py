@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from math import sqrt
 from pathlib import Path
@@ -23,7 +24,7 @@ def dual(tmp_path) -> Path:
     return dual_run("+++--++-++-=", suite).save(tmp_path)
 
 
-def stepped(folder: Path, outcome: str, steps: str) -> Path:
+def stepped(folder: Path, outcome: str, steps: Sequence[str]) -> Path:
     """A run without blocks whose item i has steps[i] steps."""
     run = small_run(outcome)
     verdicts = [
@@ -38,14 +39,29 @@ def test_the_numbers_by_operation(dual):
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "duals × one: what survives, % [95 %]" in shown.stdout
-    assert "one answer to both sides in 3 of 6" in shown.stdout
     assert "1 pair(s) with a tie" in shown.stdout
     data = json.loads(invoke("robust", dual, "--json").stdout)
+    assert data["notes"][0] == (
+        "duals × one: one answer to both sides in 3 of 5 pairs whose truth flips; 1 with a tie "
+        "left out"
+    )
     (run,) = data["runs"]
+    assert run["operations"][-1]["same"]["value"] == pytest.approx(3 / 5)  # as the note has it
     assert [row["operation"] for row in run["operations"]] == ["add", "swap", "all"]
     add = run["operations"][0]
     assert (add["pairs"], add["survives"]["value"]) == (4, pytest.approx(1 / 3))
     assert (run["kept"], "items" in run) == (3, False)
+
+
+def test_only_ties_of_pairs_whose_truth_flips_are_left_out_of_them(tmp_path):
+    suite = dual_suite(["add"] * 3 + ["swap="])
+    for outcome, told in (
+        ("+-++-+" "+=", "in 2 of 3 pairs whose truth flips"),
+        ("+-+==+" "+=", "in 1 of 1 pairs whose truth flips; 2 with a tie left out"),
+    ):  # fmt: skip
+        run = dual_run(outcome, suite).save(tmp_path / str(len(told)))
+        notes = json.loads(invoke("robust", run, "--json").stdout)["notes"]
+        assert notes[0] == f"duals × one: one answer to both sides {told}"
 
 
 def test_items_are_shown_when_asked_for(dual):
@@ -119,8 +135,21 @@ def test_a_trend_in_all_forms(tmp_path):
     assert "| one | B |" in text
 
 
+def test_days_are_shown_as_the_tag_has_them(tmp_path):
+    days = [day for day in ("20240101", "20240102") for _ in range(2)]
+    run = stepped(tmp_path, "++--", days)
+    shown = invoke("slices", run, "--by", "steps", "--trend").stdout
+    assert "20240101" in shown
+    assert "20240102" in shown
+
+
 def test_trends_that_cannot_be_are_refused(tmp_path):
     run = stepped(tmp_path, "++--", "1122")
+    trend = ("slices", run, "--by", "steps", "--trend")
+    refused(invoke(*trend, "--interval", "bootstrap"), "--interval bootstrap goes without --trend")
+    assert invoke(*trend, "--interval", "wilson").exit_code == 0
+    large = stepped(tmp_path / "large", "++--", ["1", "1", "1e308", "1e308"])
+    refused(invoke("slices", large, "--by", "steps", "--trend"), "its value '1e308' is too large")
     refused(invoke("slices", run, "--trend"), "--trend needs a tag of numbers, expected --by")
     refused(invoke("slices", run, "--by", "set", "--trend"), "'A' is no number, expected a tag")
     refused(invoke("slices", run, "--by", "steps", "--markdown"), "--markdown goes with --trend")

@@ -12,6 +12,7 @@ from test_commands import invoke, refused
 from boxpen import Card, Choice, Entail, Suite, Translate, load_suite, read_suite
 from boxpen.analysis.tagging import tag_questions, tag_values
 from boxpen.catalog import write_suite
+from boxpen.judgements import Question
 from small_runs import small_suite
 
 
@@ -36,11 +37,15 @@ def filled(suite: Path, judge: str, steps: str, *options: object) -> Path:
     rows = rows_of(sheet)
     for row in rows:
         row["verdict"] = steps[int(row["item"][1:])].replace(".", "")
+    write_rows(sheet, rows)
+    return sheet
+
+
+def write_rows(sheet: Path, rows: list[dict[str, str]]) -> None:
     with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
         writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    return sheet
 
 
 VALUES = ("--values", 0, 1, 2, 3)
@@ -98,18 +103,15 @@ def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
     assert invoke("suite", "tag", "export", path, "--tag", "steps", "--judge", "ann",
                   "--out", sheet, "--order", "suite").exit_code == 0  # fmt: skip
     rows = rows_of(sheet)
-    assert list(rows[0]) == ["item", "right", "wrong", "context", "values", "verdict", "edit",
-                             "comment", "judge", "digest"]  # fmt: skip
+    assert list(rows[0]) == ["item", "tag", "right", "wrong", "context", "values", "verdict",
+                             "edit", "comment", "judge", "digest"]  # fmt: skip
     first = load_suite("starter.sense").items[0]
     assert rows[0]["right"] == first.candidates[first.gold]
     assert {row["values"] for row in rows} == {"1, 3"}
     assert not any(row["verdict"] for row in rows)
     # The values of the suite are the default, so another one is refused.
     rows[0]["verdict"] = "4"
-    with sheet.open("w", encoding="utf-8-sig", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    write_rows(sheet, rows)
     refused(tag("import", path, sheet), "line 2 has the verdict '4', expected 1, 3")
     assert tag("import", path, sheet, "--values", 1, 2, 3, 4).exit_code == 0
     data = json.loads(tag("status", path, "--json").stdout)
@@ -141,11 +143,16 @@ def test_every_kind_of_item_has_a_question():
         Translate(id="c", source="是", reference="yes", contrast=("no",), tags={"set": "x"}),
     )
     suite = Suite("all", items, Card(language="en"))
-    asked = tag_questions(suite, tag_values(suite, "steps"))
-    assert [dict(q.shown) for q in asked] == [
+    asked = tag_questions(suite, "steps", tag_values(suite, "steps"))
+    texts = [
         {"context": "Is it?", "right": "yes", "wrong": "no / perhaps"},
         {"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"},
         {"source": "是", "right": "yes", "wrong": "no"},
+    ]
+    assert [dict(q.shown) for q in asked] == [{"tag": "steps", **shown} for shown in texts]
+    # The digest is that of the texts alone, as journals have it from before the tag was shown.
+    assert [q.digest for q in asked] == [
+        Question(item.id, shown).digest for item, shown in zip(items, texts, strict=True)
     ]
     assert [q.part for q in asked] == ["", "", "x"]
     restricted = tag_values(suite, "kind", ["Physical", "social"])
@@ -186,3 +193,82 @@ def test_a_suite_that_changed_is_not_tagged_by_what_was_said_before(tmp_path, su
     assert tag("write", suite, "--out", out).exit_code == 0
     assert [i.tags.get("steps") for i in read_suite(out)] == [None, "1", "2", "3", "0", "1"]
     assert json.loads(tag("status", suite, "--json").stdout)["of_other_texts"] == 1
+
+
+def test_a_sheet_of_another_tag_is_refused(suite):
+    sheet = filled(suite, "ann", "012301", *VALUES)
+    assert {row["tag"] for row in rows_of(sheet)} == {"steps"}
+    done = invoke("suite", "tag", "import", suite, sheet, "--tag", "other")
+    refused(done, f"{sheet}, line 2: the tag of item", "is 'steps', expected 'other'")
+    assert not suite.with_name("mine-other-tags.jsonl").exists()
+    rows = rows_of(sheet)
+    write_rows(sheet, [*rows[:-1], {**rows[-1], "tag": "other"}])  # put together from two
+    refused(tag("import", suite, sheet), f"{sheet}, line 7: the tag of item")
+    assert not suite.with_name("mine-steps-tags.jsonl").exists()
+
+
+def test_a_sheet_from_before_tags_were_shown_is_read(suite):
+    sheet = filled(suite, "ann", "012301", *VALUES)
+    rows = [{k: v for k, v in row.items() if k != "tag"} for row in rows_of(sheet)]
+    for row in rows:  # as it was then
+        shown = {"right": row["right"], "wrong": row["wrong"]}
+        row["digest"] = Question(row["item"], shown).digest
+    write_rows(sheet, rows)
+    done = tag("import", suite, sheet)
+    assert done.exit_code == 0, done.output
+    assert "6 judgement(s) added" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "judged", "same"), [("facts", 320, (107, 286)), ("chains", 160, (69, 136))]
+)
+def test_the_journals_of_the_results_are_read_as_ever(name, judged, same):
+    journal = Path(__file__).parents[2] / f"docs/results/steps-{name}.jsonl"
+    done = tag("status", "starter.sense", "--journal", journal, "--json", "--min-judges", 2)
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert data["of_other_texts"] == 0
+    assert set(data["judges"].values()) == {judged}
+    assert tuple(data["same_as_suite"].values()) == same
+
+
+def test_a_suite_is_not_written_over_itself(tmp_path, suite, monkeypatch):
+    assert tag("import", suite, filled(suite, "ann", "012301", *VALUES)).exit_code == 0
+    before = suite.read_bytes()
+    (tmp_path / "link.jsonl").symlink_to(suite)
+    (tmp_path / "hard.jsonl").hardlink_to(suite)
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name, out in (
+        (suite, suite), ("mine.jsonl", suite), (suite, "./folder/../mine.jsonl"),
+        (suite, "link.jsonl"), ("link.jsonl", suite), (suite, "hard.jsonl"),
+    ):  # fmt: skip
+        journal = ("--journal", "mine-steps-tags.jsonl")
+        done = tag("write", name, "--out", out, *journal)
+        refused(done, f"--out is {Path(out)}, the suite that is tagged; expected another file")
+        assert suite.read_bytes() == before
+    assert (tmp_path / "link.jsonl").is_symlink()
+
+
+def test_a_tag_without_judgements_is_told(tmp_path, suite):
+    assert tag("import", suite, filled(suite, "ann", "012301", *VALUES)).exit_code == 0
+    assert "no judgements" not in tag("status", suite).stderr
+    for form in ((), ("--json",)):
+        done = invoke("suite", "tag", "status", suite, "--tag", "step", *form)
+        assert done.exit_code == 0, done.output
+        journal = suite.with_name("mine-step-tags.jsonl")
+        told = f"there are no judgements of the tag 'step' of suite 'mine' in {journal}\n"
+        assert done.stderr == told
+
+
+@pytest.mark.parametrize("command", [("status",), ("write", "--out", "out.jsonl")])
+def test_a_journal_that_is_named_must_be_there(tmp_path, suite, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    missing = ("--journal", "nope.jsonl")
+    done = tag(command[0], suite, *command[1:], *missing)
+    refused(done, "--journal is nope.jsonl, which cannot be read (No such file or directory)")
+    assert not (tmp_path / "out.jsonl").exists()
+    # It need not be there yet where judgements begin.
+    sheet = filled(suite, "ann", "012301", *VALUES, *missing)
+    assert tag("import", suite, sheet, *missing).exit_code == 0
+    assert tag(command[0], suite, *command[1:], *missing).exit_code == 0

@@ -223,6 +223,29 @@ def test_direction_and_turns(right, direction, monotone):
     assert (found.direction, found.monotone) == (direction, monotone)
 
 
+@pytest.mark.parametrize(
+    ("start", "step"), [(1e15, 1.0), (20_240_101.0, 1.0), (0.0, 2.0**-40), (0.0, 2.0**70)]
+)
+@pytest.mark.parametrize("size", [1, 2])
+def test_numbers_may_be_large_and_close_or_small_or_far_apart(start, step, size):
+    plain, earned = items([8, 5, 6], [10, 10, 10], start=0)
+    clusters = [i // size for i in range(30)] if size > 1 else None
+    expected = trend(plain, earned, clusters)
+    found = trend([start + step * number for number in plain], earned, clusters)
+    assert found.statistic == pytest.approx(expected.statistic, nan_ok=True)
+    assert found.p == pytest.approx(expected.p)
+    assert found.direction == expected.direction == "falling"
+    assert [number * step for number in found.slope[:3]] == pytest.approx(expected.slope[:3])
+
+
+def test_large_numbers_by_hand():
+    # 80, 50 and 60 % of ten items each: the sum of (x - 1) y is -2, its variance 19/30 11/30 20.
+    numbers, earned = items([8, 5, 6], [10, 10, 10], start=10**15)
+    found = trend(numbers, earned)
+    assert found.slope.value == pytest.approx(-0.1)
+    assert found.statistic == pytest.approx(-2 / math.sqrt(19 / 30 * 11 / 30 * 20))
+
+
 def test_one_number_is_no_trend():
     with pytest.raises(ValueError, match="1 different numbers, expected two or more"):
         trend([2.0, 2.0], [0.0, 1.0])

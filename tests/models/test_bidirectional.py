@@ -189,6 +189,10 @@ def test_what_does_not_belong_together(pairs, folders):
     _, tokenizer = pairs["pieces"]
     with pytest.raises(ModelError, match="reads characters, its tokenizer pieces"):
         list(resolve_model((model, tokenizer)).encode([Request("a")], _settled()))
+    _, short = new_model(tiny.lines() * 2, size="tiny", vocabulary=400, seed=1)
+    short.init_kwargs["max_characters"] = 20
+    with pytest.raises(ModelError, match="reads words of 50 characters, its tokenizer writes 20"):
+        list(resolve_model((model, short)).encode([Request("a")], _settled()))
     with pytest.raises(ModelError, match="which is not compiled"):
         resolve_model(f"hf:{folders['pieces']}", device="cpu", compiled=True)
 

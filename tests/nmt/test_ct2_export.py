@@ -252,6 +252,13 @@ def test_an_export_that_fails_leaves_what_was_there(exported, tmp_path, monkeypa
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+def test_a_circle_of_links_is_no_place(exported, tmp_path):
+    root, _, _ = exported
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(NmtError, match="there cannot be written: its links lead back"):
+        export_ct2(root / "hf", tmp_path / "loop" / "there")
+
+
 def test_other_models_are_refused(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "rnnsearch"}))
     with pytest.raises(NmtError, match=r"type 'rnnsearch', and CTranslate2 runs none such"):

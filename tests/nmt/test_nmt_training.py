@@ -145,7 +145,7 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
         "import time\n"
         "def watch(course):\n"
         "    print(course.step, flush=True)\n"
-        "    time.sleep(0.2)\n"
+        "    if course.step >= 15: time.sleep(60)\n"
         "Training(config, prepare(config), device='cpu', watch=watch).run()\n"
     )
     begun = subprocess.Popen(

@@ -170,6 +170,7 @@ def test_points_are_what_the_files_say(resumed, place: Path):
         result = json.loads((folder / "result.json").read_text("utf-8"))
         assert (point["steps"], result["steps"]) == (30, 30)
         assert (point["valid_loss"], point["valid_bleu"]) == (result["loss"], result["bleu"])
+        assert point["valid_bleu_signature"] == result["bleu_signature"]
         begun = json.loads((folder / "training.json").read_text("utf-8"))
         assert begun["train"]["share"] == point["share"]
 
@@ -211,6 +212,11 @@ def test_accuracy_is_that_of_the_kept_run(resumed, place: Path):
         assert result["accuracy"]["n"] == 12
         assert result["bleu"]["n"] == 12
         assert result["signature"] == run.signature
+        (made,) = (r.signature for r in run.summary() if (r.metric, r.slice) == ("bleu", "all"))
+        assert result["bleu_signature"] == made
+        assert re.fullmatch(
+            r"\|beam:\d+\|nrefs:1\|.+\|tok:13a\|.+", made.removeprefix(run.signature)
+        )
         assert Path(run.about["model"]["name"].removeprefix("hf:")).name == point["folder"]
 
 

@@ -19,10 +19,8 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.errors import BoxpenError, ModelError, SuiteError
 from boxpen.report.training import read_log, training_svg
-from boxpen.train import train_nli
+from boxpen.train import Options, train_lm, train_nli
 from boxpen.train.errors import TrainError
-from boxpen.train.lm import train_lm
-from boxpen.train.options import Options
 
 FAST = Options(epochs=2, batch_size=16, learning_rate=5e-3, every=8, patience=0, seed=1)
 RESUMED = Options(
@@ -160,6 +158,74 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
     assert not (out / "config.json").exists()
     assert train_lm(out=out, **given)["steps"] == 36
     assert (out / "config.json").is_file()
+
+
+def test_a_full_disk_is_told_in_the_same_words_of_a_bidirectional_model(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boxpen.bilm.model import BiLMForLanguageModeling
+
+    save = BiLMForLanguageModeling.save_pretrained
+    saved: list[Any] = []
+
+    def full(self: Any, *given: Any, **options: Any) -> None:
+        saved.append(given)
+        if len(saved) > 2:  # the checkpoint of step 10
+            raise OSError(28, "No space left on device")
+        save(self, *given, **options)
+
+    monkeypatch.setattr(BiLMForLanguageModeling, "save_pretrained", full)
+    out = tmp_path / "model"
+    with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*that of step 5 stays"):
+        train_lm(kind="bilm", model="new:tiny", out=out, text=[text], options=RESUMED)
+    assert {p.name for p in (out / "checkpoints").iterdir()} == {"checkpoint-5", "best-5"}
+
+
+def test_a_loss_that_is_no_number_ends_a_training(
+    tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The Trainer would show another number in its place, and train and save on."""
+    from boxpen.train.lm_learner import CausalLearner
+
+    loss = CausalLearner.loss
+    out = tmp_path / "model"
+    given: dict[str, Any] = {
+        "kind": "causal", "model": tiny_base("llama"), "out": out, "text": [text], "options": FAST,
+    }  # fmt: skip
+
+    def broken(when: Callable[[int], bool]) -> Any:
+        steps: list[bool] = []
+
+        def found(self: Any, module: Any, batch: dict[str, Any]) -> Any:
+            steps.append(module.training)
+            nats, tokens = loss(self, module, batch)
+            return (nats * float("nan") if when(sum(steps)) else nats), tokens
+
+        return found
+
+    monkeypatch.setattr(CausalLearner, "loss", broken(lambda step: True))
+    with pytest.raises(TrainError, match="the held-out loss is nan before the first step, expect"):
+        train_lm(**given)
+    monkeypatch.setattr(CausalLearner, "loss", broken(lambda step: step == 10))
+    with pytest.raises(TrainError, match="the loss is nan at step 10; a lower --learning-rate"):
+        train_lm(**given)
+    assert {p.name for p in (out / "checkpoints").iterdir()} == {"checkpoint-8", "best-8"}
+    assert not (out / "config.json").exists()
+    assert not any("nan" in line for line in (out / "log.jsonl").read_text().lower().splitlines())
+
+
+def test_the_loss_of_the_end_is_that_of_the_best_look_in_mixed_precision(
+    tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU: what is trained is wrapped by accelerate, what is loaded at the end is not."""
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
+    out = tmp_path / "model"
+    options = replace(FAST, epochs=0.5)
+    result = train_lm(
+        kind="causal", model=tiny_base("llama"), out=out, text=[text], options=options
+    )
+    looks = [e["valid_loss"] for e in read_log(out) if e["step"] and "valid_loss" in e]
+    assert result["loss"] == min(looks)
 
 
 def test_batches_that_are_accumulated_are_one_batch(
@@ -300,6 +366,11 @@ def test_the_command_prints_the_result_alone_on_stdout(
     done = CliRunner().invoke(app, command[:-1])
     assert "is finished; nothing was done" in done.stderr
     assert done.stdout.startswith("held-out loss   ")
+    told = [line for line in done.stdout.splitlines() if str(tmp_path) not in line]
+    assert [line[:16].strip() for line in told] == [
+        "held-out loss", "held out", "best step", "sentences",
+    ]  # fmt: skip
+    assert max(map(len, told)) <= 80
     done = CliRunner().invoke(app, [*command, "--seed", "3"])
     assert done.exit_code == 2
     assert "was begun with --seed 1960, not 3" in done.stderr

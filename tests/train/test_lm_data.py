@@ -22,6 +22,7 @@ from boxpen.nmt.text import key
 from boxpen.train.errors import TrainError
 from boxpen.train.lm_data import read_data
 from boxpen.train.lm_exclude import exclude
+from boxpen.train.lm_record import LmRecord
 from boxpen.train.lm_sentences import Sentence, digest, read_text
 from boxpen.train.lm_split import given_sentences, hold_out_sentences
 from boxpen.train.lm_triples import verbalise, write_sentences
@@ -87,7 +88,7 @@ def test_the_sides_share_no_sentence_and_no_pair(
     sentences: list[Sentence], share: float, seed: int
 ) -> None:
     try:
-        split = hold_out_sentences(sentences, share, seed)
+        split = hold_out_sentences(sentences, share, seed, "en")
     except BoxpenError:
         return
     assert sorted([*split.train, *split.held_out]) == list(range(len(sentences)))
@@ -105,7 +106,7 @@ def test_what_stands_in_another_file_leaves_training(
 ) -> None:
     held = [Sentence(s.text.upper()) for s in held]
     try:
-        split = given_sentences(sentences, held)
+        split = given_sentences(sentences, held, "en")
     except TrainError:
         return
     kept = [sentences[i] for i in split.train]
@@ -113,6 +114,50 @@ def test_what_stands_in_another_file_leaves_training(
     assert split.removed == len(gone)
     assert not {s.text for s in kept} & {s.text.lower() for s in held}
     assert not {s.pair for s in kept if s.pair} & {s.pair for s in gone if s.pair}
+
+
+def test_what_differs_in_marks_alone_stands_on_one_side() -> None:
+    """'I do not know.' tells how 'I do not know!' goes on."""
+    sentences = [Sentence(f"line {n % 20} of a text{'.!?,'[n // 20]}") for n in range(80)]
+    sentences += [Sentence("..."), Sentence("?!")]  # which have no words to share
+    for seed in range(5):
+        split = hold_out_sentences(sentences, 0.3, seed, "en")
+        sides = [{key(sentences[i].text, "en") for i in side} for side in split[:2]]
+        assert not (sides[0] & sides[1]) - {""}
+        assert len(split.held_out) >= 20
+    split = given_sentences(sentences, [Sentence("Line 3, of a text")], "en")
+    assert split.removed == 4
+    assert not any(sentences[i].text.startswith("line 3 ") for i in split.train)
+
+
+def test_two_suites_of_one_name_are_both_excluded(tmp_path: Path) -> None:
+    texts = ["The first thing is asked.", "The second thing is asked."]
+    for folder, text in zip("ab", texts, strict=True):
+        (tmp_path / folder).mkdir()
+        written(tmp_path / folder / "t.csv", f"premise,hypothesis,label\n{text},No.,neutral\n")
+    text = written(
+        tmp_path / "t.txt", "".join(f"line number {i}\n" for i in range(20)) + "\n".join(texts)
+    )
+    data = read_data(
+        text=[text], triples=(), valid=(), ways=1, holdout=0.2, language="en", seed=1,
+        exclude=[str(tmp_path / "a" / "t.csv"), str(tmp_path / "b" / "t.csv")],
+    )  # fmt: skip
+    assert data.counts["excluded"] == {"t": 2}
+    assert not set(texts) & {s.text for s in [*data.train, *data.held_out]}
+    assert len(data.suites) == 2, "or another second file would not be noticed"
+
+
+def test_another_suite_of_the_same_name_is_told(tmp_path: Path) -> None:
+    record = LmRecord(tmp_path / "m")
+    begun = {"task": "lm", "exclude": {"asked": "1a"}, "text": "x", "triples": None, "valid": None}
+    record.begin_sentences(begun, [Sentence("A.")])
+    record.compare(begun)
+    for now, message in (({"asked": "2b"}, "other items in --exclude"), ({}, "asked, not unset")):
+        with pytest.raises(TrainError, match=message):
+            record.compare(begun | {"exclude": now})
+    (tmp_path / "m" / "train.json").write_text("[]")
+    with pytest.raises(TrainError, match="of a training of the kind 'None', expected one of"):
+        record.compare(begun)
 
 
 def suite_of(*texts: str, name: str = "asked") -> Suite:

@@ -15,6 +15,7 @@ from easy_rules import NOUNS, OBJECTS, VERBS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boxpen.errors import ModelError
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
@@ -123,6 +124,29 @@ def test_long_sentences_are_cut_and_counted_and_empty_ones_left_out(tiny_base: B
     learner.tokenizer.bos_token = None
     found = learner.features(["cat", "the cat"], 10)
     assert ([f.place for f in found.features], found.empty) == ([1], 1)
+
+
+def test_a_sentence_of_which_nothing_can_be_masked_is_left_out(tiny_base: Base) -> None:
+    """A batch of such sentences alone would have no loss, and turn all weights into nan."""
+    learner = learner_of("masked", tiny_base("bert"))
+    found = learner.features(["[UNK][UNK]", "the cat", "[SEP] cat"], 64)
+    assert ([f.place for f in found.features], found.empty) == ([1, 2], 1)
+    assert total(learner, ["[UNK][UNK]", "the cat"]) == total(learner, ["", "the cat"])
+    # Cut behind what cannot be masked, nothing is left either.
+    assert learner.features(["[UNK]" * 7 + "cat"], 8).empty == 1
+
+
+def test_tokens_that_the_model_lacks_are_refused_or_only_fill_up(tiny_base: Base) -> None:
+    learner = learner_of("causal", tiny_base("llama"))
+    expected = total(learner, SENTENCES)
+    rows = learner.module.config.vocab_size
+    learner.tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    learner.tokenizer.add_tokens(["<image>"])
+    learner.__dict__.pop("_beyond", None)
+    assert learner.tokenizer.pad_token_id == rows
+    assert total(learner, SENTENCES) == expected
+    with pytest.raises(ModelError, match=f"has the token {rows + 1} of .* no row for it"):
+        learner.features(["the cat", "the <image> cat"], 64)
 
 
 def test_a_long_sentence_of_a_bidirectional_model_is_cut_at_a_word() -> None:

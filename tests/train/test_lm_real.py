@@ -41,7 +41,7 @@ def test_the_embedded_model_learns_and_is_scored_as_it_was_trained(tmp_path: Pat
     text, valid = tmp_path / "t.txt", tmp_path / "v.txt"
     text.write_text("".join(f"A wug number {n} is a kind of blicket.\n" for n in range(8)))
     valid.write_text(f"{ASKED}\n")
-    options = Options(epochs=2, batch_size=8, learning_rate=1e-4, warmup=0, patience=0)
+    options = Options(epochs=1, batch_size=4, learning_rate=1e-4, warmup=0, patience=0)
     result = train_lm(
         kind="causal", model="smollm2", out=tmp_path / "m", text=[text], valid=[valid],
         options=options, device="cpu",

@@ -17,8 +17,7 @@ from safetensors.torch import load_file
 from sentence_rules import BASES, write_text
 
 from boxpen.report.training import read_log
-from boxpen.train.lm import train_lm
-from boxpen.train.options import Options
+from boxpen.train import Options, train_lm
 
 RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5
@@ -98,6 +97,7 @@ def test_a_kill_before_the_best_weights_were_kept_loses_nothing(
 
     With the first rate the last look is the best, with the second the first of equals.
     """
+    from boxpen.train.lm_learner import Learner
     from boxpen.train.lm_trainer import LmTrainer
 
     given: dict[str, Any] = {
@@ -121,4 +121,13 @@ def test_a_kill_before_the_best_weights_were_kept_loses_nothing(
             train_lm(out=out, **given)
     assert (out / "checkpoints" / f"checkpoint-{step}").is_dir()
     assert not (out / "checkpoints" / f"best-{step}").exists()
+    save, saved = Learner.save, []
+
+    def remembered(self: Any, folder: Path) -> None:
+        saved.append(folder.name)
+        save(self, folder)
+
+    monkeypatch.setattr(Learner, "save", remembered)
     assert train_lm(out=out, **given) == expected
+    # Half of what is written in place would be taken for whole after the next kill.
+    assert not [name for name in saved if name.startswith("best-")]

@@ -16,7 +16,7 @@ from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail
 from boxpen.train.data import read_choice, read_nli
 from boxpen.train.errors import TrainError
-from boxpen.train.history import best_step, given_up
+from boxpen.train.history import ACCURACY, LOSS, Goal, History
 from boxpen.train.options import Options
 from boxpen.train.split import given, groups_of, hold_out, without
 
@@ -258,16 +258,47 @@ def test_what_a_given_side_or_a_suite_asks_leaves_training_with_its_group() -> N
         given(train[:1], [entail(1, "a")])
 
 
-def test_the_best_look_is_the_first_of_the_highest_and_patience_counts_from_it() -> None:
-    log = [{"step": s, "eval_accuracy": a} for s, a in ((10, 0.5), (20, 0.7), (30, 0.7), (40, 0.6))]
-    log.insert(1, {"step": 15, "loss": 1.0})
-    assert best_step(log) == 20
-    assert best_step(log[:1]) == 10
-    assert best_step([]) is None
-    assert given_up(log, 2)
-    assert not given_up(log, 3)
-    assert not given_up(log, 0)
-    assert not given_up([], 1)
+@pytest.mark.parametrize("goal", [ACCURACY, LOSS], ids=["accuracy", "loss"])
+def test_the_best_look_is_the_first_of_equals_and_patience_counts_from_it(goal: Goal) -> None:
+    sign = 1 if goal is ACCURACY else -1
+    looks = ((0, 0.9), (10, 0.5), (20, 0.7), (30, 0.7), (40, 0.6))  # of step 0 nothing is kept
+    log = [{"step": step, goal.name: sign * value} for step, value in looks]
+    log.insert(2, {"step": 15, "loss": 1.0})
+    assert goal.best_step(log) == 20
+    assert goal.best_step(log[:2]) == 10
+    assert goal.best_step(log[:1]) is None
+    assert goal.best_step([]) is None
+    assert goal.given_up(log, 2)
+    assert not goal.given_up(log, 3)
+    assert not goal.given_up(log, 0)
+    assert not goal.given_up([], 1)
+    assert goal.before(log) == sign * 0.9
+    assert goal.over(History(40, 50, log), 2)
+    assert not goal.over(History(40, 50, log), 3)
+    assert goal.over(History(50, 50, log), 3)
+
+
+def test_the_log_has_no_timings_and_nothing_of_the_end() -> None:
+    history = [
+        {"eval_accuracy": 0.5, "eval_loss": 2.0, "eval_runtime": 3.1, "epoch": 1.0, "step": 10},
+        {"loss": 1.5, "grad_norm": 0.1, "learning_rate": 0.2, "epoch": 1.0, "step": 10},
+        {"valid_loss": 2.5, "epoch": 1.0, "step": 10},
+        {"train_runtime": 9.0, "train_loss": 1.5, "epoch": 1.0, "step": 10},
+    ]
+    told = [json.loads(line) for line in ACCURACY.lines(history)]
+    assert told == [
+        {"step": 10, "epoch": 1.0, "eval_loss": 2.0, "eval_accuracy": 0.5},
+        {"step": 10, "epoch": 1.0, "loss": 1.5, "learning_rate": 0.2, "grad_norm": 0.1},
+    ]
+    told = [json.loads(line) for line in LOSS.lines(history)]
+    assert [entry.get("valid_loss") for entry in told] == [None, 2.5]
+
+
+def test_the_room_exports_all_trainings_and_imports_nothing_heavy() -> None:
+    code = "import sys; from boxpen.train import *; print(*sys.modules, train_lm, train_nli)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "polars", "safetensors", "torch", "transformers"}
+    assert not heavy & set(done.stdout.split())
 
 
 def test_a_vocabulary_is_the_same_in_every_process() -> None:

@@ -1,7 +1,8 @@
 """Tags that people give to the items of a suite, such as the number of inference steps.
 
 What a judge sees of an item, which values may be given, and the suite with the tag when the judges
-are done. The tag that an item may have already is not shown to judges.
+are done. Which tag is asked for stands in every row; the value that an item may have of it already
+is not shown to judges.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from boxpen.judgements import Decision, Question, VerdictSet
 __all__ = ["AnyValue", "check_tag", "in_order", "tag_questions", "tag_values", "tagged"]
 
 _LONGEST = 60  # characters of a value
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+_TAG = "tag"
+"""The column that says which tag is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,19 @@ def tag_values(suite: Suite, tag: str, values: Sequence[str] | None = None) -> V
     return _restricted(values)
 
 
-def tag_questions(suite: Suite, verdicts: VerdictSet) -> list[Question]:
-    """Return what is asked of judges: every item of a suite, with its right answer."""
+def tag_questions(suite: Suite, tag: str, verdicts: VerdictSet) -> list[Question]:
+    """Return what is asked of judges: the tag of every item, which is shown with its right answer.
+
+    Args:
+        suite: The suite.
+        tag: The tag.
+        verdicts: The values that may be given.
+    """
     hints = {"values": ", ".join(verdicts.forms)} if verdicts.forms else {}
     return [
-        Question(item.id, _shown(item), part=item.tags.get("set", ""), hints=hints)
+        _TagQuestion(
+            item.id, {_TAG: tag, **_shown(item)}, part=item.tags.get("set", ""), hints=hints
+        )
         for item in suite
     ]
 
@@ -106,7 +117,7 @@ def tagged(suite: Suite, tag: str, decisions: Mapping[str, Decision], how: str) 
             tags[tag] = settled[item.id]
         items.append(replace(item, tags=tags))
     note = f"Tag {tag}: {len(settled)} of {len(suite)} items, {how}."
-    notes = f"{suite.card.notes} {note}".strip()
+    notes = "; ".join(filter(None, (suite.card.notes.rstrip(". "), note)))
     return replace(suite, items=tuple(items), card=replace(suite.card, notes=notes))
 
 
@@ -115,6 +126,20 @@ def in_order(values: Sequence[str]) -> list[str]:
     if all(_NUMBER.fullmatch(value) for value in values):
         return sorted(values, key=float)
     return list(values)
+
+
+class _TagQuestion(Question):
+    """An item, and the tag that is asked for.
+
+    A row that asks for another tag is refused as one with other texts is. The digest leaves the tag
+    out, so that sheets and journals from before it was shown are read as they are.
+    """
+
+    __slots__ = ()
+
+    def digest_of(self, shown: Mapping[str, str]) -> str:
+        """Return what the digest would be if other texts were shown, whatever the tag."""
+        return super().digest_of({name: text for name, text in shown.items() if name != _TAG})
 
 
 def _fault(values: Sequence[str]) -> str | None:

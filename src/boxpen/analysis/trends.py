@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
 
 from boxpen.analysis.slices import CROSS, cut
+from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import RunError
 from boxpen.metrics.choice import chance, clusters
 from boxpen.metrics.trend import Trend, trend
@@ -15,7 +18,8 @@ from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["RunTrend", "trends"]
 
-_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+(?:\.[0-9]+)?)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_LARGEST, _SMALLEST = 1e100, 1e-100  # beyond them a difference or a slope may be no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class RunTrend:
         cut: What the run was divided by: ``steps``, or ``set x steps``.
         part: The part, such as ``explanation``; empty if it is the whole run.
         trend: What was found.
+        values: Every level as the tag has it, in their order; the first if it has several forms.
         chances: What guessing earns at every level, in their order.
         left_out: How many items of the run the cut does not divide.
     """
@@ -33,6 +38,7 @@ class RunTrend:
     cut: str
     part: str
     trend: Trend
+    values: tuple[str, ...]
     chances: tuple[float, ...]
     left_out: int
 
@@ -48,32 +54,58 @@ def trends(run: Run, name: str) -> list[RunTrend]:
     Raises:
         RunError: If the run cannot be divided so, or not into two numbers or more.
     """
-    parts: dict[str, dict[float, list[Verdict]]] = {}
+    none = f"the run of {run.about['suite']['name']} has no trend by '{name}'"
+    parts: dict[str, dict[float, _Level]] = {}
     slices = cut(run, name)
     for label, verdicts in slices.items():
         part, _, value = label.rpartition(CROSS)
-        if _NUMBER.fullmatch(value) is None:
+        fault = _fault(value)
+        if fault is not None:
+            raise RunError(f"{none}: its value {excerpt(value)} {fault}")
+        level = parts.setdefault(part, {}).setdefault(float(value), _Level(value, []))
+        if float(value) and Decimal(value) != Decimal(level.value):
             raise RunError(
-                f"the run of {run.about['suite']['name']} has no trend by '{name}': its value "
-                f"'{value}' is no number, expected a tag of numbers"
+                f"{none}: its values {excerpt(level.value)} and {excerpt(value)} are too close to "
+                "be told apart, expected numbers that differ in their first 15 digits"
             )
-        parts.setdefault(part, {}).setdefault(float(value), []).extend(verdicts)
+        level.verdicts.extend(verdicts)
     left_out = len(run.verdicts) - sum(map(len, slices.values()))
     found = []
     for part, levels in parts.items():
         if len(levels) < 2:
             where = f" in {part}" if part else ""
+            (level,) = levels.values()
             raise RunError(
-                f"the run of {run.about['suite']['name']} has no trend by '{name}': all items"
-                f"{where} have the value {next(iter(levels)):g}, expected two values or more"
+                f"{none}: all items{where} have the value {level.value}, expected two values or "
+                "more"
             )
         ordered = dict(sorted(levels.items()))
-        chances = tuple(chance(verdicts).value for verdicts in ordered.values())
-        found.append(RunTrend(name, part, _trend(ordered), chances, left_out))
+        values = tuple(level.value for level in ordered.values())
+        chances = tuple(chance(level.verdicts).value for level in ordered.values())
+        found.append(RunTrend(name, part, _trend(ordered), values, chances, left_out))
     return found
 
 
-def _trend(levels: dict[float, list[Verdict]]) -> Trend:
-    numbers = [number for number, verdicts in levels.items() for _ in verdicts]
-    verdicts: Sequence[Verdict] = [v for some in levels.values() for v in some]
+class _Level(NamedTuple):
+    """A number as the tag has it, and its items."""
+
+    value: str
+    verdicts: list[Verdict]
+
+
+def _fault(value: str) -> str | None:
+    """Return why a value cannot be a level, and what is expected; None if it can."""
+    match = _NUMBER.fullmatch(value)
+    if match is None:
+        return "is no number, expected a tag of numbers"
+    if abs(float(value)) > _LARGEST:
+        return f"is too large, expected a number from -{_LARGEST:g} to {_LARGEST:g}"
+    if match[1].strip("0.") and abs(float(value)) < _SMALLEST:
+        return f"is too small, expected 0, or a number of {_SMALLEST:g} or more in size"
+    return None
+
+
+def _trend(levels: dict[float, _Level]) -> Trend:
+    numbers = [number for number, level in levels.items() for _ in level.verdicts]
+    verdicts: Sequence[Verdict] = [v for level in levels.values() for v in level.verdicts]
     return trend(numbers, [v.credit for v in verdicts], clusters(verdicts))

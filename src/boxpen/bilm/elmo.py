@@ -134,13 +134,13 @@ def find_elmo(folder: Path) -> ElmoFiles:
             f"{folder} has no softmax, without which ELMo gives no probabilities; expected the "
             "TensorFlow checkpoint (*.index and *.data-*) or *softmax*.hdf5 beside its weights"
         )
+    texts = [p for p in every if p.suffix == ".txt"]
+    words = [p for p in texts if "vocab" in p.name] or texts  # not the licence beside it
     return ElmoFiles(
         options=_only(folder, options, "options", "*options.json"),
         weights=weights,
         softmax=_only(folder, softmax, "softmax", "*.index"),
-        vocabulary=_only(
-            folder, [p for p in every if p.suffix == ".txt"], "vocabulary", "vocab*.txt"
-        ),
+        vocabulary=_only(folder, words, "vocabulary", "vocab*.txt"),
     )
 
 
@@ -266,11 +266,19 @@ def _softmax_rows(path: Path) -> int:
                 f"{path} has no 'lm/softmax/W' and 'lm/softmax/b', without which ELMo gives no "
                 "probabilities; expected the checkpoint of a training of ELMo"
             )
-        return bundle.shape("lm/softmax/b")[0]
+        return _only_size(path, bundle.shape("lm/softmax/b"))
     with _hdf5(path) as file:
         if any(name not in file for name in _SOFTMAX):
             raise ModelError(f"{path} has no 'softmax/W' and 'softmax/b', expected a softmax")
-        return int(file["softmax/b"].shape[0])
+        return _only_size(path, getattr(file["softmax/b"], "shape", ()))
+
+
+def _only_size(path: Path, shape: tuple[int, ...]) -> int:
+    if len(shape) != 1:
+        raise ModelError(
+            f"{path} has a 'softmax/b' of the shape {tuple(shape)}, expected one number a word"
+        )
+    return int(shape[0])
 
 
 def _softmax(path: Path, config: BiLMConfig) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from boxpen.bilm.characters import CHARACTERS
 from boxpen.bilm.config import BiLMConfig
-from boxpen.nmt.rnnsearch_layers import _lstm as run_lstm
+from boxpen.models.precision import full_precision, run_lstm
 
 __all__ = ["CharacterCNN", "Direction", "Highway"]
 
@@ -38,7 +38,9 @@ class CharacterCNN(nn.Module):
         words, which = torch.unique(characters.flatten(0, 1), dim=0, return_inverse=True)
         read = self.embedding(words).transpose(1, 2)  # (words, width, characters)
         # Filling is read like any character, as ELMo was trained.
-        x = torch.cat([self.activation(f(read).amax(dim=-1)) for f in self.filters], dim=-1)
+        with full_precision(read.device.type):
+            found = [self.activation(f(read).amax(dim=-1)) for f in self.filters]
+        x = torch.cat(found, dim=-1)
         for highway in self.highways:
             x = highway(x)
         return self.projection(x)[which].view(*characters.shape[:2], -1)  # type: ignore[no-any-return]

@@ -49,7 +49,8 @@ class _LogProbabilities(torch.autograd.Function):
     ) -> Tensor:
         exact = _exact(states)
         top = torch.full((len(states),), -torch.inf, dtype=exact, device=states.device)
-        total, chosen = torch.zeros_like(top), torch.zeros_like(top)
+        total = torch.zeros_like(top)
+        chosen = torch.full_like(top, torch.nan)  # a word that is in no tile has no number
         for start in range(0, len(weight), tile):
             logits = _logits(states, weight, bias, start, tile)  # (positions, tile)
             rows, columns = _inside(targets, start, logits.shape[1])

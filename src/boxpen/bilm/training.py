@@ -18,7 +18,7 @@ from boxpen.bilm.config import SIZES, BiLMConfig, Input
 from boxpen.bilm.model import BiLMForLanguageModeling, register
 from boxpen.bilm.vocabulary import learn_pieces, learn_words, max_characters, spellings
 from boxpen.errors import ModelError, nearest
-from boxpen.train.base import quiet
+from boxpen.models.quiet import quiet
 
 __all__ = ["batch_of", "load", "new_model", "save"]
 

@@ -76,6 +76,7 @@ from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     compare,
     curve,
     discourse,
+    discourse_compare,
     discourse_context,
     discourse_people,
     errors,

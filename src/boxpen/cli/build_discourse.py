@@ -24,7 +24,6 @@ from boxpen.cli.judging import (
     show_imported,
 )
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.run_sheets import check_place
 from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
@@ -109,7 +108,6 @@ def export_sheet(
     seed: Annotated[int, typer.Option(help="Seed of samples, lots and orders.")] = 0,
 ) -> None:
     """Write a sheet of the drawn candidates that a judge has not judged yet."""
-    from boxpen.build.discourse.names import check_name
     from boxpen.build.discourse.review import questions
     from boxpen.errors import BuildError
     from boxpen.judgements import (
@@ -123,14 +121,13 @@ def export_sheet(
         sampled,
         write_sheet,
     )
+    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
-    check_name(judge, "--judge")
     for name in judges or ():
-        check_name(name, "--judges")
+        check_judge(name, "--judges")
     check_sheet(judge, out, overwrite=overwrite)
-    check_place(out)
     settings, rows = _drawn(config)
     asked = questions(rows)
     given, _ = of_these_texts(history(Journal(settings.journal)), asked)
@@ -157,11 +154,11 @@ def import_answers(
     json: Json = False,
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
-    from boxpen.build.discourse.names import check_name
     from boxpen.build.discourse.review import VERDICTS, checked_edit, questions
     from boxpen.judgements import Journal, import_sheets
+    from boxpen.names import check_judge
 
-    check_name(judge, "--judge")
+    check_judge(judge, "--judge")
     settings, rows = _drawn(config)
     by_id = {row["id"]: row for row in rows}
     journal = Journal(settings.journal)
@@ -224,8 +221,8 @@ def add_contrasts(
 ) -> None:
     """Add wrong translations to the items of a suite that have none, by exchange of the word."""
     from boxpen.build.discourse.contrast import with_contrasts
-    from boxpen.build.discourse.names import check_name
     from boxpen.catalog import load_suite, write_suite
+    from boxpen.names import check_name
 
     check_name(suite, "SUITE")
     _check_files(suite, out)

@@ -146,11 +146,11 @@ def write_duals(
     json: Json = False,
 ) -> None:
     """Write the duals that people accepted as a suite: each in a block with its original."""
-    from boxpen.build.discourse.names import check_name
     from boxpen.build.duals.suite import dual_suite
     from boxpen.build.duals.work import SOURCE
     from boxpen.catalog import read_suite, write_suite
     from boxpen.errors import BuildError
+    from boxpen.names import check_name
 
     if out.suffix.lower() != ".jsonl":
         raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")

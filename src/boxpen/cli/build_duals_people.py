@@ -37,7 +37,6 @@ from boxpen.cli.judging import (
     show_imported,
 )
 from boxpen.cli.output import console, note, print_json
-from boxpen.cli.run_sheets import check_place
 from boxpen.cli.several import Several
 
 __all__ = ["export_sheet", "import_answers", "show_status"]
@@ -67,7 +66,6 @@ def export_sheet(
     seed: Annotated[int, typer.Option(help="Seed of samples, lots and orders.")] = 0,
 ) -> None:
     """Write a sheet of the duals that a judge has not judged yet."""
-    from boxpen.build.discourse.names import check_name
     from boxpen.build.duals.review import questions
     from boxpen.errors import BuildError
     from boxpen.judgements import (
@@ -80,14 +78,13 @@ def export_sheet(
         sampled,
         write_sheet,
     )
+    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
-    check_name(judge, "--judge")
     for name in judges or ():
-        check_name(name, "--judges")
+        check_judge(name, "--judges")
     check_sheet(judge, out, overwrite=overwrite)
-    check_place(out)
     asked = questions(dual_rows(folder))
     given, _ = of_these_texts(history(journal_of(journal, folder)), asked)
     said = latest(given)
@@ -114,11 +111,11 @@ def import_answers(
     json: Json = False,
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
-    from boxpen.build.discourse.names import check_name
     from boxpen.build.duals.review import VERDICTS, questions
     from boxpen.judgements import import_sheets
+    from boxpen.names import check_judge
 
-    check_name(judge, "--judge")
+    check_judge(judge, "--judge")
     kept = journal_of(journal, folder)
     found = import_sheets(
         sheets, questions(dual_rows(folder)), VERDICTS, kept, judge=judge, time=time

@@ -60,6 +60,8 @@ def _table(pairs: list[Pair]) -> object:
     from rich.table import Table
     from rich.text import Text
 
+    from boxpen.report.numbers import p_value
+
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("suite", "A", "B"):
         table.add_column(column, overflow="fold")
@@ -75,15 +77,11 @@ def _table(pairs: list[Pair]) -> object:
             str(p.only_a),
             str(p.only_b),
             f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]",
-            _p(p.p),
-            _p(p.adjusted),
+            p_value(p.p),
+            p_value(p.adjusted),
             style="bold" if p.adjusted < 0.05 else "",
         )
     return table
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _show_items(pair: Pair, runs: list[Run], count: int) -> None:

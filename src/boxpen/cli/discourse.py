@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adjudicator",
+    "ByOption",
     "JournalFile",
     "Json",
+    "Markdown",
     "MinJudges",
+    "People",
     "RuleOption",
     "Runs",
     "decided",
     "discourse",
     "journal_of",
     "judged_renderings",
+    "one_format",
+    "outcomes_of",
 ]
 
 discourse = typer.Typer(
@@ -64,6 +69,7 @@ Adjudicator = Annotated[
     str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
 ]
 MinJudges = Annotated[int, typer.Option(help="Fewest judges of a translation.")]
+ByOption = Annotated[Literal["judge", "people"], typer.Option(help="Who says what is right.")]
 Beside = Annotated[bool, typer.Option("--paper", help="Put the figures of the paper beside.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
@@ -84,7 +90,7 @@ def judge_runs(
     from boxpen.analysis.discourse.renderings import ruling_of
     from boxpen.report.discourse import discourse_object, discourse_table
 
-    _one_format(json, markdown)
+    one_format(json, markdown)
     systems, found = judged_renderings(runs)
     rulings = {one: ruling_of(one) for one in found}
     table = discourse_table(
@@ -107,9 +113,7 @@ def judge_runs(
 @discourse.command("table")
 def show_table(
     runs: Runs,
-    by: Annotated[
-        Literal["judge", "people"], typer.Option(help="Who says what is right.")
-    ] = "judge",
+    by: ByOption = "judge",
     journal: JournalFile = None,
     rule: RuleOption = "majority",
     adjudicator: Adjudicator = None,
@@ -120,25 +124,12 @@ def show_table(
 ) -> None:
     """Show BLEU by set and accuracy by class: Tables 2 and 3 of the paper."""
     from boxpen.analysis.discourse.accuracy import paper as of_paper
-    from boxpen.analysis.discourse.people import question_of
-    from boxpen.analysis.discourse.renderings import ruling_of
-    from boxpen.errors import BuildError
     from boxpen.report.discourse import discourse_object, discourse_table
 
-    _one_format(json, markdown)
+    one_format(json, markdown)
     systems, found = judged_renderings(runs)
-    outcomes: Mapping[Rendering, str | None]
-    if by == "judge":
-        outcomes = {one: ruling_of(one).outcome for one in found}
-    else:
-        kept = journal_of(journal, runs)
-        given, decisions = decided(found, kept, rule, adjudicator, min_judges)
-        outcomes = {one: decisions[question_of(one).item].verdict for one in found}
-        if not any(outcomes.values()):
-            raise BuildError(
-                f"no translation is decided: {kept.path} has {len(given)} judgement(s) of these "
-                "runs; see boxpen discourse status"
-            )
+    people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
+    outcomes = outcomes_of(found, runs, people)
     table = discourse_table(systems, found, outcomes, by=by, paper=of_paper() if paper else None)
     if json:
         print_json(discourse_object(table))
@@ -162,6 +153,36 @@ def judged_renderings(
     return found, renderings_of(found)
 
 
+class People(NamedTuple):
+    """Where the verdicts of people stand, and how those who differ decide."""
+
+    journal: Path | None
+    rule: str
+    adjudicator: str | None
+    fewest: int
+
+
+def outcomes_of(
+    found: Sequence[Rendering], runs: Sequence[Path], people: People | None
+) -> Mapping[Rendering, str | None]:
+    """Return what became of translations by the verdicts of people, or by the class judge."""
+    from boxpen.analysis.discourse.people import question_of
+    from boxpen.analysis.discourse.renderings import ruling_of
+    from boxpen.errors import BuildError
+
+    if people is None:
+        return {one: ruling_of(one).outcome for one in found}
+    kept = journal_of(people.journal, runs)
+    given, decisions = decided(found, kept, people.rule, people.adjudicator, people.fewest)
+    outcomes = {one: decisions[question_of(one).item].verdict for one in found}
+    if not any(outcomes.values()):
+        raise BuildError(
+            f"no translation is decided: {kept.path} has {len(given)} judgement(s) of these "
+            "runs; see boxpen discourse status"
+        )
+    return outcomes
+
+
 def journal_of(path: Path | None, runs: Sequence[Path]) -> Journal:
     """Return the journal, where no other is given: beside the runs."""
     return journal_beside(path, runs, _JOURNAL)
@@ -172,9 +193,9 @@ def decided(
 ) -> tuple[list[Judgement], dict[str, Decision]]:
     """Return the judgements of these translations, and what they come to."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
-    from boxpen.build.discourse.names import check_name
     from boxpen.errors import BuildError
     from boxpen.judgements import Rule, of_these_texts, settle
+    from boxpen.names import check_name
 
     check_name(adjudicator, "--adjudicator")
     questions = discourse_questions(found)
@@ -191,7 +212,8 @@ def decided(
     return given, settle(given, how, fewest, [question.item for question in questions])
 
 
-def _one_format(json: bool, markdown: bool) -> None:
+def one_format(json: bool, markdown: bool) -> None:
+    """Refuse two formats at once."""
     from boxpen.errors import BuildError
 
     if json and markdown:

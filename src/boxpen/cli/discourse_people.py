@@ -60,9 +60,7 @@ def export_sheet(
 ) -> None:
     """Write a sheet of the translations that a judge has not judged; it does not tell systems."""
     from boxpen.analysis.discourse.people import discourse_questions, of_sample
-    from boxpen.build.discourse.names import check_name
 
-    check_name(judge, "--judge")
     check_sheet(judge, out, overwrite=overwrite)
     _, found = judged_renderings(runs)
     written(
@@ -81,10 +79,10 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
-    from boxpen.build.discourse.names import check_name
     from boxpen.judgements import import_sheets
+    from boxpen.names import check_judge
 
-    check_name(judge, "--judge")
+    check_judge(judge, "--judge")
     runs, sheets = parted(paths)
     _, found = judged_renderings(runs)
     kept = journal_of(journal, runs)

@@ -106,7 +106,9 @@ def import_answers(
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.translation_errors import TRANSLATION_ERRORS, translation_questions
     from boxpen.judgements import import_sheets
+    from boxpen.names import check_judge
 
+    check_judge(judge, "--judge")
     runs, sheets = parted(paths)
     outputs, _ = _outputs(runs)
     kept = _journal(journal, runs)

@@ -31,6 +31,11 @@ __all__ = [
     "show_imported",
 ]
 
+_COLUMNS = {"item", "verdict", "edit", "comment", "judge", "digest"}
+"""Of every sheet."""
+_LONGEST = 1 << 16
+"""Bytes of a sheet's first line."""
+
 Disputed = Annotated[bool, typer.Option("--disputed", help="Only what other judges differ about.")]
 Everything = Annotated[
     bool, typer.Option("--all", help="Also what is judged already, with its verdicts.")
@@ -43,19 +48,27 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over a sheet
 
 
 def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:
-    """Refuse a sheet that is nobody's, or that would take the place of another.
+    """Refuse a sheet that is nobody's, or that would take the place of another file.
+
+    Only a sheet may be written over, not a journal, nor somebody's table.
 
     Raises:
-        BuildError: If it is.
+        BuildError: If it is, or what stands there cannot be read.
     """
     from boxpen.errors import BuildError
+    from boxpen.names import check_judge
 
-    if not judge.strip():
-        raise BuildError("--judge is empty, expected the judge's name")
+    check_judge(judge, "--judge")
     if out.suffix != ".csv":
         raise BuildError(f"--out is {out}, expected a file that ends in .csv")
     if out.exists() and not overwrite:
         raise BuildError(f"{out} is there already; import it, and give another name or --overwrite")
+    # Where no file is, nothing is lost; what else is there is told when it is written.
+    if out.is_file() and not _is_sheet(out):
+        raise BuildError(
+            f"{out} is no sheet: its first line does not name the columns of one; expected a "
+            "sheet, or a file that is not there yet"
+        )
 
 
 def history(journal: Journal) -> tuple[Judgement, ...]:
@@ -130,6 +143,24 @@ def show_disagreements(screen: Console, found: Sequence[Disagreement]) -> None:
 def number(value: float) -> str:
     """Return a number as it is shown; a dash if it is none."""
     return "–" if value != value else f"{value:.3f}"  # NaN is the number that is not itself
+
+
+def _is_sheet(path: Path) -> bool:
+    import csv
+
+    from boxpen.errors import BuildError
+
+    try:
+        with path.open("rb") as stream:
+            start = stream.readline(_LONGEST).decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise BuildError(f"{path} cannot be read: {error.strerror}") from None
+    lines = start.splitlines()[:1]
+    try:
+        found = next(csv.reader(lines, delimiter=max(",;\t", key=start.count)), [])
+    except csv.Error:
+        return False
+    return _COLUMNS.issubset(name.strip() for name in found)
 
 
 def _said(judgement: Judgement) -> str:

@@ -15,7 +15,10 @@ __all__ = ["model"]
 model = typer.Typer(no_args_is_help=True, help="List, show and get models.")
 app.add_typer(model, name="model")
 
+_OTHERS = "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
 
 
 @model.command("list")
@@ -34,12 +37,12 @@ def list_models(json: Json = False) -> None:
     for p in PRESETS.values():
         table.add_row(p.name, p.kind, " ".join(p.languages), p.spec, p.note)
     console().print(table)
-    print("\nAny other model: hf:NAME_OR_PATH, gguf:FILE, ct2:DIR")
+    print(f"\nAny other model: {_OTHERS}")
 
 
 @model.command("show")
 def show_model(
-    name: str,
+    name: Name,
     labels: Annotated[
         str | None, typer.Option(help="Labels of a classifier in the order of its outputs.")
     ] = None,
@@ -70,7 +73,7 @@ def show_model(
 
 
 @model.command("get")
-def get_model(name: str) -> None:
+def get_model(name: Name) -> None:
     """Fetch a model, so that it is at hand later."""
     from boxpen.models.embedded import smollm2_path
     from boxpen.models.resolve import resolve_model

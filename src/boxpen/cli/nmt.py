@@ -227,9 +227,12 @@ def scale(
     if json:
         print_json({"points": points})
         return
-    from boxpen.report.scale import scale_table
+    from boxpen.report.scale import scale_notes, scale_table
 
-    console().print(scale_table(points))
+    screen = console()
+    screen.print(scale_table(points))
+    for line in scale_notes(points):
+        screen.print(line, style="dim", soft_wrap=True, markup=False)
     drawn = "" if train_only else f", drawn into {out / 'scale.svg'}"
     note(f"points in {out / 'scale.json'}{drawn}")
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from boxpen.atomic import replaced
+from boxpen.atomic import replaced, resolved
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.nmt import nmt
 from boxpen.cli.output import note
@@ -69,7 +69,7 @@ def translate(
     sentences = Sentences(source)
     if out is not None and sentences.is_file(out):
         raise NmtError(f"--out {out} is what is translated, expected another file")
-    if out is not None and Path(checkpoint).resolve() in out.resolve().parents:
+    if out is not None and Path(checkpoint).resolve() in resolved(out, NmtError).parents:
         raise NmtError(f"--out {out} stands in the folder of the model, expected another place")
     import torch
 

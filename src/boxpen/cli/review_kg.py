@@ -95,9 +95,12 @@ def export_sheet(
         sampled,
         write_sheet,
     )
+    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
+    for name in judges or ():
+        check_judge(name, "--judges")
     check_sheet(judge, out, overwrite=overwrite)
     _, questions = _asked(table, wrong)
     given, _ = of_these_texts(history(_journal(journal, table, wrong)), questions)
@@ -132,7 +135,9 @@ def import_answers(
     from boxpen.build.kg.review import ACCEPTABILITY
     from boxpen.build.kg.review_edits import canonical_edit
     from boxpen.judgements import import_sheets
+    from boxpen.names import check_judge
 
+    check_judge(judge, "--judge")
     _, questions = _asked(table, wrong)
     by_item = {question.item: question for question in questions}
     kept = _journal(journal, table, wrong)
@@ -201,12 +206,13 @@ def apply_review(
     wrong: Wrong = False,
 ) -> None:
     """Write what judges accept, beside it what they drop (-dropped) and what is open (-open)."""
+    from boxpen.atomic import resolved
     from boxpen.build.kg.triples import write_table
     from boxpen.errors import BuildError
 
-    if out.resolve() == table.resolve():
-        raise BuildError(f"--out is the table {table} itself, expected another file")
     frame, _ = _asked(table, wrong)
+    if resolved(out, BuildError) == table.resolve():
+        raise BuildError(f"--out is the table {table} itself, expected another file")
     given, how = _ruled(_journal(journal, table, wrong), rule, adjudicator, divided)
     reviewed = _reviewed(frame, given, how, min_judges, wrong)
     suffix = out.suffix or ".parquet"

@@ -27,7 +27,8 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR.",
+            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, "
+            "elmo:DIR.",
             show_default="smollm2",
         ),
     ] = None,

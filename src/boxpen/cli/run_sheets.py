@@ -19,14 +19,10 @@ __all__ = [
     "Sample",
     "Seed",
     "SheetOrder",
-    "check_place",
     "journal_beside",
     "parted",
     "written",
 ]
-
-_HEADER = {"item", "verdict", "edit", "comment", "judge", "digest"}  # columns of every sheet
-_LONGEST = 1 << 16  # bytes of a header
 
 RunsAndSheets = Annotated[
     list[Path],
@@ -65,7 +61,6 @@ def written(
         write_sheet,
     )
 
-    check_place(out)
     asked = list(questions)
     given, _ = of_these_texts(history(journal), asked)
     said = latest(given)
@@ -77,35 +72,6 @@ def written(
     ways: dict[str, Order] = {"own": "own", "random": "random", "suite": "given"}
     write_sheet(out, ordered(asked, ways[order], judge, seed), judge, said=said)
     note(f"{judge}: {len(asked)} {what}(s) to judge, written to {out}")
-
-
-def check_place(out: Path) -> None:
-    """Refuse to write a sheet over a file that is none: a journal, or somebody's table.
-
-    Raises:
-        BuildError: If there is such a file, or it cannot be read.
-    """
-    import csv
-
-    from boxpen.errors import BuildError
-
-    if not out.is_file():  # nothing is lost; what is no file is told when it is written
-        return
-    try:
-        with out.open("rb") as stream:
-            start = stream.readline(_LONGEST).decode("utf-8-sig", "replace")
-    except OSError as error:
-        raise BuildError(f"{out} cannot be read: {error.strerror}") from None
-    lines = start.splitlines()[:1]
-    try:
-        found = next(csv.reader(lines, delimiter=max(",;\t", key=start.count)), [])
-    except csv.Error:
-        found = []
-    if not _HEADER.issubset(name.strip() for name in found):
-        raise BuildError(
-            f"{out} is no sheet: its first line does not name the columns of one; expected a "
-            "sheet, or a file that is not there yet"
-        )
 
 
 def parted(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:

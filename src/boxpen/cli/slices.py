@@ -43,6 +43,11 @@ def slices(
         raise RunError("--trend needs a tag of numbers, expected --by with its name")
     if markdown and (json or not trend):
         raise RunError("--markdown goes with --trend and without --json, expected it so")
+    if trend and interval != "wilson":
+        raise RunError(
+            f"--interval {interval} goes without --trend, whose intervals of accuracy are "
+            "Wilson's; expected one of them"
+        )
     if trend:
         _show_trends(runs, by or [], markdown=markdown, json=json)
         return

@@ -102,7 +102,9 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.judgements import import_sheets
+    from boxpen.names import check_judge
 
+    check_judge(judge, "--judge")
     found, verdicts, questions = _asked(name, tag, values)
     kept = _journal(journal, name, found, tag)
     done = import_sheets(sheets, questions, verdicts, kept, judge=judge, time=time, origin="suite")
@@ -123,6 +125,7 @@ def show_status(
     from boxpen.analysis.tagging import in_order
     from boxpen.judgements import agreement_table, disagreements
 
+    _check_journal(journal)
     found, _, questions = _asked(name, tag, None)
     kept = _journal(journal, name, found, tag)
     given, other, decisions = _decided(questions, kept, rule, adjudicator, min_judges)
@@ -132,6 +135,8 @@ def show_status(
     rows = agreement_table(given, {q.item: q.part for q in questions})
     agreement = [row for row in rows if row.part]  # a suite need not have sets
     same = _same_as_before(found, tag, decisions)
+    if not given and not other:
+        note(f"there are no judgements of the tag '{tag}' of suite '{found.name}' in {kept.path}")
     if json:
         print_json(
             {
@@ -176,9 +181,11 @@ def write_tagged(
 ) -> None:
     """Write the suite with the tag as judges settled it; open items go without."""
     from boxpen.analysis.tagging import tagged
+    from boxpen.atomic import resolved
     from boxpen.catalog import write_suite
     from boxpen.errors import BuildError
 
+    _check_journal(journal)
     found, _, questions = _asked(name, tag, None)
     kept = _journal(journal, name, found, tag)
     if tag in found.tag_values() and not replace:
@@ -186,9 +193,12 @@ def write_tagged(
             f"suite '{found.name}' has the tag '{tag}' already; expected another tag, or --replace "
             "to put what judges say in its place"
         )
-    if out.resolve() == kept.path.resolve():
-        raise BuildError(f"--out is {out}, the journal of the judgements; expected another file")
     given, _, decisions = _decided(questions, kept, rule, adjudicator, min_judges)
+    place, own = resolved(out, BuildError), Path(name)
+    if place.is_file() and own.is_file() and place.samefile(own):
+        raise BuildError(f"--out is {out}, the suite that is tagged; expected another file")
+    if place == kept.path.resolve():
+        raise BuildError(f"--out is {out}, the journal of the judgements; expected another file")
     judges = len(progress(given))
     by = f"decided by {adjudicator}" if adjudicator else f"rule {rule}"
     made = tagged(found, tag, decisions, f"{judges} judge(s), {by}")
@@ -209,7 +219,21 @@ def _asked(
     check_tag(tag)
     found = load_suite(name)
     verdicts = tag_values(found, tag, values)
-    return found, verdicts, tag_questions(found, verdicts)
+    return found, verdicts, tag_questions(found, tag, verdicts)
+
+
+def _check_journal(path: Path | None) -> None:
+    """Refuse a journal that is named and not there: a name that is mistyped has no judgements."""
+    from boxpen.errors import BuildError
+
+    try:
+        if path is not None:
+            path.stat()
+    except OSError as error:
+        raise BuildError(
+            f"--journal is {path}, which cannot be read ({error.strerror}); expected the file of "
+            "the judgements"
+        ) from None
 
 
 def _journal(path: Path | None, name: str, found: Suite, tag: str) -> Journal:

@@ -1,4 +1,4 @@
-"""boxpen train: fine-tune a classifier or a multiple-choice model."""
+"""boxpen train: classifiers and multiple-choice models; language models are in train_lm.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from boxpen.cli.output import note, print_json
 __all__ = ["train"]
 
 train = typer.Typer(
-    no_args_is_help=True, help="Fine-tune a classifier of inference or a multiple-choice model."
+    no_args_is_help=True,
+    help="Train a classifier of inference, a multiple-choice model or a language model.",
 )
 app.add_typer(train, name="train")
 

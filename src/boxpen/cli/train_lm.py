@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated, Any
 
 import typer
@@ -36,13 +37,14 @@ Ways = Annotated[int, typer.Option(help="Most sentences of a triple.")]
 
 @train.command()
 def lm(
-    kind: Annotated[str, typer.Option(help="causal, masked or bilm.")],
+    kind: Annotated[str, typer.Option(help="causal, masked or bilm (a bidirectional LSTM).")],
     model: Annotated[
         str,
         typer.Option(
             "--model",
             "--base",
-            help="A model of that kind as boxpen run takes it, its folder, new:tiny or new:small.",
+            help="A model of that kind as boxpen run takes it, its folder, new:tiny or new:small; "
+            "for bilm also new:base and new:public.",
         ),
     ],
     out: Annotated[
@@ -82,9 +84,8 @@ def lm(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train a language model on text, on what a graph says, or on both."""
-    from boxpen.train.lm import train_lm
-    from boxpen.train.options import Options
+    """Train a language model on text, on a knowledge graph, or both."""
+    from boxpen.train import Options, train_lm
 
     options = Options(
         epochs=epochs, batch_size=batch_size, accumulate=accumulate, learning_rate=learning_rate,
@@ -126,13 +127,8 @@ def _show(result: dict[str, Any], out: Path, json: bool) -> None:
         print_json(result | {"out": str(out)})
         return
     some = result["sentences"]
-    print(
-        f"held-out loss   {result['loss']:.4f} nats a token (perplexity "
-        f"{result['perplexity']:.1f}), {result['loss_before']:.4f} before, "
-        f"of {result['tokens']:,} tokens in {some['held_out']:,} sentences"
-    )
     early = ", stopped early" if result["stopped_early"] else ""
-    print(f"best step       {result['best_step']} of {result['steps']}{early}")
+    read = some["text"] + some["triples"] + some["valid"]
     left = {
         **{f"excluded by {name}": count for name, count in some["excluded"].items()},
         "shared with --valid": some["shared_with_valid"],
@@ -141,6 +137,15 @@ def _show(result: dict[str, Any], out: Path, json: bool) -> None:
         "cut": some["cut"],
     }
     shown = "".join(f", {count:,} {what}" for what, count in left.items() if count)
-    read = some["text"] + some["triples"] + some["valid"]
-    print(f"sentences       {some['train']:,} to learn from, {read:,} read{shown}")
-    print(f"model           hf:{out}; held out: {out / 'held-out.txt'}")
+    for name, said in (
+        (
+            "held-out loss",
+            f"{result['loss']:.4f} nats a token (perplexity {result['perplexity']:.1f}), "
+            f"{result['loss_before']:.4f} before",
+        ),
+        ("held out", f"{result['tokens']:,} tokens in {some['held_out']:,} sentences"),
+        ("best step", f"{result['best_step']} of {result['steps']}{early}"),
+        ("sentences", f"{some['train']:,} to learn from, {read:,} read{shown}"),
+    ):
+        print(fill(said, 80, initial_indent=f"{name:16}", subsequent_indent=" " * 16))
+    print(f"{'model':16}hf:{out}; held out: {out / 'held-out.txt'}")

@@ -23,6 +23,7 @@ from boxpen.judgements.assignment import (
     sampled,
 )
 from boxpen.judgements.decisions import RULES, Decision, Rule, settle
+from boxpen.judgements.imports import Imported, import_sheets
 from boxpen.judgements.journal import History, Journal
 from boxpen.judgements.judgement import Judgement, Question, VerdictSet, latest
 from boxpen.judgements.labels import (
@@ -32,7 +33,7 @@ from boxpen.judgements.labels import (
     labels_of,
     settle_labels,
 )
-from boxpen.judgements.sheet import Imported, Line, import_sheets, read_sheet, write_sheet
+from boxpen.judgements.sheet import Line, read_sheet, write_sheet
 
 __all__ = [
     "RULES",

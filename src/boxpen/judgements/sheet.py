@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,10 +18,10 @@ from boxpen.atomic import replaced
 from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import BuildError, SuiteError
-from boxpen.judgements.journal import Journal
 from boxpen.judgements.judgement import Judgement, Question, VerdictSet, plain
+from boxpen.names import check_judge, wanted_of_a_judge
 
-__all__ = ["Imported", "Line", "import_sheets", "read_sheet", "write_sheet"]
+__all__ = ["Line", "read_sheet", "write_sheet"]
 
 _WITHDRAWN = "?"
 """In the column of verdicts: no verdict any more."""
@@ -45,19 +45,6 @@ class Line:
         return f"{self.path}, line {self.number}"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of the sheets."""
-
-    added: tuple[Judgement, ...]
-    changed: tuple[tuple[Judgement, Judgement], ...]
-    """Those of them that take the place of another verdict: before and after."""
-    known: int
-    """How many the journal had already."""
-    torn: str | None
-    """A sentence about the journal's last line, if it was cut off."""
-
-
 def write_sheet(
     path: Path,
     questions: Sequence[Question],
@@ -78,6 +65,7 @@ def write_sheet(
     Raises:
         BuildError: If it cannot be written, or a text holds what a table cannot.
     """
+    check_judge(judge, "the judge")
     shown = list(dict.fromkeys(name for q in questions for name in q.shown))
     hints = [] if blind else list(dict.fromkeys(name for q in questions for name in q.hints))
     header = ["item", *shown, *hints, "verdict", "edit", "comment", "judge", "digest"]
@@ -134,15 +122,18 @@ def read_sheet(
         BuildError: If a row is not as it must be; the message names the line.
     """
     found: dict[tuple[str, str], Line] = {}
+    whose: tuple[int, str] | None = None  # the first line, and its judge
     try:
         for number, cells in _rows(path, judge):
             where = f"{path}, line {number}"
             question = _question(cells, questions, verdicts, where, origin)
-            who = cells["judge"].strip() or (judge or "")
-            if judge is not None and who != judge:
-                raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
-            if not who:
-                raise BuildError(f"{where} has no judge, expected a name")
+            who = _judge(cells, judge, where)
+            whose = whose or (number, who)
+            if who != whose[1]:
+                raise BuildError(
+                    f"{where} has the judge {excerpt(who)}, expected {excerpt(whose[1])} as in "
+                    f"line {whose[0]}: a sheet is of one judge"
+                )
             verdict, edit, comment = _answer(cells, verdicts, where)
             blank = not cells["verdict"].strip()
             if blank and not comment:
@@ -158,61 +149,6 @@ def read_sheet(
     except SuiteError as error:  # from the reader of tables
         raise BuildError(str(error)) from None
     return list(found.values())
-
-
-def import_sheets(
-    paths: Sequence[Path],
-    questions: Sequence[Question],
-    verdicts: VerdictSet,
-    journal: Journal,
-    *,
-    judge: str | None = None,
-    time: str | None = None,
-    origin: str = "table",
-    canonical: Callable[[Line], Judgement] = lambda line: line.judgement,
-) -> Imported:
-    """Add what stands in sheets to the journal: all of it, or, if anything is wrong, nothing.
-
-    Args:
-        paths: The sheets.
-        questions: What was asked.
-        verdicts: What may be said.
-        journal: Where judgements are kept.
-        judge: Who judged, where a sheet does not say.
-        time: What the judgements get as their time.
-        origin: What the questions were made from, for messages.
-        canonical: Checks a judgement, and returns it in the form in which it is kept.
-
-    Raises:
-        BuildError: If a row is not as it must be, or one judge says two things of an item.
-    """
-    by_item = {question.item: question for question in questions}
-    lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
-    for path in paths:
-        for line in read_sheet(path, by_item, verdicts, judge=judge, time=time, origin=origin):
-            one = canonical(line)
-            first, other = lines.setdefault((one.item, one.judge), (line, one))
-            if other != one:
-                raise BuildError(
-                    f"{line}: judge '{one.judge}' judges item '{one.item}' otherwise than in "
-                    f"{first}; expected one verdict"
-                )
-    history = journal.read()
-    said = {(one.item, one.judge): one for one in history.judgements}
-    added = journal.append(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
-    changed = [
-        (before, one)
-        for one in added
-        if (before := said.get((one.item, one.judge))) is not None and before.verdict
-    ]
-    return Imported(tuple(added), tuple(changed), len(lines) - len(added), history.torn)
-
-
-def _tells(line: Line, before: Judgement | None) -> bool:
-    """Whether a row says anything: an empty cell takes nothing back, a '?' only what was said."""
-    judged = before is not None and bool(before.verdict)
-    one = line.judgement
-    return bool(one.verdict) or (not judged if line.blank else judged or bool(one.comment))
 
 
 def _rows(path: Path, judge: str | None) -> Iterator[tuple[int, dict[str, str]]]:
@@ -289,6 +225,19 @@ def _question(
             f"'{question.digest}'; export the sheet anew"
         )
     return question
+
+
+def _judge(cells: Mapping[str, str], judge: str | None, where: str) -> str:
+    """Return whose row it is: the cell says so, or else the caller."""
+    who = cells["judge"] if cells["judge"].strip() else (judge or "")
+    if not who:
+        raise BuildError(f"{where} has no judge, expected a name")
+    wanted = wanted_of_a_judge(who)
+    if wanted is not None:
+        raise BuildError(f"{where} has the judge {excerpt(who)}, expected {wanted}")
+    if judge is not None and who != judge:
+        raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
+    return who
 
 
 def _answer(cells: Mapping[str, str], verdicts: VerdictSet, where: str) -> tuple[str, str, str]:

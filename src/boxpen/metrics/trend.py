@@ -65,18 +65,19 @@ def trend(
     if len(values) < 2:
         raise ValueError(f"there are {len(values)} different numbers, expected two or more")
     levels = tuple((value, _accuracy(value, numbers, earned, clusters)) for value in values)
-    slope = _slope(numbers, earned, clusters)
+    places, unit = _placed(numbers)
+    slope = _slope(places, earned, clusters)
     found = [estimate.value for _, estimate in levels]
     statistic, exact = math.nan, False
     if clusters is None:
         test = "Cochran-Armitage"
-        statistic, p = _cochran_armitage(numbers, earned)
+        statistic, p = _cochran_armitage(places, earned)
     else:
         test = "permutation of blocks"
-        _, _, p, exact = exchange_test(_by_size(numbers, earned, clusters))
+        _, _, p, exact = exchange_test(_by_size(places, earned, clusters))
     return Trend(
         levels=levels,
-        slope=slope,
+        slope=Estimate(slope.value / unit, slope.low / unit, slope.high / unit, slope.n),
         direction=_direction(slope.value),
         monotone=found in (sorted(found), sorted(found, reverse=True)),
         test=test,
@@ -84,6 +85,18 @@ def trend(
         p=p,
         exact=exact,
     )
+
+
+def _placed(numbers: Sequence[float]) -> tuple[list[float], float]:
+    """Return where numbers stand above the least of them, and the unit of that.
+
+    Large numbers that lie close together would lose their differences in sums of squares, and
+    small ones would look like none at all. The unit is a power of two, so that no digit is lost,
+    and the greatest is 1 or more and less than 2.
+    """
+    least = min(numbers)
+    unit = 2.0 ** (math.frexp(max(numbers) - least)[1] - 1)
+    return [(number - least) / unit for number in numbers], unit
 
 
 def _accuracy(

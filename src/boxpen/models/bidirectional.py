@@ -43,11 +43,18 @@ class BidirectionalModel(TransformersModel):
         """The PyTorch module."""
         module = super().module
         tokens = max(self.tokenizer.get_vocab().values(), default=0) + 1
-        if tokens > module.config.vocab_size:
+        if tokens != module.config.vocab_size:
             raise ModelError(
                 f"the tokenizer of {self.name} has {tokens} tokens, its softmax "
                 f"{module.config.vocab_size}: they do not belong together"
             )
+        for role in ("bos", "eos", "unk"):
+            known, said = (getattr(o, f"{role}_token_id") for o in (self.tokenizer, module.config))
+            if known != said:
+                raise ModelError(
+                    f"the {role} token of {self.name} is {said}, that of its tokenizer {known}: "
+                    "they do not belong together"
+                )
         return module
 
     def bounded(self, tokens: int) -> int:
@@ -92,6 +99,11 @@ class BidirectionalModel(TransformersModel):
             raise ModelError(
                 f"model '{self.name}' reads {config.input}, its tokenizer "
                 f"{'characters' if spelt else 'pieces'}: they do not belong together"
+            )
+        if spelt is not None and spelt != config.max_characters:
+            raise ModelError(
+                f"model '{self.name}' reads words of {config.max_characters} characters, its "
+                f"tokenizer writes {spelt}: they do not belong together"
             )
         return spelt
 

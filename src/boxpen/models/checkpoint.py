@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from boxpen.errors import ModelError
 from boxpen.models import fingerprint
 from boxpen.models.base import Kind
+from boxpen.models.gguf_file import read_fast
 from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
+from boxpen.models.own import BIDIRECTIONAL, CONTEXTUAL, OWN, introduce
+from boxpen.models.quiet import quiet
+from boxpen.models.trained_vocabulary import foreign_vocabulary
 from boxpen.scoring.policy import Dtype
 
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
-from boxpen.models.own import BIDIRECTIONAL, CONTEXTUAL, OWN, introduce
-from boxpen.nmt.vocabulary import foreign_vocabulary
 
 __all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair", "kind_of"]
 
@@ -66,7 +67,7 @@ def from_checkpoint(
     where = str(folder) if local else path
     if local:
         _introduce(folder)
-    with _quiet():
+    with quiet():
         config = _loaded(
             name, "configuration", lambda: transformers.AutoConfig.from_pretrained(where)
         )
@@ -123,16 +124,17 @@ def from_gguf(
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
     digest = fingerprint.of_file(path)
-    with _quiet():
+    with quiet(), read_fast():
         config, tokenizer = _gguf_parts(name, path, digest)
     device = _device(device)
     settled = _dtype(dtype, device, None)
 
     def load() -> Any:
         auto = transformers.AutoModelForCausalLM
-        return _module(
-            name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
-        )
+        with read_fast():
+            return _module(
+                name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
+            )
 
     return _class_of("causal")(
         name=name,
@@ -258,8 +260,8 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
                 return kind
     raise ModelError(
         f"model '{name}' is a {architecture or config.model_type}, which gives no probabilities to "
-        "texts; expected a causal, masked, permuted or sequence-to-sequence language model, an "
-        "inference classifier or a multiple-choice model"
+        "texts; expected a causal, masked, permuted, bidirectional or sequence-to-sequence "
+        "language model, an inference classifier or a multiple-choice model"
     )
 
 
@@ -297,7 +299,9 @@ def _fingerprint(
     digest: str, kind: Kind, dtype: str, order: Mapping[str, Any] = MappingProxyType({})
 ) -> str:
     named = [str(label) for label in order.get("order", ())]  # a record is in their order
-    return fingerprint.of_parts(digest, kind, _precision(dtype), *named)
+    # Once, a GPU rounded what the filters over characters multiply to TF32.
+    exact = ["filters float32"] if kind == "bidirectional" else []
+    return fingerprint.of_parts(digest, kind, _precision(dtype), *named, *exact)
 
 
 def _class_of(kind: Kind, architecture: str = "") -> type[TransformersModel]:
@@ -370,7 +374,7 @@ def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options
     import torch
 
     options |= {"dtype": getattr(torch, dtype), "output_loading_info": True}
-    with _quiet():
+    with quiet():
         module, info = _loaded(name, "weights", lambda: auto.from_pretrained(where, **options))
     missing = sorted(info["missing_keys"])
     if missing:  # Transformers would make them up at random, and only warn
@@ -460,26 +464,3 @@ def _languages(folder: Path) -> frozenset[str] | None:
     codes = re.findall(r"[A-Za-z][A-Za-z_-]*", line[1]) if line else []
     known = frozenset(two_letter(c) for c in codes if c.lower() != "multilingual")
     return known or None
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the progress bars and warnings of the libraries off the terminal while loading."""
-    from huggingface_hub.utils import logging as hub_logging
-    from transformers.utils import logging
-
-    levels, bars = (
-        (logging.get_verbosity(), hub_logging.get_verbosity()),
-        logging.is_progress_bar_enabled(),
-    )
-    logging.set_verbosity_error()
-    hub_logging.set_verbosity(50)  # only what is critical
-    logging.disable_progress_bar()
-    try:
-        with contextlib.redirect_stderr(io.StringIO()):  # some bars heed no setting
-            yield
-    finally:
-        logging.set_verbosity(levels[0])
-        hub_logging.set_verbosity(levels[1])
-        if bars:
-            logging.enable_progress_bar()

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from boxpen.atomic import resolved
 from boxpen.errors import nearest
 from boxpen.nmt.errors import NmtError
 
@@ -96,7 +97,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    from boxpen.train.base import quiet
+    from boxpen.models.quiet import quiet
 
     try:
         with quiet():
@@ -138,7 +139,7 @@ def _spec(model: Any, tokenizer: Any) -> Any:
 @contextlib.contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     """Make a folder beside ``path`` that takes its place when the body has succeeded."""
-    path = path.resolve()
+    path = resolved(path, NmtError)
     mark = secrets.token_hex(4)
     new, old = (path.with_name(f".{path.name}.{mark}.{part}") for part in ("tmp", "old"))
     try:

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError
 
 from boxpen.atomic import moved_in, replaced
+from boxpen.models.quiet import quiet
+from boxpen.models.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
 from boxpen.nmt.usable import check_folder, settings_of
-from boxpen.nmt.vocabulary import vocabulary_digest
-from boxpen.train.base import quiet
 
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared

@@ -35,14 +35,16 @@ class SuiteResult(TypedDict):
         accuracy: Over all items; None if there was nothing to choose between.
         sets: Accuracy in each of its sets, if it has any.
         bleu: Of translations of the sources against the right candidates.
+        bleu_signature: How BLEU was made, beam and sacreBLEU's own part included.
         run: The folder of the run, below that of the experiment.
-        signature: How the numbers were made.
+        signature: How the accuracies were made.
     """
 
     suite: str
     accuracy: Measure | None
     sets: dict[str, Measure]
     bleu: Measure | None
+    bleu_signature: str | None
     run: str
     signature: str
 
@@ -115,10 +117,12 @@ def put_to_suites(
 
 
 def _result(run: Run, place: Path) -> SuiteResult:
+    rows = {(row.metric, row.slice): row for row in run.summary()}
     found = {
-        (row.metric, row.slice): Measure(value=row.value, low=row.low, high=row.high, n=row.n)
-        for row in run.summary()
+        key: Measure(value=row.value, low=row.low, high=row.high, n=row.n)
+        for key, row in rows.items()
     }
+    bleu = rows.get(("bleu", "all"))
     return SuiteResult(
         suite=run.about["suite"]["name"],
         accuracy=found.get(("accuracy", "all")),
@@ -128,6 +132,7 @@ def _result(run: Run, place: Path) -> SuiteResult:
             if metric == "accuracy" and part.startswith("set=")
         },
         bleu=found.get(("bleu", "all")),
+        bleu_signature=None if bleu is None else bleu.signature,
         run=place.as_posix(),
         signature=run.signature,
     )

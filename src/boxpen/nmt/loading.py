@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.models.own import OWN, introduce
+from boxpen.models.quiet import quiet
+from boxpen.models.trained_vocabulary import foreign_vocabulary
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.reading import context_limit
-from boxpen.nmt.vocabulary import foreign_vocabulary
-from boxpen.train.base import quiet
 
 __all__ = ["check_numbers", "load_model", "load_tokenizer"]
 

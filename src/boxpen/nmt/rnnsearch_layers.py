@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -15,6 +13,7 @@ from transformers.modeling_outputs import (
     BaseModelOutputWithPastAndCrossAttentions,
 )
 
+from boxpen.models.precision import run_lstm
 from boxpen.nmt.errors import NmtError
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class RNNSearchEncoder(nn.Module):
         )
         x = packed.data  # (tokens, width)
         for number, layer in enumerate(self.layers):
-            y = _lstm(layer, _with(packed, self.dropout(x)))[0].data
+            y = run_lstm(layer, _with(packed, self.dropout(x)))[0].data
             x = x + y if number else y
         states, _ = pad_packed_sequence(
             _with(packed, x), batch_first=True, total_length=input_ids.shape[1]
@@ -121,7 +120,7 @@ class RNNSearchDecoder(nn.Module):
         def run(number: int, read: Tensor) -> Tensor:
             begin = (hidden[number : number + 1], cell[number : number + 1])
             out: Tensor
-            out, end = _lstm(self.layers[number], read, begin)
+            out, end = run_lstm(self.layers[number], read, begin)
             ends.append(end)
             return out
 
@@ -148,43 +147,6 @@ class RNNSearchDecoder(nn.Module):
         drawn = torch.tanh(self.start(mean)).view(len(source), 2, len(self.layers), -1)
         hidden, cell = drawn.permute(1, 2, 0, 3).contiguous()
         return hidden, cell
-
-
-def _lstm(layer: Any, read: Any, begin: tuple[Tensor, Tensor] | None = None) -> Any:
-    """Run an LSTM in the type of its own weights, also under autocast.
-
-    What an LSTM remembers is summed up over many steps, in which a half loses small things; and
-    autocast gives cuDNN float16 even where bfloat16 is asked for, in which gradients vanish.
-    """
-    weight: Tensor = layer.weight_hh_l0
-    device = weight.device.type
-    if begin is not None:
-        begin = (begin[0].to(weight.dtype), begin[1].to(weight.dtype))
-    exact = device == "cuda" and not torch.is_autocast_enabled(device)
-    with (
-        torch.autocast(device, enabled=False),
-        _float32_products() if exact else contextlib.nullcontext(),
-    ):
-        return layer(read.to(weight.dtype), begin)
-
-
-@contextlib.contextmanager
-def _float32_products() -> Iterator[None]:
-    """Keep cuDNN from rounding what it multiplies to TF32, which it does unless told not to.
-
-    That is right for a training in mixed precision, but moves a log-probability by 1e-3.
-    """
-    cudnn: Any = torch.backends.cudnn
-    old = not hasattr(cudnn, "rnn")  # before PyTorch 2.9
-    place, name, wanted = (
-        (cudnn, "allow_tf32", False) if old else (cudnn.rnn, "fp32_precision", "ieee")
-    )
-    before = getattr(place, name)
-    setattr(place, name, wanted)
-    try:
-        yield
-    finally:
-        setattr(place, name, before)
 
 
 class RNNSearchState(Cache):  # type: ignore[misc]

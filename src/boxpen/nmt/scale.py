@@ -49,6 +49,7 @@ class ScalePoint(TypedDict):
         steps: How many it was trained for.
         valid_loss: Its loss on the validation set.
         valid_bleu: BLEU there, if it was taken.
+        valid_bleu_signature: How sacreBLEU came by it.
         folder: The model, below the folder of the experiment.
         suites: What it did with each suite.
     """
@@ -59,6 +60,7 @@ class ScalePoint(TypedDict):
     steps: int
     valid_loss: float
     valid_bleu: float | None
+    valid_bleu_signature: str | None
     folder: str
     suites: list[SuiteResult]
 
@@ -127,6 +129,7 @@ def run_scale(
                 steps=result["steps"],
                 valid_loss=result["loss"],
                 valid_bleu=result["bleu"],
+                valid_bleu_signature=result["bleu_signature"],
                 folder=chosen.folder.name,
                 suites=put_to_suites(chosen.folder, loaded, out, device, recipe, cache),
             )

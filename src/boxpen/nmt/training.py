@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,9 @@ from boxpen.nmt.arithmetic import fast_arithmetic, set_chance
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.course import Course
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import AHEAD, Feed, Place, nested_share
+from boxpen.nmt.feed import AHEAD, Feed, nested_share
 from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.inputs import PLAIN
 from boxpen.nmt.learner import Learner, Learnt
@@ -37,30 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Course", "Training"]
 
-Watch = Callable[["Course"], None]
-
-
-@dataclass
-class Course:
-    """How far a training has come; what a checkpoint keeps besides weights.
-
-    Attributes:
-        step: Steps done.
-        place: Where it stands in the data.
-        epochs: The same as a number.
-        tokens: Target tokens learnt from.
-        seconds: Time spent, interruptions left out, looks included.
-        looks: What was seen of the validation set.
-        log: The line that was logged last.
-    """
-
-    step: int = 0
-    place: Place = field(default_factory=Place)
-    epochs: float = 0.0
-    tokens: int = 0
-    seconds: float = 0.0
-    looks: list[Look] = field(default_factory=list)
-    log: dict[str, Any] = field(default_factory=dict)
+Watch = Callable[[Course], None]
 
 
 class Training:
@@ -179,7 +157,7 @@ class Training:
                 self.folder.rewind(0)
             return
         try:
-            self.course = _course(state, self.processes.count)
+            self.course = Course.of(state, self.processes.count)
         except (KeyError, TypeError, ValueError) as error:
             lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise NmtError(
@@ -269,15 +247,7 @@ class Training:
     def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
         """Write a checkpoint, with the state of chance in every process."""
         course = self.course
-        state = {
-            "step": course.step,
-            "place": asdict(course.place),
-            "epochs": course.epochs,
-            "processes": self.processes.count,
-            "tokens": course.tokens,
-            "seconds": course.seconds,
-            "looks": [asdict(look) for look in course.looks],
-        }
+        state = course.state(self.processes.count)
 
         def write(folder: Path) -> None:
             self.learner.keep(folder, chances)
@@ -352,35 +322,6 @@ class Training:
             self._minutes() / train.max_minutes if train.max_minutes else 0.0,
         ]
         return max(shares)
-
-
-def _course(state: dict[str, Any], processes: int) -> Course:
-    """Return what a checkpoint says of how far a training has come, for so many processes now."""
-    if not isinstance(state, dict):
-        raise TypeError("it is no JSON object")
-    place = Place(**state["place"])
-    then = state.get("processes", 1)
-    counts = {
-        "step": state["step"],
-        "tokens": state["tokens"],
-        "place": place.epoch,
-        "steps of its place": place.steps,
-        "processes": then,
-    }
-    for name, value in counts.items():
-        if not isinstance(value, int) or value < 0:
-            raise ValueError(f"its {name} is {value!r}, expected a whole number from 0")
-    if then != processes:
-        # Steps have another size now; this is the nearest place that nothing is left out at.
-        place = Place(place.epoch, place.steps * then // processes)
-    return Course(
-        step=state["step"],
-        place=place,
-        epochs=float(state["epochs"]),
-        tokens=state["tokens"],
-        seconds=float(state["seconds"]),
-        looks=[Look(**look) for look in state["looks"]],
-    )
 
 
 def _silent(_: str) -> None: ...

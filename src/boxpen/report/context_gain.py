@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from boxpen.analysis.discourse.context_gain import CONTRASTS, ContextGains, Gain, System
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.numbers import p_value
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -137,11 +138,13 @@ def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Gri
 
     def differences(part: str) -> list[str]:
         pairs = [found.gains[name, part, contrast].accuracy for contrast in contrasts[:beside]]
-        return [cell for pair in pairs for cell in (_points(pair.difference), _p(pair.adjusted))]
+        return [
+            cell for pair in pairs for cell in (_points(pair.difference), p_value(pair.adjusted))
+        ]
 
     def nats(part: str, contrast: tuple[str, str]) -> list[str]:
         gain = found.gains[name, part, contrast]
-        return [_nats(gain.sentence), _nats(gain.token), _p(gain.p), _p(gain.adjusted)]
+        return [_nats(gain.sentence), _nats(gain.token), p_value(gain.p), p_value(gain.adjusted)]
 
     yield _Grid(
         "contrastive accuracy by context, % [95 %]",
@@ -203,10 +206,6 @@ def _signed(value: float, digits: int) -> str:
         return "–"
     shown = f"{value:+.{digits}f}"
     return shown[1:] if not float(shown) else shown
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -10,14 +10,11 @@ import base64
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 from boxpen.errors import RunError
-from boxpen.metrics.intervals import Estimate
-from boxpen.report.html_data import NOTHING, Cut, Entry, SuiteNotes, SuiteView, suite_views
+from boxpen.report.html_data import Cut, Entry, SuiteNotes, SuiteView, suite_views
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
@@ -56,6 +53,7 @@ def html_report(
 
     from boxpen.report import charts
     from boxpen.report.html_items import pack_items
+    from boxpen.report.html_matrix import matrices
     from boxpen.report.robustness import robust_html
     from boxpen.report.terminal import notes
 
@@ -76,7 +74,7 @@ def html_report(
         views=views,
         models=[e for e in models.values() if not e.human],
         people=[e for e in models.values() if e.human],
-        matrices=_matrices(views, list(models.values())),
+        matrices=matrices(views, list(models.values())),
         items=items,
         pairs=[(p, charts.difference_glyph(p.difference, _limit(pairs))) for p in pairs],
         cut_chart=lambda i, cut: _cut_chart(i, views[i], cut, linked=items),
@@ -92,157 +90,13 @@ def html_report(
     )
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column of the matrix: one number of one suite."""
-
-    suite: int
-    label: str
-    metric: str
-    cut: str | None = None
-    value: str | None = None
-
-    def of(self, view: SuiteView, entry: Entry | None) -> tuple[Estimate, float]:
-        """Return the number of a run (of guessing, if None), and what guessing gives."""
-        if self.metric == "bleu":
-            return (entry.bleu if entry and entry.bleu else NOTHING), math.nan
-        if self.value is None:
-            guess = view.guess[self.metric]
-            return (entry.shares[self.metric] if entry else guess), guess.value
-        cut = view.main_cut
-        part = next(s for s in cut.slices if s.value == self.value) if cut else None
-        if part is None:
-            return NOTHING, math.nan
-        guess = Estimate(part.chance, part.chance, part.chance, part.n)
-        mine = part.shares[view.scored.index(entry)] if entry in view.scored else NOTHING
-        return (mine if entry else guess), part.chance
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """A number in the matrix, and how it stands out."""
-
-    estimate: Estimate
-    bleu: bool
-    best: bool
-    beats_chance: bool
-    glyph: Markup | None
-    link: str | None
-    first: bool
-
-
-def _matrices(views: Sequence[SuiteView], entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Return tables as papers print them: of models and suites, then one for every suite."""
-    columns = [_columns(i, view) for i, view in enumerate(views)]
-    single = [
-        _matrix(views, view.entries, found) for view, found in zip(views, columns, strict=True)
-    ]
-    if len(views) == 1:
-        return single
-    return [_matrix(views, entries, [found[0] for found in columns if found]), *single]
-
-
-def _matrix(
-    views: Sequence[SuiteView], entries: Sequence[Entry], columns: Sequence[_Column]
-) -> dict[str, Any]:
-    rows: list[tuple[str, str, int, list[_Cell]]] = []
-    by_label = [{e.label: e for e in view.entries} for view in views]
-    ordered = [e for e in entries if not e.human] + [e for e in entries if e.human]
-    best = [
-        _best(c, views[c.suite], [e for e in ordered if not e.human], by_label) for c in columns
-    ]
-    for entry in [None, *ordered]:
-        cells = []
-        for n, column in enumerate(columns):
-            mine = by_label[column.suite].get(entry.label) if entry else None
-            found = column.of(views[column.suite], mine) if mine or not entry else (NOTHING, 0.0)
-            first = n == 0 or columns[n - 1].suite != column.suite
-            cells.append(_cell(column, views[column.suite], mine, *found, best[n], first=first))
-        kind = "chance" if entry is None else "human" if entry.human else "model"
-        label, mark = (entry.label, entry.mark) if entry else ("Chance", -2)
-        rows.append((kind, label, mark, cells))
-    groups = [(v, sum(c.suite == i for c in columns)) for i, v in enumerate(views)]
-    return {"groups": groups, "columns": columns, "rows": rows}
-
-
-def _columns(number: int, view: SuiteView) -> list[_Column]:
-    columns = []
-    if view.scored:
-        columns.append(_Column(number, "Accuracy", "accuracy"))
-        if view.main_cut:
-            columns += [
-                _Column(number, s.value, "accuracy", view.main_cut.name, s.value)
-                for s in view.main_cut.slices
-            ]
-    if view.blocks:
-        columns.append(_Column(number, "Consistency", "consistency"))
-        columns.append(_Column(number, "Both right", "both_right"))
-    if any(e.bleu for e in view.entries):
-        columns.append(_Column(number, "BLEU", "bleu"))
-    return columns
-
-
-def _best(
-    column: _Column,
-    view: SuiteView,
-    models: Sequence[Entry],
-    by_label: Sequence[Mapping[str, Entry]],
-) -> float:
-    """Return the best number of a column, NaN where there is nothing to be better than.
-
-    More consistency is not better: what is always wrong has most of it.
-    """
-    if column.metric == "consistency":
-        return math.nan
-    mine = [by_label[column.suite].get(e.label) for e in models]
-    values = [column.of(view, e)[0] for e in mine if e is not None]
-    known = [v.value for v in values if v.n]
-    same = len({v.n for v in values if v.n}) == 1  # or else they are not of the same items
-    return max(known) if same and len(known) > 1 else math.nan
-
-
-def _cell(
-    column: _Column,
-    view: SuiteView,
-    entry: Entry | None,
-    estimate: Estimate,
-    chance: float,
-    best: float,
-    *,
-    first: bool,
-) -> _Cell:
-    from boxpen.report.charts import COLOURS, interval_glyph
-
-    bleu = column.metric == "bleu"
-    glyph = None
-    if entry is not None and estimate.n:
-        value, low, high, n = estimate
-        shares = Estimate(value / 100, low / 100, high / 100, n) if bleu else estimate
-        mark = "human" if entry.human else f"m{entry.mark % COLOURS}"
-        glyph = interval_glyph(shares, chance, mark)
-    link = None
-    if entry is not None and estimate.n and column.metric == "accuracy":
-        run = view.entries.index(entry)
-        link = _items_link(column.suite, run=run, cut=column.cut, value=column.value, only="wrong")
-    return _Cell(
-        estimate=estimate,
-        bleu=bleu,
-        best=bool(entry and not entry.human and estimate.value == best),
-        beats_chance=(
-            bleu or entry is None or column.metric == "consistency" or not estimate.low <= chance
-        ),
-        glyph=glyph,
-        link=link,
-        first=first,
-    )
-
-
 def _cut_chart(number: int, view: SuiteView, cut: Cut, *, linked: bool) -> Markup:
     from boxpen.report.charts import Dots, Series, dot_chart
+    from boxpen.report.html_items import items_link
 
     rows = []
     for s in cut.slices:
-        link = _items_link(number, cut=cut.name, value=s.value) if linked else None
+        link = items_link(number, cut=cut.name, value=s.value) if linked else None
         rows.append(Dots(s.value, s.chance, s.shares, s.n, link))
     series = [Series(e.label, e.mark) for e in view.scored]
     return dot_chart(f"Accuracy on {view.name} by {cut.name}", rows, series)
@@ -265,11 +119,6 @@ def _shortcut_chart(view: SuiteView) -> Markup:
     level = view.guess["accuracy"].value
     rows = [Dots(name, level, [e], e.n) for name, e in view.notes.shortcuts]
     return dot_chart(f"Shortcuts through {view.name}", rows, [Series("shortcut", 7)])
-
-
-def _items_link(suite: int, **state: object) -> str:
-    chosen = {k: v for k, v in state.items() if v is not None}
-    return "#items?" + urlencode({"suite": suite, **chosen})
 
 
 def _limit(pairs: Sequence[Pair]) -> float:

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from boxpen.metrics.summary import Translation
 from boxpen.report.html_data import Entry, SuiteView
@@ -21,7 +22,7 @@ from boxpen.report.token_spans import Span, token_spans
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["pack_items"]
+__all__ = ["items_link", "pack_items"]
 
 _STEPS = 8  # to the bit
 _MOST, _UNSCORED = 254, 255
@@ -36,6 +37,12 @@ def pack_items(view: SuiteView) -> str:
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     blob = len(text).to_bytes(4, "little") + text + bytes(packer.lengths) + bytes(packer.bits)
     return base64.b64encode(gzip.compress(blob, compresslevel=6, mtime=0)).decode("ascii")
+
+
+def items_link(suite: int, **state: object) -> str:
+    """Return where the browser shows items of a suite, by its number, chosen as ``state`` says."""
+    chosen = {k: v for k, v in state.items() if v is not None}
+    return "#items?" + urlencode({"suite": suite, **chosen})
 
 
 class _Packer:

@@ -12,6 +12,7 @@ from boxpen.analysis.robustness import Robustness, dual_pairs, find_pairs, robus
 from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.numbers import p_value
 from boxpen.runs import Run
 
 if TYPE_CHECKING:
@@ -152,9 +153,10 @@ def robust_notes(found: Sequence[RobustRun]) -> list[str]:
         whole = one.rows[-1]
         if math.isnan(whole.survives.value):
             notes.append(f"{one.name}: no original is answered rightly, so nothing can survive")
+        tied = whole.flipped - whole.same.n
         notes.append(
-            f"{one.name}: one answer to both sides in {len(one.kept):,} of {whole.flipped:,} "
-            "pairs whose truth flips"
+            f"{one.name}: one answer to both sides in {len(one.kept):,} of {whole.same.n:,} "
+            f"pairs whose truth flips{f'; {tied:,} with a tie left out' if tied else ''}"
         )
         if whole.ties:
             notes.append(f"{one.name}: {whole.ties:,} pair(s) with a tie, which is no answer")
@@ -191,7 +193,8 @@ def _grids(one: RobustRun) -> Iterator[tuple[str, Sequence[str], list[list[str]]
         [
             [
                 r.operation, _share(r.survives), _share(r.same), f"{100 * r.both.value:.1f}",
-                f"{100 * r.independent:.1f}", _p(r.p), "" if r is one.rows[-1] else _p(r.adjusted),
+                f"{100 * r.independent:.1f}", p_value(r.p),
+                "" if r is one.rows[-1] else p_value(r.adjusted),
             ]
             for r in one.rows
         ],
@@ -233,10 +236,6 @@ def _share(found: Estimate) -> str:
 
 def _signed(margin: float) -> str:
     return f"{margin:+.2f}".replace("-", "−")
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.scale import Measure, ScalePoint, SuiteResult
 
-__all__ = ["scale_table"]
+__all__ = ["scale_notes", "scale_table"]
 
 
 def scale_table(points: Sequence[ScalePoint]) -> RenderableType:
@@ -19,6 +19,28 @@ def scale_table(points: Sequence[ScalePoint]) -> RenderableType:
     if any(point["suites"] for point in points):
         return _of_suites(points)
     return _of_trainings(points)
+
+
+def scale_notes(points: Sequence[ScalePoint]) -> list[str]:
+    """Return how the numbers of the table were made: every signature, and of BLEU each way once."""
+    made = _suites_made(points) if any(point["suites"] for point in points) else _looks_made(points)
+    return list(dict.fromkeys(made))
+
+
+def _suites_made(points: Sequence[ScalePoint]) -> Iterator[str]:
+    from boxpen.report.terminal import bleu_note
+
+    results = [result for point in points for result in point["suites"]]
+    yield from (f"signature  {result['signature']}" for result in results)
+    for result in results:
+        if result["bleu_signature"] is not None:
+            yield bleu_note(result["bleu_signature"], result["signature"])
+
+
+def _looks_made(points: Sequence[ScalePoint]) -> Iterator[str]:
+    for point in points:
+        if point["valid_bleu_signature"] is not None:
+            yield f"BLEU: {point['valid_bleu_signature']}"
 
 
 def _of_suites(points: Sequence[ScalePoint]) -> Table:

@@ -11,7 +11,7 @@ from boxpen.runs import Row, Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["bleu_notes", "notes", "run_table"]
+__all__ = ["bleu_note", "bleu_notes", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
@@ -102,9 +102,14 @@ def notes(run: Run) -> Iterator[str]:
 def bleu_notes(rows: Iterable[Row], signature: str) -> Iterator[str]:
     """Yield how BLEU was made beyond what the signature of a run says, each way once."""
     for made in dict.fromkeys(row.signature for row in rows if row.metric == "bleu"):
-        # sacreBLEU's own part is a word by itself, so that a terminal does not break it.
-        beam, _, own = made.removeprefix(f"{signature}|").partition("|")
-        yield f"BLEU: the signature of the run, then {beam} and {own}"
+        yield bleu_note(made, signature)
+
+
+def bleu_note(made: str, signature: str) -> str:
+    """Return what the signature of BLEU says beyond that of its run."""
+    # sacreBLEU's own part is a word by itself, so that a terminal does not break it.
+    beam, _, own = made.removeprefix(f"{signature}|").partition("|")
+    return f"BLEU: the signature of the run, then {beam} and {own}"
 
 
 def _human_notes(run: Run) -> Iterator[str]:

@@ -11,6 +11,7 @@ from boxpen.analysis.trends import RunTrend
 from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.numbers import p_value
 from boxpen.runs import Run
 
 if TYPE_CHECKING:
@@ -104,8 +105,12 @@ def _grids(found: Found) -> Iterator[_Grid]:
                 for one in some
                 if one.cut == cut
             ]
-            numbers = sorted({number for _, one in rows for number, _ in one.trend.levels})
-            heads = ["system", "part", *(f"{number:g}" for number in numbers)]
+            forms: dict[float, str] = {}
+            for _, one in rows:
+                for (number, _), value in zip(one.trend.levels, one.values, strict=True):
+                    forms.setdefault(number, value)
+            numbers = sorted(forms)
+            heads = ["system", "part", *(forms[number] for number in numbers)]
             heads += ["slope, points [95 %]", "p"]
             lines = [_cells(name, one, numbers) for name, one in rows]
             yield _Grid(f"{suite}: accuracy by {cut}, % [95 %]", heads, lines)
@@ -114,7 +119,7 @@ def _grids(found: Found) -> Iterator[_Grid]:
 def _cells(name: str, one: RunTrend, numbers: Sequence[float]) -> list[str]:
     levels = dict(one.trend.levels)
     shares = [_share(levels[number]) if number in levels else "" for number in numbers]
-    return [name, one.part or "all", *shares, _points(one.trend.slope), _p(one.trend.p)]
+    return [name, one.part or "all", *shares, _points(one.trend.slope), p_value(one.trend.p)]
 
 
 def _notes(found: Found) -> list[str]:
@@ -161,10 +166,6 @@ def _points(slope: Estimate) -> str:
         return f"{100 * slope.value:+.1f}"
     value, low, high = (f"{100 * number:+.1f}" for number in slope[:3])
     return f"{value} [{low}, {high}]"
-
-
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _line(cells: Sequence[str]) -> str:

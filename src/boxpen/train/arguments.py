@@ -49,6 +49,7 @@ def training_arguments(
         save_steps=every,
         # A divisor, so that no loss is averaged over the moment of a checkpoint.
         logging_steps=max(n for n in range(1, max(1, every // 10) + 1) if every % n == 0),
+        logging_nan_inf_filter=False,  # it would show another number in the place of nan
         report_to="none",
         disable_tqdm=True,
         log_level="error",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
 from boxpen.models.presets import PRESETS
+from boxpen.models.quiet import quiet
 from boxpen.train.pairs import ready_for_pairs
 from boxpen.train.scratch import SHAPES, new_config, new_tokenizer
 
@@ -168,24 +167,3 @@ def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(f"base '{spec}': its {what} cannot be loaded ({reason})") from error
-
-
-@contextlib.contextmanager
-def quiet(*, silent: bool = True) -> Iterator[None]:
-    """Keep what the libraries say of new heads, of loading and of saving off the terminal.
-
-    Args:
-        silent: Whether nothing at all is let through to stderr; some bars heed no setting.
-    """
-    from transformers.utils import logging
-
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with contextlib.redirect_stderr(io.StringIO()) if silent else contextlib.nullcontext():
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()

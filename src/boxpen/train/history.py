@@ -1,15 +1,75 @@
-"""What a training log says: the best look at the held-out items, and whether to stop."""
+"""What a training log says: the best look at what is held out, and whether to stop."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["History", "best_step", "given_up", "read_history", "shown"]
+__all__ = ["ACCURACY", "LOSS", "Goal", "History", "read_history"]
 
-_SHOWN = ("step", "epoch", "loss", "learning_rate", "grad_norm", "eval_loss", "eval_accuracy")
+_SHOWN = ("step", "epoch", "loss", "learning_rate", "grad_norm")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a training goes by: a number that every look at the held-out side has.
+
+    A history is the log of Transformers' Trainer. A look before the first step tells where a
+    training began; it is no choice, for no weights are kept of it.
+
+    Attributes:
+        name: What the log calls the number.
+        told: What a person calls it.
+        highest: Whether more of it is better.
+        beside: What else the log has of a look.
+    """
+
+    name: str
+    told: str
+    highest: bool
+    beside: tuple[str, ...] = ()
+
+    def best_step(self, history: Sequence[Mapping[str, Any]]) -> int | None:
+        """Return the step of the best look, the first of equals; None before any."""
+        looks = self._looks(history)
+        sign = -1 if self.highest else 1
+        return min(looks, key=lambda look: (sign * look[1], look[0]))[0] if looks else None
+
+    def given_up(self, history: Sequence[Mapping[str, Any]], patience: int) -> bool:
+        """Tell whether the last ``patience`` looks brought nothing; never with a patience of 0."""
+        best = self.best_step(history)
+        if not patience or best is None:
+            return False
+        return sum(step > best for step, _ in self._looks(history)) >= patience
+
+    def over(self, history: History, patience: int) -> bool:
+        """Tell whether a training ends here."""
+        return history.step >= history.last or self.given_up(history.log, patience)
+
+    def before(self, history: Sequence[Mapping[str, Any]]) -> float:
+        """Return the number of the look before the first step."""
+        return next(float(e[self.name]) for e in history if self.name in e and not e["step"])
+
+    def lines(self, history: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        """Yield the lines of the log file: no timings, which differ every time."""
+        names = (*_SHOWN, *self.beside, self.name)
+        for entry in history:
+            if "loss" in entry or self.name in entry:
+                yield json.dumps({name: entry[name] for name in names if name in entry}) + "\n"
+
+    def _looks(self, history: Sequence[Mapping[str, Any]]) -> list[tuple[int, float]]:
+        return [
+            (int(e["step"]), float(e[self.name])) for e in history if self.name in e and e["step"]
+        ]
+
+
+ACCURACY = Goal("eval_accuracy", "held-out accuracy", highest=True, beside=("eval_loss",))
+"""That of classifiers."""
+LOSS = Goal("valid_loss", "held-out loss", highest=False)
+"""That of language models."""
 
 
 class History(NamedTuple):
@@ -20,32 +80,7 @@ class History(NamedTuple):
     log: list[dict[str, Any]]
 
 
-def best_step(history: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return the step with the highest held-out accuracy, the first of equals; None before any."""
-    looks = _looks(history)
-    return max(looks, key=lambda look: (look[1], -look[0]))[0] if looks else None
-
-
-def given_up(history: Sequence[Mapping[str, Any]], patience: int) -> bool:
-    """Tell whether the last ``patience`` looks brought nothing; never with a patience of 0."""
-    best = best_step(history)
-    if not patience or best is None:
-        return False
-    return sum(step > best for step, _ in _looks(history)) >= patience
-
-
 def read_history(checkpoint: Path) -> History:
     """Return how far a checkpoint has come."""
     state = json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
     return History(int(state["global_step"]), int(state["max_steps"]), state["log_history"])
-
-
-def shown(entry: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is kept of an entry of the log: no timings, which differ every time."""
-    if "loss" not in entry and "eval_accuracy" not in entry:
-        return None
-    return {name: entry[name] for name in _SHOWN if name in entry}
-
-
-def _looks(history: Sequence[Mapping[str, Any]]) -> list[tuple[int, float]]:
-    return [(int(e["step"]), float(e["eval_accuracy"])) for e in history if "eval_accuracy" in e]

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.errors import ModelError
 from boxpen.items import Item
 from boxpen.metrics.intervals import share
 from boxpen.train.data import Examples, texts_of
+from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
-from boxpen.train.history import best_step, given_up, read_history
+from boxpen.train.history import ACCURACY, read_history
 from boxpen.train.options import Options
 from boxpen.train.record import Record, digest
 from boxpen.train.split import given, groups_of, hold_out, without
@@ -49,18 +49,7 @@ class Job:
             BoxpenError: If the folder or the device cannot be used, or a library is missing.
         """
         self.record.check()
-        try:
-            import accelerate  # noqa: F401
-            import torch
-            import transformers  # noqa: F401
-        except ImportError as error:
-            raise ModelError(
-                f"training needs {error.name}; install it with: pip install 'boxpen[hf]'"
-            ) from None
-        if self.device not in ("auto", "cpu", "cuda"):
-            raise ModelError(f"device '{self.device}' is unknown, expected auto, cpu or cuda")
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise ModelError("there is no device 'cuda' here, expected cpu or auto")
+        check_device(self.device)
 
     @property
     def record(self) -> Record:
@@ -70,9 +59,7 @@ class Job:
     @property
     def on_cuda(self) -> bool:
         """Whether a GPU is used."""
-        import torch
-
-        return self.device != "cpu" and torch.cuda.is_available()
+        return on_cuda(self.device)
 
     @property
     def learning_rate(self) -> float:
@@ -156,7 +143,7 @@ class _Training:
         self.held_out = held_out
 
     def run(self, counts: dict[str, int]) -> dict[str, Any]:
-        from boxpen.train.base import quiet
+        from boxpen.models.quiet import quiet
 
         with quiet(silent=False):
             return self._run(counts)
@@ -164,20 +151,23 @@ class _Training:
     def _run(self, counts: dict[str, int]) -> dict[str, Any]:
         from transformers import set_seed
 
+        from boxpen.train.trainer import last_checkpoint
+
         set_seed(self.job.options.seed)  # of the new head
         self.tokenizer, module, start = self._begin()
         self.record.begin(self.settings, self.held_out)
         features, cut = self._features(self.items, module)
         tested, cut_tested = self._features(self.held_out, module)
         trainer = self._trainer(module, features, tested)
-        if start is None or not _over(start, self.job.options.patience):
+        patience = self.job.options.patience
+        if start is None or not ACCURACY.over(read_history(start), patience):
             if start is not None:
                 self.job.note(f"{self.job.out} goes on after {start.name}")
-            _run(trainer, start, self.job.out)
-        place = self._last()
+            trainer.run(start, self.job.out)
+        place = last_checkpoint(self.record.checkpoints)
         assert place is not None, "a training ends with a checkpoint"
         history = read_history(place)
-        best = best_step(history.log)
+        best = ACCURACY.best_step(history.log)
         assert best is not None, "a training ends with a look at the held-out items"
         module = self._auto(module.config).from_pretrained(place.with_name(f"checkpoint-{best}"))
         predicted = self._trainer(module, features, tested).predict(tested).predictions
@@ -208,9 +198,11 @@ class _Training:
         """Return the tokenizer and the module to start with, and the checkpoint they are of."""
         from transformers import AutoConfig, AutoTokenizer
 
-        from boxpen.train.base import find_base, quiet
+        from boxpen.models.quiet import quiet
+        from boxpen.train.base import find_base
+        from boxpen.train.trainer import last_checkpoint
 
-        last = self._last()
+        last = last_checkpoint(self.record.checkpoints)
         if last is not None:
             with quiet():
                 module = self._auto(AutoConfig.from_pretrained(last)).from_pretrained(last)
@@ -219,11 +211,6 @@ class _Training:
         base = find_base(self.job.base, tokenizer=self.job.tokenizer, texts=texts)
         head = self.task.head(base.config)
         return base.tokenizer, base.load(self._auto(base.config), **head), None
-
-    def _last(self) -> Path | None:
-        from boxpen.train.trainer import checkpoints
-
-        return next(reversed(checkpoints(self.record.checkpoints).values()), None)
 
     def _auto(self, config: Any) -> Any:
         import transformers
@@ -293,25 +280,6 @@ class _Training:
             "majority": golds.count(common) / len(golds),
             "chance": math.fsum(chance) / len(chance),
         }
-
-
-def _run(trainer: ItemTrainer, start: Path | None, out: Path) -> None:
-    import torch
-
-    try:
-        trainer.train(resume_from_checkpoint=str(start) if start else None)
-    except torch.OutOfMemoryError:
-        raise TrainError(
-            "the memory of the device is full; use a smaller --batch-size and a larger --accumulate"
-        ) from None
-    except OSError as error:
-        raise TrainError(f"{out} cannot be written: {error.strerror or error}") from error
-
-
-def _over(checkpoint: Path, patience: int) -> bool:
-    """Tell whether a checkpoint is the last one of its training."""
-    history = read_history(checkpoint)
-    return history.step >= history.last or given_up(history.log, patience)
 
 
 def _length(feature: dict[str, Any]) -> int:

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.errors import ModelError
+from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
+from boxpen.train.history import LOSS, read_history
 from boxpen.train.lm_begin import KINDS, begin, check_model, size_of
 from boxpen.train.lm_data import Data, read_data
-from boxpen.train.lm_history import best_look, given_up, loss_before
 from boxpen.train.lm_record import LmRecord
 from boxpen.train.options import Options
 
 if TYPE_CHECKING:
-    from boxpen.train.history import History
     from boxpen.train.lm_learner import Feature, Learner
     from boxpen.train.lm_trainer import LmTrainer
 
@@ -75,7 +74,7 @@ def train_lm(
     record = LmRecord(Path(out))
     check_model(kind, model, vocabulary)
     record.check()
-    _check_device(device)
+    check_device(device)
     if not text and not triples:
         raise TrainError("there is nothing to learn from, expected --text, --triples or both")
     data = read_data(
@@ -118,9 +117,7 @@ class _Job:
 
     @property
     def on_cuda(self) -> bool:
-        import torch
-
-        return self.device != "cpu" and torch.cuda.is_available()
+        return on_cuda(self.device)
 
     @property
     def learning_rate(self) -> float:
@@ -139,7 +136,7 @@ class _Training:
         self.data = data
 
     def run(self) -> dict[str, Any]:
-        from boxpen.train.base import quiet
+        from boxpen.models.quiet import quiet
 
         with quiet(silent=False):
             return self._run()
@@ -148,6 +145,7 @@ class _Training:
         from transformers import set_seed
 
         from boxpen.train.lm_trainer import best_folder
+        from boxpen.train.trainer import last_checkpoint
 
         seed = self.job.options.seed
         set_seed(seed)
@@ -155,17 +153,19 @@ class _Training:
         features, cut, empty = self._features(learner, self.data.train, "to learn from")
         tested, cut_tested, empty_tested = self._features(learner, self.data.held_out, "held out")
         self.record.begin_sentences(self.settings, self.data.held_out)
-        if start is None or not self._over(start):
+        if start is None or not LOSS.over(read_history(start), self.job.options.patience):
             if start is not None:
                 self.job.note(f"{self.record.folder} goes on after {start.name}")
-            self._train(self._trainer(learner, features, tested), start)
-        history = self._last_history()
-        best = best_look(history.log)
+            self._trainer(learner, features, tested).run(start, self.record.folder)
+        last = last_checkpoint(self.record.checkpoints)
+        assert last is not None, "a training ends with a checkpoint"
+        history = read_history(last)
+        best = LOSS.best_step(history.log)
         assert best is not None, "a training ends with a look at the held-out sentences"
         place = best_folder(self.record.checkpoints, best)
         if not place.is_dir():  # it was stopped between its last checkpoint and this
             assert best == history.step, "the best weights are kept as soon as there are others"
-            learner.save(place)
+            place = last
         learner = KINDS[self.job.kind].load(place, seed)
         nats, tokens = self._trainer(learner, features, tested).held_out_loss()
         result = {
@@ -173,7 +173,7 @@ class _Training:
             "kind": self.job.kind,
             "model": self.job.model,
             "loss": nats / tokens,
-            "loss_before": loss_before(history.log),
+            "loss_before": LOSS.before(history.log),
             "perplexity": math.exp(min(nats / tokens, 700.0)),
             "tokens": tokens,
             "best_step": best,
@@ -193,7 +193,9 @@ class _Training:
 
     def _begin(self) -> tuple[Learner, Path | None]:
         """Return the learner to start with, and the checkpoint that it is of."""
-        last = self._last()
+        from boxpen.train.trainer import last_checkpoint
+
+        last = last_checkpoint(self.record.checkpoints)
         if last is not None:
             return KINDS[self.job.kind].load(last, self.job.options.seed), last
         texts = (sentence.text for sentence in self.data.train)
@@ -233,54 +235,3 @@ class _Training:
                 folder=self.record.checkpoints,
             ),
         )
-
-    def _train(self, trainer: LmTrainer, start: Path | None) -> None:
-        import torch
-
-        try:
-            trainer.train(resume_from_checkpoint=str(start) if start else None)
-        except torch.OutOfMemoryError:
-            raise TrainError(
-                "the memory of the device is full; use a smaller --batch-size and a larger "
-                "--accumulate"
-            ) from None
-        except OSError as error:
-            raise TrainError(
-                f"{self.record.folder} cannot be written: {error.strerror or error}"
-            ) from error
-
-    def _last(self) -> Path | None:
-        from boxpen.train.trainer import checkpoints
-
-        return next(reversed(checkpoints(self.record.checkpoints).values()), None)
-
-    def _last_history(self) -> History:
-        from boxpen.train.history import read_history
-
-        last = self._last()
-        assert last is not None, "a training ends with a checkpoint"
-        return read_history(last)
-
-    def _over(self, checkpoint: Path) -> bool:
-        """Tell whether a checkpoint is the last one of its training."""
-        from boxpen.train.history import read_history
-
-        history = read_history(checkpoint)
-        done = history.step >= history.last
-        return done or given_up(history.log, self.job.options.patience)
-
-
-def _check_device(device: str) -> None:
-    """Refuse a device that is unknown or not there, and a machine without the libraries."""
-    try:
-        import accelerate  # noqa: F401
-        import torch
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ModelError(
-            f"training needs {error.name}; install it with: pip install 'boxpen[hf]'"
-        ) from None
-    if device not in ("auto", "cpu", "cuda"):
-        raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ModelError("there is no device 'cuda' here, expected cpu or auto")

@@ -32,12 +32,6 @@ class BidirectionalLearner(Learner):
 
         return cls(*load(folder), seed)
 
-    def save(self, folder: Path) -> None:
-        """Write module and tokenizer, so that ``hf:FOLDER`` is this model."""
-        from boxpen.bilm.training import save
-
-        save(folder, self.module, self.tokenizer)
-
     def features(self, texts: Sequence[str], max_length: int) -> Features:
         """Return sentences as ``batch`` takes them: their texts, cut behind so many tokens."""
         room = min(max_length, self.tokenizer.model_max_length) - 2  # beginning and end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +75,9 @@ def read_data(
     if not learnt.kept or (tested and not held.kept):
         raise TrainError("every sentence stands in a suite of --exclude: nothing is left")
     if tested:
-        split = given_sentences(learnt.kept, held.kept)
+        split = given_sentences(learnt.kept, held.kept, language)
     else:
-        split = hold_out_sentences(learnt.kept, holdout, seed)
+        split = hold_out_sentences(learnt.kept, holdout, seed, language)
     counts["shared_with_valid"] = split.removed
     side = held.kept if tested else learnt.kept
     return Data(
@@ -111,5 +112,7 @@ def _suites(names: Sequence[str]) -> dict[str, Any]:
         return {}
     from boxpen.catalog import load_suite
 
-    suites = [load_suite(name) for name in names]
-    return {suite.name: suite for suite in suites}
+    suites = {name: load_suite(name) for name in names}
+    called = Counter(suite.name for suite in suites.values())
+    # Two files may have one name: then each goes by its path.
+    return {s.name if called[s.name] == 1 else given: s for given, s in suites.items()}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.models.tokens import pieces
+from boxpen.models.vocabulary import beyond
 from boxpen.scoring.requests import Request
 from boxpen.train.lm_masking import masked
 from boxpen.train.pairs import longest
@@ -69,9 +70,10 @@ class Learner(ABC):
     def load(cls, folder: Path, seed: int) -> Self:
         """Return what ``save`` wrote."""
 
-    @abstractmethod
     def save(self, folder: Path) -> None:
         """Write module and tokenizer, so that ``hf:FOLDER`` is this model."""
+        self.module.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
 
     @abstractmethod
     def features(self, texts: Sequence[str], max_length: int) -> Features:
@@ -90,9 +92,9 @@ class Learner(ABC):
             batch: What ``batch`` gave.
         """
 
-    def count(self, batch: dict[str, Any]) -> int | None:
-        """Return how many tokens of a batch are predicted; None where only the loss can tell."""
-        return int(batch["labels"].ne(NOTHING).sum()) if "labels" in batch else None
+    def count(self, batch: dict[str, Any]) -> int:
+        """Return how many tokens of a batch are predicted."""
+        return int(batch["labels"].ne(NOTHING).sum())
 
 
 class _TransformersLearner(Learner):
@@ -105,22 +107,20 @@ class _TransformersLearner(Learner):
         """Return what ``save`` wrote."""
         import transformers
 
-        from boxpen.train.base import quiet
+        from boxpen.models.quiet import quiet
 
         with quiet():
             module = getattr(transformers, cls.auto).from_pretrained(folder)
             return cls(module, transformers.AutoTokenizer.from_pretrained(folder), seed)
 
-    def save(self, folder: Path) -> None:
-        """Write module and tokenizer, so that ``hf:FOLDER`` is this model."""
-        self.module.save_pretrained(folder)
-        self.tokenizer.save_pretrained(folder)
-
     def features(self, texts: Sequence[str], max_length: int) -> Features:
-        """Return sentences as ``batch`` takes them: their tokens, cut and framed."""
+        """Return sentences as ``batch`` takes them: their tokens, cut and framed.
+
+        Raises:
+            ModelError: If a sentence has a token that the module has no row for.
+        """
         before, after = self.frame()
         room = longest(self.module.config, max_length) - len(before) - len(after)
-        least = self.least()
         out: list[Feature] = []
         cut = empty = 0
         for start in range(0, len(texts), _CHUNK):
@@ -129,9 +129,10 @@ class _TransformersLearner(Learner):
                 ids = piece.ids
                 if before and ids[: len(before)] == before:
                     ids = ids[len(before) :]  # the text has it already; it is never doubled
-                if len(ids) < least:
+                if not self.predicts(ids[:room]):
                     empty += 1
                     continue
+                self._check(ids)
                 whole = array("i", (*before, *ids[:room], *after))
                 cut += len(ids) > room
                 out.append(Feature(place, whole, len(whole)))
@@ -141,9 +142,9 @@ class _TransformersLearner(Learner):
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the special tokens before and after a sentence."""
 
-    def least(self) -> int:
-        """Return how many tokens a sentence must have, so that one of them is predicted."""
-        return 1
+    @abstractmethod
+    def predicts(self, ids: Sequence[int]) -> bool:
+        """Tell whether one of the tokens of a sentence is predicted, or can be."""
 
     def padded(self, rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
         """Return rows of one length, filled up on the right."""
@@ -155,12 +156,24 @@ class _TransformersLearner(Learner):
     def inputs(self, rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
         """Return what every module takes: ids and which of them are there."""
         padding = self.tokenizer.pad_token_id
-        if padding is None:  # what stands behind a sentence is seen by nothing in it
-            padding = 0
+        if padding is None or padding in self._beyond:
+            padding = 0  # what stands behind a sentence is seen by nothing in it
         return {
             "input_ids": self.padded(rows, padding),
             "attention_mask": self.padded([[1] * len(row) for row in rows], 0),
         }
+
+    def _check(self, ids: tuple[int, ...]) -> None:
+        """Refuse tokens that the module has no row for."""
+        if self._beyond:
+            from boxpen.models.base import Encoded
+            from boxpen.models.vocabulary import check_used
+
+            check_used(type(self.module).__name__, [Encoded(ids, ())], self._beyond)
+
+    @cached_property
+    def _beyond(self) -> frozenset[int]:
+        return beyond(self.tokenizer, self.module.config)
 
 
 class CausalLearner(_TransformersLearner):
@@ -178,9 +191,9 @@ class CausalLearner(_TransformersLearner):
         begin = self.tokenizer.bos_token_id
         return (() if begin is None else (begin,)), ()
 
-    def least(self) -> int:
-        """Return how many tokens a sentence must have: without a beginning, the first is given."""
-        return 1 if self.frame()[0] else 2
+    def predicts(self, ids: Sequence[int]) -> bool:
+        """Tell whether a token is predicted: without a beginning of text, the first is given."""
+        return len(ids) + len(self.frame()[0]) > 1
 
     def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
         """Return the tensors of sentences; a label is the token at its own place."""
@@ -206,6 +219,10 @@ class MaskedLearner(_TransformersLearner):
         from boxpen.models.masked import special_frame
 
         return special_frame(self.tokenizer)
+
+    def predicts(self, ids: Sequence[int]) -> bool:
+        """Tell whether a token can be chosen: unknown ones, say, are not."""
+        return not self._special.issuperset(ids)
 
     def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
         """Return the tensors of sentences; a label stands where a token was chosen."""

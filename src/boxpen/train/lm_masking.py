@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 __all__ = ["masked"]
 
 SHARE = 0.15
@@ -36,6 +34,8 @@ def masked(
         words: Tokens that a chosen one may be exchanged for.
         nothing: The label of what was not chosen.
     """
+    import numpy as np
+
     generator = np.random.default_rng(draw)
     places = [place for place, token in enumerate(ids) if token not in special]
     row, labels = list(ids), [nothing] * len(ids)

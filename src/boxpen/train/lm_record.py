@@ -57,12 +57,3 @@ class LmRecord(Record):
             stream.writelines(f"{sentence.text}\n".encode() for sentence in held_out)
         with replaced(self._settings, TrainError) as stream:
             stream.write(json.dumps(settings, indent=1).encode())
-
-    def _begun(self) -> dict[str, Any]:
-        try:
-            found = json.loads(self._settings.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise TrainError(
-                f"{self._settings} cannot be read ({error}); use another --out"
-            ) from None
-        return found if isinstance(found, dict) else {}

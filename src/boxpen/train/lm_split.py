@@ -4,42 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boxpen.items import Translate
+from boxpen.nmt.text import key
 from boxpen.train.errors import TrainError
 from boxpen.train.lm_sentences import Sentence
-from boxpen.train.split import Split, hold_out, without
+from boxpen.train.split import Split, drawn, joined
 
 __all__ = ["given_sentences", "hold_out_sentences"]
 
 
-def hold_out_sentences(sentences: Sequence[Sentence], share: float, seed: int) -> Split:
+def hold_out_sentences(
+    sentences: Sequence[Sentence], share: float, seed: int, language: str
+) -> Split:
     """Hold out whole groups of sentences, up to a share of all.
 
-    Sentences are of one group if they are the same, however they are spaced or capitalised, or if
+    Sentences are of one group if they are the same but for spaces, case and punctuation, or if
     they state triples with the same head and tail, whatever the relation and its direction; and
     so are those that a third one joins. The draw follows from the seed and the texts.
 
     Raises:
         BoxpenError: If one of the two sides would be empty.
     """
-    split = hold_out(_as_items(sentences), share, seed)
+    split = drawn(_groups(sentences, language), share, seed)
     if not split.train:
         raise TrainError(f"a holdout of {share:g} leaves nothing of {len(sentences)} to learn from")
     return split
 
 
-def given_sentences(sentences: Sequence[Sentence], held: Sequence[Sentence]) -> Split:
+def given_sentences(
+    sentences: Sequence[Sentence], held: Sequence[Sentence], language: str
+) -> Split:
     """Take others as the held-out side; what is the same, or goes with it, leaves training.
 
     Raises:
         TrainError: If nothing is left to learn from.
     """
-    kept = without(_as_items(sentences), _as_items(held))
+    taken = {one for sentence in held for one in _same(sentence, language)}
+    groups = _groups(sentences, language)
+    shared = {
+        group
+        for group, sentence in zip(groups, sentences, strict=True)
+        if not taken.isdisjoint(_same(sentence, language))
+    }
+    kept = [place for place, group in enumerate(groups) if group not in shared]
     if not kept:
         raise TrainError("every sentence to learn from stands in --valid, too: nothing is left")
     return Split(kept, list(range(len(held))), len(sentences) - len(kept))
 
 
-def _as_items(sentences: Sequence[Sentence]) -> list[Translate]:
-    """Return sentences as the split of items takes them: asked by their text, blocks by pair."""
-    return [Translate(id="", source=s.text, reference="", block=s.pair) for s in sentences]
+def _groups(sentences: Sequence[Sentence], language: str) -> list[str]:
+    return joined(
+        [*_same(s, language), *([] if s.pair is None else [f"block\0{s.pair}"])] for s in sentences
+    )
+
+
+def _same(sentence: Sentence, language: str) -> list[str]:
+    """Return what a sentence shares with those that are the same; a row of dots has no words."""
+    text = f"text\0{' '.join(sentence.text.casefold().split())}"
+    words = key(sentence.text, language)
+    return [text, f"words\0{words}"] if words else [text]

@@ -10,12 +10,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from torch.utils.data import Dataset
+from transformers import TrainerCallback
 
-from boxpen.errors import ModelError
 from boxpen.train.errors import TrainError
-from boxpen.train.lm_history import best_look, given_up, lines
+from boxpen.train.history import LOSS
 from boxpen.train.lm_learner import HELD_OUT, Feature, Learner
-from boxpen.train.trainer import ItemTrainer, _Bar, _Course
+from boxpen.train.trainer import ItemTrainer
 
 __all__ = ["LmTrainer", "best_folder"]
 
@@ -59,8 +59,9 @@ class LmTrainer(ItemTrainer):
             scores=_none,
             lengths=[feature.length for feature in features],
             log=log,
-            patience=0,
-            progress=False,
+            patience=patience,
+            progress=progress,
+            goal=LOSS,
             model=learner.module,
             args=args,
             data_collator=learner.batch,
@@ -69,10 +70,7 @@ class LmTrainer(ItemTrainer):
         )
         # The loss is divided by the tokens of all batches of a step, not batch by batch.
         self.model_accepts_loss_kwargs = True
-        self.remove_callback(_Course)
-        self.add_callback(_LmCourse(self, log, patience))
-        if progress:
-            self.add_callback(_LmBar())
+        self.add_callback(_Beginning(self))
 
     def compute_loss(
         self,
@@ -85,15 +83,13 @@ class LmTrainer(ItemTrainer):
         nats, tokens = self.learner.loss(model, inputs)
         return nats / (tokens if num_items_in_batch is None else num_items_in_batch)
 
-    def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> int | None:  # noqa: ARG002
-        counts = [self.learner.count(batch) for batch in batch_samples]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) and known else None
+    def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> int:  # noqa: ARG002
+        return sum(self.learner.count(batch) for batch in batch_samples)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
         """Look at the held-out sentences and log their loss in nats a token."""
         nats, tokens = self.held_out_loss()
-        found = {"valid_loss": nats / tokens}
+        found = {LOSS.name: nats / tokens}
         self.log(found)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found)
         return found
@@ -104,7 +100,8 @@ class LmTrainer(ItemTrainer):
         nats, tokens = 0.0, 0
         with torch.no_grad():
             for batch in self.get_eval_dataloader():
-                with self.compute_loss_context_manager():
+                # As in a step: the forward pass of a module that was never trained is not wrapped.
+                with self.accelerator.autocast():
                     found, count = self.learner.loss(self.model, self._prepare_inputs(batch))
                 nats += float(found)
                 tokens += int(count)
@@ -117,13 +114,13 @@ class LmTrainer(ItemTrainer):
             TrainError: If they cannot be written.
         """
         step, folder = self.state.global_step, Path(self.args.output_dir)
-        if best_look(self.state.log_history) != step or best_folder(folder, step).is_dir():
+        if LOSS.best_step(self.state.log_history) != step or best_folder(folder, step).is_dir():
             return
         shutil.rmtree(self._unfinished, ignore_errors=True)
         try:
             self.learner.save(self._unfinished)
             self._unfinished.replace(best_folder(folder, step))
-        except (OSError, RuntimeError, SafetensorError, ModelError) as error:
+        except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(self._unfinished, ignore_errors=True)
             raise TrainError(
                 f"the best weights, of step {step}, cannot be written to {folder} ({error}); the "
@@ -134,8 +131,11 @@ class LmTrainer(ItemTrainer):
                 shutil.rmtree(old, ignore_errors=True)
 
     def _save_checkpoint(self, *rest: Any) -> None:
-        super()._save_checkpoint(*rest)  # which keeps the last one only: it knows no accuracy
+        super()._save_checkpoint(*rest)
         self.keep_best()
+
+    def _needed(self) -> set[int | None]:
+        return {self.state.global_step}  # of the best, the weights will do
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:  # noqa: ARG002
         self.learner.save(Path(output_dir or self.args.output_dir))
@@ -158,39 +158,17 @@ class _Side(Dataset[tuple[Feature, int]]):
         return self.features[place], self.epoch()
 
 
-class _LmCourse(_Course):
-    """The course of a training that goes by its held-out loss, from before the first step."""
+class _Beginning(TrainerCallback):  # type: ignore[misc]
+    """Looks at the held-out sentences before the first step."""
 
-    def __init__(self, trainer: LmTrainer, log: Path, patience: int) -> None:
-        super().__init__(trainer.order, log, patience)
+    def __init__(self, trainer: LmTrainer) -> None:
         self.trainer = trainer
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        # What was logged after the last checkpoint will come again.
-        self.log.write_text("".join(lines(state.log_history)), "utf-8")
         if state.global_step:
             self.trainer.keep_best()  # it was stopped before this, perhaps
         else:
             self.trainer.evaluate()
-
-    def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        with self.log.open("a", encoding="utf-8") as stream:
-            stream.writelines(lines(state.log_history[-1:]))
-
-    def on_evaluate(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        if given_up(state.log_history, self.patience):
-            control.should_training_stop = True
-
-
-class _LmBar(_Bar):
-    """A bar on stderr, with the latest loss and held-out loss."""
-
-    def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        entry = state.log_history[-1]
-        names = {"loss": "loss", "valid_loss": "held-out loss"}
-        self.latest |= {names[k]: f"{entry[k]:.3f}" for k in names if k in entry}
-        if self.bar is not None:  # the first look comes before the bar
-            self.bar.set_postfix(self.latest, refresh=False)
 
 
 def _none(*_: Any) -> torch.Tensor:

@@ -66,12 +66,14 @@ class Record:
         """
         if not self._settings.is_file():
             return
-        then, now = _read(self._settings), json.loads(json.dumps(settings))
+        then, now = self._begun(), json.loads(json.dumps(settings))
         for name in now:
             if then.get(name) == now[name]:
                 continue
             option = "--" + name.replace("_", "-")
-            if name in _DIGESTS:
+            before = then.get(name)
+            named_alike = isinstance(before, dict) and _shown(before) == _shown(now[name])
+            if name in _DIGESTS or named_alike:  # suites of the same names, perhaps
                 raise TrainError(
                     f"{self.folder} was begun with other items in {option}; use another --out"
                 )
@@ -138,6 +140,11 @@ class Record:
     @property
     def _settings(self) -> Path:
         return self.folder / "train.json"
+
+    def _begun(self) -> dict[str, Any]:
+        """Return what a training was begun with."""
+        found = _read(self._settings)
+        return found if isinstance(found, dict) else {}
 
 
 def digest(items: Sequence[Item]) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Item
 
-__all__ = ["Split", "given", "groups_of", "hold_out", "without"]
+__all__ = ["Split", "drawn", "given", "groups_of", "hold_out", "joined", "without"]
 
 
 class Split(NamedTuple):
@@ -27,6 +27,14 @@ def groups_of(items: Sequence[Item]) -> list[str]:
     source; the candidates themselves where there is nothing else), however it is spaced or
     capitalised; and so are items that a third one joins.
     """
+    return joined(_keys(item) for item in items)
+
+
+def joined(keys: Iterable[Sequence[str]]) -> list[str]:
+    """Return the group of everything that has keys, named by the smallest key in it.
+
+    Two things are of one group if they share a key, and so are those that a third one joins.
+    """
     parents: dict[str, str] = {}
 
     def root(key: str) -> str:
@@ -36,10 +44,9 @@ def groups_of(items: Sequence[Item]) -> list[str]:
         return key
 
     firsts = []
-    for item in items:
-        keys = _keys(item)
-        firsts.append(keys[0])
-        roots = {root(key) for key in keys}
+    for some in keys:
+        firsts.append(some[0])
+        roots = {root(key) for key in some}
         least = min(roots)
         for other in roots:
             parents[other] = least
@@ -49,19 +56,32 @@ def groups_of(items: Sequence[Item]) -> list[str]:
 def hold_out(items: Sequence[Item], share: float, seed: int) -> Split:
     """Hold out whole groups, up to a share of the items.
 
-    Groups are taken in an order that follows from the seed and their texts, not from the order of
-    the rows; one that would make too many is passed over.
-
     Raises:
         SuiteError: If one of the two sides would be empty.
     """
+    return drawn(groups_of(items), share, seed)
+
+
+def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
+    """Draw whole groups, up to a share of what is in them.
+
+    Groups are taken in an order that follows from the seed and their names, not from the order of
+    the rows; one that would make too many is passed over.
+
+    Args:
+        groups: The group of every item.
+        share: What may be held out, between 0 and 1.
+        seed: Of the draw.
+
+    Raises:
+        SuiteError: If nothing can be held out.
+    """
     if not 0 < share < 1:
         raise SuiteError(f"the share to hold out is {share:g}, expected one between 0 and 1")
-    groups = groups_of(items)
     sizes: dict[str, int] = {}
     for group in groups:
         sizes[group] = sizes.get(group, 0) + 1
-    room = int(share * len(items))
+    room = int(share * len(groups))
     held: set[str] = set()
     for group in sorted(sizes, key=lambda g: (_draw(seed, g), g)):
         if sizes[group] <= room:
@@ -69,8 +89,8 @@ def hold_out(items: Sequence[Item], share: float, seed: int) -> Split:
             room -= sizes[group]
     if not held:
         raise SuiteError(
-            f"a holdout of {share:g} of {len(items)} items in {len(sizes)} group(s) leaves nothing "
-            "to test on; hold out more, or give a file with --valid"
+            f"a holdout of {share:g} of {len(groups)} items in {len(sizes)} group(s) leaves "
+            "nothing to test on; hold out more, or give a file with --valid"
         )
     sides: tuple[list[int], list[int]] = ([], [])
     for position, group in enumerate(groups):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,9 +15,9 @@ from torch.utils.data import Sampler
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
 from boxpen.train.errors import TrainError
-from boxpen.train.history import best_step, given_up, shown
+from boxpen.train.history import ACCURACY, Goal
 
-__all__ = ["ItemTrainer", "checkpoints"]
+__all__ = ["ItemTrainer", "checkpoints", "last_checkpoint"]
 
 PREFIX = "checkpoint-"
 _SORTED_TOGETHER = 8  # batches
@@ -30,6 +30,11 @@ def checkpoints(folder: Path) -> dict[int, Path]:
     return {int(step): found[step] for step in sorted((s for s in found if s.isdigit()), key=int)}
 
 
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the last whole checkpoint of a folder, or None."""
+    return next(reversed(checkpoints(folder).values()), None)
+
+
 class ItemTrainer(Trainer):  # type: ignore[misc]
     """Trains a module whose scores of an item, one for each answer, are put through a softmax.
 
@@ -39,6 +44,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
         log: Where the log goes, one JSON object a line.
         patience: See ``Options``.
         progress: Whether a bar is shown on stderr.
+        goal: What the best look is the best of.
         **rest: For ``Trainer``.
     """
 
@@ -50,6 +56,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
         log: Path,
         patience: int,
         progress: bool,
+        goal: Goal = ACCURACY,
         **rest: Any,
     ) -> None:
         super().__init__(
@@ -58,15 +65,37 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
             preprocess_logits_for_metrics=lambda scores, _: scores.argmax(-1),
         )
         self.scores = scores
+        self.goal = goal
         # The loss below is the mean of a batch, to be divided by the batches of a step.
         self.model_accepts_loss_kwargs = False
         batch = self.args.train_batch_size * self.args.gradient_accumulation_steps
         self.order = _Order(lengths, batch, self.args.seed)
         for noisy in (PrinterCallback, ProgressCallback):  # both write on stdout
             self.remove_callback(noisy)
-        self.add_callback(_Course(self.order, log, patience))
+        self.add_callback(_Course(goal, self.order, log, patience))
         if progress:
-            self.add_callback(_Bar())
+            self.add_callback(_Bar(goal))
+
+    def run(self, start: Path | None, out: Path) -> None:
+        """Train, from a checkpoint if there is one.
+
+        Args:
+            start: The checkpoint.
+            out: The folder of the training.
+
+        Raises:
+            TrainError: If the memory is full, the folder cannot be written, or the loss is no
+                number.
+        """
+        try:
+            self.train(resume_from_checkpoint=str(start) if start else None)
+        except torch.OutOfMemoryError:
+            raise TrainError(
+                "the memory of the device is full; use a smaller --batch-size and a larger "
+                "--accumulate"
+            ) from None
+        except OSError as error:
+            raise TrainError(f"{out} cannot be written: {error.strerror or error}") from error
 
     def compute_loss(
         self,
@@ -108,10 +137,14 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
                 if last
                 else f"the checkpoint of step {step} cannot be written to {folder} ({error})"
             ) from error
-        needed = {step, best_step(self.state.log_history)}
+        needed = self._needed()
         for old, place in checkpoints(folder).items():
             if old not in needed:
                 shutil.rmtree(place, ignore_errors=True)
+
+    def _needed(self) -> set[int | None]:
+        """Return the steps whose checkpoints stay: this one, and the best."""
+        return {self.state.global_step, self.goal.best_step(self.state.log_history)}
 
 
 class _Order(Sampler[int]):
@@ -150,14 +183,15 @@ class _Order(Sampler[int]):
 class _Course(TrainerCallback):  # type: ignore[misc]
     """Sets the order of every epoch, keeps the log, and stops where nothing is gained."""
 
-    def __init__(self, order: _Order, log: Path, patience: int) -> None:
+    def __init__(self, goal: Goal, order: _Order, log: Path, patience: int) -> None:
+        self.goal = goal
         self.order = order
         self.log = log
         self.patience = patience
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
         # What was logged after the last checkpoint will come again.
-        self.log.write_text("".join(_lines(state.log_history)), "utf-8")
+        self.log.write_text("".join(self.goal.lines(state.log_history)), "utf-8")
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
         self.order.epoch = int(state.epoch or 0)
@@ -167,18 +201,23 @@ class _Course(TrainerCallback):  # type: ignore[misc]
             control.should_evaluate = True  # the last weights may be the best
 
     def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
+        entry = state.log_history[-1]
+        for name, told in (("loss", "loss"), (self.goal.name, self.goal.told)):
+            if not math.isfinite(entry.get(name, 0.0)):
+                raise TrainError(_no_number(told, entry[name], entry["step"]))
         with self.log.open("a", encoding="utf-8") as stream:
-            stream.writelines(_lines(state.log_history[-1:]))
+            stream.writelines(self.goal.lines([entry]))
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        if given_up(state.log_history, self.patience):
+        if self.goal.given_up(state.log_history, self.patience):
             control.should_training_stop = True
 
 
 class _Bar(TrainerCallback):  # type: ignore[misc]
-    """A bar on stderr, with the latest loss and held-out accuracy."""
+    """A bar on stderr, with the latest loss and what the training goes by."""
 
-    def __init__(self) -> None:
+    def __init__(self, goal: Goal) -> None:
+        self.names = {"loss": "loss", goal.name: goal.told}
         self.bar: Any = None
         self.latest: dict[str, str] = {}
 
@@ -198,18 +237,20 @@ class _Bar(TrainerCallback):  # type: ignore[misc]
 
     def on_log(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
         entry = state.log_history[-1]
-        names = {"loss": "loss", "eval_accuracy": "held-out accuracy"}
-        self.latest |= {names[k]: f"{entry[k]:.3f}" for k in names if k in entry}
+        self.latest |= {self.names[k]: f"{entry[k]:.3f}" for k in self.names if k in entry}
         self.bar.set_postfix(self.latest, refresh=False)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
         self.bar.close()
 
 
-def _lines(history: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for entry in history:
-        if kept := shown(entry):
-            yield json.dumps(kept) + "\n"
+def _no_number(told: str, found: float, step: int) -> str:
+    if not step:
+        return f"the {told} is {found} before the first step, expected a model that gives numbers"
+    return (
+        f"the {told} is {found} at step {step}; a lower --learning-rate or a longer --warmup may "
+        "help, with another --out"
+    )
 
 
 def _accuracy(prediction: Any) -> dict[str, float]:

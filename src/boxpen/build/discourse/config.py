@@ -10,10 +10,10 @@ from typing import Any, Literal, TypeVar
 
 from boxpen.build.discourse import connectives, pronouns
 from boxpen.build.discourse.filters import FilterConfig
-from boxpen.build.discourse.names import check_name, fits_a_line
 from boxpen.build.discourse.read import TextSpec
 from boxpen.build.settings import read_toml, settings
 from boxpen.errors import BuildError, nearest
+from boxpen.names import check_name, fits_a_line
 
 __all__ = [
     "CLASSES",

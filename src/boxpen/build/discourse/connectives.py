@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from boxpen.build.discourse.misfits import Objection, misfits
+from boxpen.build.discourse.since import names_a_time
 from boxpen.build.discourse.snippets import Snippet
 from boxpen.build.discourse.wordlists import EDGE, table
 
@@ -77,6 +78,10 @@ _NOMINAL = re.compile(r"(?:my|your|his|her|our|their|the|this|that|these|those|m
 # Correlatives: the second word belongs to the first and is no sense of its own.
 _CORRELATIVES = {"though-虽然": {"though-但是", "though-不过"}}
 
+# Said twice, or with 要么, these words are "either … or", and no threat.
+_OR = "要不(?![要是行了得])"
+_EITHER = re.compile(f"(?:{_OR}|不然).*(?:{_OR}|要么)|要么.*(?:{_OR}|不然)")
+
 
 class Connective(NamedTuple):
     """A connective, its sense, and the Chinese words that show it."""
@@ -139,6 +144,8 @@ def begins_clause(english: str) -> bool:
 
 def realisation(cls: str, target: str) -> Realisation | None:
     """Return the first of the words of a sense that stands in a Chinese sentence."""
+    if cls == "or-否则" and _EITHER.search(target):
+        return None
     for pattern in _patterns(cls):
         match = pattern.search(target)
         if match:
@@ -172,6 +179,8 @@ def _objections(
     if last and match[0] != "though":
         yield 0.0, "nothing follows"
     clause = begins_clause(rest)
+    if sense.cls in ("since-因为", "since-既然") and names_a_time(rest):
+        yield 0.0, "a time follows, no clause"
     if match[0] in ("as", "since") and not clause:
         yield 0.6, "no clause follows"
     if sense.cls == "or-或者" and not clause:

@@ -7,6 +7,8 @@ the noun: 'descendants of dinosaurs'.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -243,6 +245,23 @@ def _is_plural(noun: str) -> bool:
 
 @cache
 def _engine() -> Any:
-    import inflect
-
+    with _unchecked():
+        import inflect
     return inflect.engine()
+
+
+@contextmanager
+def _unchecked() -> Iterator[None]:
+    """Leave checks of types out of what is imported, as ``python -O`` does: they take seconds."""
+    try:
+        import typeguard
+    except ImportError:
+        yield
+        return
+    checks: Any = typeguard
+    before = checks.typechecked
+    checks.typechecked = lambda function: function
+    try:
+        yield
+    finally:
+        checks.typechecked = before

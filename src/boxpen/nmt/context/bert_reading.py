@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.atomic import moved_in
+from boxpen.models.quiet import quiet
 from boxpen.nmt.errors import NmtError
-from boxpen.train.base import quiet
 
 if TYPE_CHECKING:
     from torch import Tensor

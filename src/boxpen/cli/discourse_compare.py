@@ -1,0 +1,55 @@
+"""boxpen discourse compare: does one model translate a phenomenon better than another?"""
+
+from __future__ import annotations
+
+from boxpen.cli.discourse import (
+    Adjudicator,
+    ByOption,
+    JournalFile,
+    Json,
+    Markdown,
+    MinJudges,
+    People,
+    RuleOption,
+    Runs,
+    discourse,
+    judged_renderings,
+    one_format,
+    outcomes_of,
+)
+from boxpen.cli.output import console, print_json
+
+__all__ = ["compare_models"]
+
+
+@discourse.command("compare")
+def compare_models(
+    runs: Runs,
+    by: ByOption = "judge",
+    journal: JournalFile = None,
+    rule: RuleOption = "majority",
+    adjudicator: Adjudicator = None,
+    min_judges: MinJudges = 1,
+    json: Json = False,
+    markdown: Markdown = False,
+) -> None:
+    """Compare models on the same sentences: what is right, and BLEU, with paired tests."""
+    from boxpen.analysis.discourse.compare import compare_renderings
+    from boxpen.report.discourse_compare import (
+        comparison_markdown,
+        comparison_object,
+        comparison_terminal,
+    )
+
+    one_format(json, markdown)
+    _, found = judged_renderings(runs)
+    people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
+    pairs = compare_renderings(found, outcomes_of(found, runs, people))
+    if json:
+        print_json(comparison_object(pairs, by))
+    elif markdown:
+        print(comparison_markdown(pairs, by), end="")
+    else:
+        screen = console()
+        for part in comparison_terminal(pairs, by):
+            screen.print(part)

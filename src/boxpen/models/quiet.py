@@ -1,0 +1,36 @@
+"""What Transformers and the hub have to say while they load and save, kept off the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+
+__all__ = ["quiet"]
+
+_CRITICAL = 50
+
+
+@contextlib.contextmanager
+def quiet(*, silent: bool = True) -> Iterator[None]:
+    """Keep bars and warnings off the terminal for a while: of new heads, of loading, of saving.
+
+    Args:
+        silent: Whether nothing at all is let through to stderr; some bars heed no setting.
+    """
+    from huggingface_hub.utils import logging as hub_logging
+    from transformers.utils import logging
+
+    levels = logging.get_verbosity(), hub_logging.get_verbosity()
+    bars = logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    hub_logging.set_verbosity(_CRITICAL)
+    logging.disable_progress_bar()
+    try:
+        with contextlib.redirect_stderr(io.StringIO()) if silent else contextlib.nullcontext():
+            yield
+    finally:
+        logging.set_verbosity(levels[0])
+        hub_logging.set_verbosity(levels[1])
+        if bars:
+            logging.enable_progress_bar()

@@ -1,0 +1,66 @@
+"""Names that people give: of suites and judges, which stand in tables, messages and files."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from boxpen.catalog.plaintext import excerpt
+from boxpen.errors import BuildError
+
+__all__ = ["check_judge", "check_name", "fits_a_line", "wanted_of_a_judge"]
+
+# Control characters, half characters (bytes that are no UTF-8), and ends of lines and paragraphs.
+_UNFIT = ("Cc", "Cs", "Zl", "Zp")
+_UNSEEN = ("Zs", "Cf")
+"""Spaces, and marks without a width: nobody sees them at the end of a name."""
+_LONGEST = 100
+"""Characters of a judge's name."""
+_PLAIN = "a name without control characters"
+
+
+def fits_a_line(name: str) -> bool:
+    """Tell whether a name can stand in a line: it has no line break, tab or other control."""
+    return not any(unicodedata.category(sign) in _UNFIT for sign in name)
+
+
+def check_name(name: str | None, what: str) -> None:
+    """Refuse a name that would spoil tables and files.
+
+    Args:
+        name: The name; None if none was given.
+        what: What was called so, for the message: 'SUITE'.
+
+    Raises:
+        BuildError: If it has a control character.
+    """
+    if name is not None and not fits_a_line(name):
+        raise BuildError(f"{what} is {excerpt(name)}, expected {_PLAIN}")
+
+
+def check_judge(name: str | None, what: str) -> None:
+    """Refuse a judge's name that is none, or that two people would read as another.
+
+    Args:
+        name: The name; None if none was given.
+        what: Where it was given, for the message: '--judge'.
+
+    Raises:
+        BuildError: If it is empty, hugely long, or has controls, or spaces at its ends.
+    """
+    wanted = None if name is None else wanted_of_a_judge(name)
+    if name is not None and wanted is not None:
+        found = excerpt(name) if name.strip() else "empty"
+        raise BuildError(f"{what} is {found}, expected {wanted}")
+
+
+def wanted_of_a_judge(name: str) -> str | None:
+    """Return what a judge's name should have been, for a message; None if it is fine."""
+    if not name.strip():
+        return "the judge's name"
+    if not fits_a_line(name):
+        return _PLAIN
+    if any(unicodedata.category(sign) in _UNSEEN for sign in (name[0], name[-1])):
+        return "a name without spaces at its ends"
+    if len(name) > _LONGEST:
+        return f"a name of {_LONGEST} characters or fewer"
+    return None
