@@ -1,13 +1,21 @@
 """Draw duals for readers, add up what they say, and compare the rules with published duals.
 
-    duals_judged.py draw FOLDER... --out FOLDER --readers A B   sheets from builds, blind, shuffled
-    duals_judged.py gather FOLDER... --sheets A.csv B.csv       -> docs/results/duals-review.jsonl
+    duals_judged.py draw FOLDER... --sample 2 --out FOLDER      sheets from builds, blind, shuffled
+    duals_judged.py gather FOLDER... --sample 2 --sheets A.csv B.csv
+                                                 -> docs/results/duals-review.jsonl, duals-drawn.csv
     duals_judged.py table                                       -> docs/results/duals.md
+    duals_judged.py join FOLDER... --out FOLDER     the judged duals of builds, a folder for a suite
+    duals_judged.py models RUN...                               -> docs/results/duals.md
     duals_judged.py published                                   -> docs/results/duals.md
 
-A FOLDER is one of ``boxpen build duals propose SUITE --out FOLDER``. 320 duals are drawn: as many
-of every suite and operation as can be, and within these of every kind of edit. A dual is accepted
-if both readers accept it. What is kept names duals by their ids and says nothing of their texts.
+A FOLDER is one of ``boxpen build duals propose SUITE --out FOLDER``. The first sample has 320 duals
+of the rules as they were: as many of every suite and operation as can be, and within these of every
+kind of edit. The later ones have the kinds whose rules were mended since, of pairs that were not
+judged before. A dual is accepted if both readers accept it. What is kept names duals by their ids
+and says nothing of their texts.
+
+``join`` makes folders from which ``boxpen build duals write`` writes suites of accepted duals, with
+the verdicts of docs/results/duals-review.jsonl. ``models`` takes runs on these.
 
 ``published`` takes the first pair of every block of the suite cats-dual and asks whether a rule of
 the same operation makes the second: word for word; or but for the choice of a word or two.
@@ -17,22 +25,25 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from results import DOCS, write
 
 import boxpen
+from boxpen.analysis.robustness import Robustness
 from boxpen.build.duals.pair import UnchangedError, pair_of
 from boxpen.build.duals.propose import OPERATIONS, edits
 from boxpen.build.duals.review import VERDICTS, questions
-from boxpen.build.duals.rows import Row, read_rows
+from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.sentence import plain, read
 from boxpen.build.duals.work import PROPOSALS, SOURCE
-from boxpen.catalog import read_suite
+from boxpen.catalog import read_suite, write_suite
 from boxpen.judgements import (
     Journal,
     Rule,
@@ -43,14 +54,27 @@ from boxpen.judgements import (
     settle,
     write_sheet,
 )
-from boxpen.metrics.intervals import wilson
+from boxpen.metrics.intervals import Estimate, wilson
+from boxpen.report.robustness import robust_runs
+from boxpen.runs import Run
 
 PAGE = "duals.md"
 DRAWN = DOCS / "duals-drawn.csv"
 REVIEW = DOCS / "duals-review.jsonl"
-COLUMNS = ("id", "suite", "operation", "kind", "expected")
+COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample")
 MOST = 320
-SEED = 9
+SEEDS = {1: 9, 2: 12, 3: 15}
+# How many of which kind the later samples have, at most.
+MENDED = {
+    2: {
+        ("add", "negation"): 30,
+        ("del", "negation"): 20,
+        ("sub", "antonym"): 30,
+        ("sub", "part"): 20,
+        ("sub", "nobody"): 20,
+    },
+    3: {("del", "negation"): 20, ("sub", "antonym"): 30},
+}
 _CHOICE = 2  # words that may be chosen otherwise
 
 
@@ -59,33 +83,56 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     drawing = commands.add_parser("draw")
     drawing.add_argument("folders", nargs="+", type=Path)
+    drawing.add_argument("--sample", type=int, choices=SEEDS, required=True)
     drawing.add_argument("--out", type=Path, required=True)
     drawing.add_argument("--readers", nargs="+", default=["A", "B"])
+    drawing.add_argument("--leave-out", type=Path, help="ids of pairs, one a line")
     gathering = commands.add_parser("gather")
     gathering.add_argument("folders", nargs="+", type=Path)
+    gathering.add_argument("--sample", type=int, choices=SEEDS, required=True)
     gathering.add_argument("--sheets", nargs="+", type=Path, required=True)
     commands.add_parser("table")
+    joining = commands.add_parser("join")
+    joining.add_argument("folders", nargs="+", type=Path)
+    joining.add_argument("--out", type=Path, required=True)
+    running = commands.add_parser("models")
+    running.add_argument("runs", nargs="+", type=Path)
     commands.add_parser("published")
     given = parser.parse_args()
     if given.command == "draw":
-        draw(given.folders, given.out, given.readers)
+        left = given.leave_out.read_text("utf-8").split() if given.leave_out else ()
+        draw(given.folders, given.sample, given.out, given.readers, left)
     elif given.command == "gather":
-        gather(given.folders, given.sheets)
+        gather(given.folders, given.sample, given.sheets)
     elif given.command == "table":
         write(PAGE, "accepted", accepted())
         write(PAGE, "edits", accepted_edits())
+        for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1}):
+            write(PAGE, f"mended-{sample}", accepted_mended(sample))
+    elif given.command == "join":
+        join(given.folders, given.out)
+    elif given.command == "models":
+        write(PAGE, "models", models(given.runs))
     else:
         write(PAGE, "published", published())
 
 
-def draw(folders: Sequence[Path], out: Path, readers: Sequence[str]) -> None:
+def draw(
+    folders: Sequence[Path],
+    sample: int,
+    out: Path,
+    readers: Sequence[str],
+    left_out: Iterable[str],
+) -> None:
     """Write a sheet for every reader."""
-    asked = questions(spread(drawable(folders), MOST))
+    rows = [row for row in drawable(folders) if row["item"] not in set(left_out)]
+    drawn = spread(rows, MOST) if sample == 1 else of_mended(rows, sample)
+    asked = questions(drawn)
     out.mkdir(parents=True, exist_ok=True)
     for reader in readers:
-        mine = ordered(asked, "own", reader, SEED)
+        mine = ordered(asked, "own", reader, SEEDS[sample])
         write_sheet(out / f"{reader}.csv", mine, reader, blind=True)
-    print(Counter(question.part for question in asked))
+    print(Counter((row["suite"], row["operation"], row["kind"]) for row in drawn))
 
 
 def drawable(folders: Iterable[Path]) -> list[Row]:
@@ -106,7 +153,7 @@ def spread(rows: Sequence[Row], most: int) -> list[Row]:
         part.setdefault((row["kind"], row["expected"]), []).append(row)
     queues = []
     for name, kinds in sorted(parts.items()):
-        dice = random.Random(f"{SEED} {name}")
+        dice = random.Random(f"{SEEDS[1]} {name}")
         for members in kinds.values():
             dice.shuffle(members)
         longest = max(map(len, kinds.values()))
@@ -115,50 +162,73 @@ def spread(rows: Sequence[Row], most: int) -> list[Row]:
     return [q[turn] for turn in range(turns) for q in queues if turn < len(q)][:most]
 
 
-def gather(folders: Sequence[Path], sheets: Sequence[Path]) -> None:
+def of_mended(rows: Sequence[Row], sample: int) -> list[Row]:
+    """Return rows of the kinds that were mended, by lot: suites take turns, and a pair comes once.
+
+    Pairs of earlier samples are left out.
+    """
+    out: list[Row] = []
+    earlier = (one for one, row in _drawn().items() if int(row["sample"]) < sample)
+    seen = {one.rsplit("-", 2)[0] for one in earlier}
+    for kind, most in MENDED[sample].items():
+        suites: dict[str, list[Row]] = {}
+        for row in sorted(rows, key=lambda row: row["id"]):
+            if (row["operation"], row["kind"]) == kind:
+                suites.setdefault(row["suite"], []).append(row)
+        for name, members in suites.items():
+            random.Random(f"{SEEDS[sample]} {kind} {name}").shuffle(members)
+        taken = 0
+        for row in chain.from_iterable(zip_longest(*suites.values())):
+            if row is not None and row["item"] not in seen and taken < most:
+                taken += 1
+                seen.add(row["item"])
+                out.append(row)
+    return out
+
+
+def gather(folders: Sequence[Path], sample: int, sheets: Sequence[Path]) -> None:
     """Keep what readers say, and which duals they were shown, without their texts."""
-    rows = spread(drawable(folders), MOST)
+    shown: set[str] = set()
+    for sheet in sheets:
+        with sheet.open(encoding="utf-8-sig", newline="") as stream:
+            shown |= {row["item"] for row in csv.DictReader(stream)}
+    rows = [{**row, "sample": sample} for row in drawable(folders) if row["id"] in shown]
     done = import_sheets(sheets, questions(rows), VERDICTS, Journal(REVIEW))
+    others = [row for row in _drawn().values() if row["sample"] != str(sample)]
     with DRAWN.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(sorted([*others, *rows], key=lambda row: int(row["sample"])))
     print(f"{len(done.added)} judgements added, {done.known} known")
 
 
 def accepted() -> str:
-    """Return how many duals readers accept of every operation and suite, and how far they agree."""
-    drawn, verdicts = _judged()
-    given = Journal(REVIEW).read().judgements
+    """Return how many duals of the first sample are accepted, and how far readers agree."""
+    drawn, verdicts = _judged(1)
     parts = {one: row["operation"] for one, row in drawn.items()}
-    agreement = {row.part: row for row in agreement_table(given, parts)}
+    agreement = _agreement(parts)
     out = ["| operation | judged | accepted | share | label corrected | alike | kappa |"]
     out.append("|---" * 7 + "|")
     for part in (*OPERATIONS, "all"):
-        of = [v for one, v in verdicts.items() if part in ("all", drawn[one]["operation"])]
-        row = agreement.get(part)
-        alike = f"{row.percent:.2f} | {row.cohen:.2f}" if row else "– | –"
+        of = [v for one, v in verdicts.items() if part in ("all", parts[one])]
         out.append(
             f"| {part} | {len(of)} | {of.count('accept')} | {_share(of.count('accept'), len(of))} "
-            f"| {of.count('relabel')} | {alike} |"
+            f"| {of.count('relabel')} | {agreement[part]} |"
         )
     return "\n".join(out)
 
 
 def accepted_edits() -> str:
-    """Return the same by kind of edit."""
-    drawn, verdicts = _judged()
-    kinds: dict[tuple[str, ...], list[str | None]] = {}
-    for one, verdict in verdicts.items():
-        row = drawn[one]
-        kinds.setdefault((row["operation"], row["kind"], row["expected"]), []).append(verdict)
+    """Return the same by kind of edit and by suite."""
+    drawn, verdicts = _judged(1)
     suites: dict[str, list[str | None]] = {}
     for one, verdict in verdicts.items():
         suites.setdefault(drawn[one]["suite"], []).append(verdict)
     out = ["| operation | edit | expected | judged | accepted | share |", "|---" * 6 + "|"]
-    order = list(OPERATIONS)
-    rows = sorted(kinds.items(), key=lambda each: (order.index(each[0][0]), each[0]))
-    rows += [(("all", f"of {suite}", "–"), of) for suite, of in sorted(suites.items())]
+    rows = [
+        *_by_kind(drawn, verdicts).items(),
+        *((("all", f"of {suite}", "–"), of) for suite, of in sorted(suites.items())),
+    ]
     for (operation, kind, expected), of in rows:
         good = of.count("accept")
         out.append(
@@ -167,13 +237,104 @@ def accepted_edits() -> str:
     return "\n".join(out)
 
 
-def _judged() -> tuple[dict[str, dict[str, str]], dict[str, str | None]]:
-    with DRAWN.open(encoding="utf-8", newline="") as stream:
-        drawn = {row["id"]: row for row in csv.DictReader(stream)}
+def accepted_mended(sample: int) -> str:
+    """Return what is accepted of a later sample, beside the same kinds in the one before."""
+    drawn, verdicts = _judged(sample)
+    before = _by_kind(*_judged(sample - 1))
+    parts = {one: f"{row['operation']} {row['kind']}" for one, row in drawn.items()}
+    agreement = _agreement(parts)
+    out = [
+        "| operation | edit | expected | before | judged | accepted | share | label corrected "
+        "| alike | kappa |",
+        "|---" * 10 + "|",
+    ]
+    kinds = _by_kind(drawn, verdicts)
+    for key, of in (*kinds.items(), (("all", "", ""), list(verdicts.values()))):
+        old = before.get(key, [])
+        told = f"{old.count('accept')} of {len(old)}" if old else "–"
+        good = of.count("accept")
+        out.append(
+            f"| {' | '.join(key)} | {told} | {len(of)} | {good} | {_share(good, len(of))} | "
+            f"{of.count('relabel')} | {agreement[' '.join(key[:2]).strip()]} |"
+        )
+    return "\n".join(out)
+
+
+def join(folders: Sequence[Path], out: Path) -> None:
+    """Write the judged duals of builds, a folder for every suite, with the suite beside them."""
+    drawn = _drawn()
+    rows = [row for row in drawable(folders) if row["id"] in drawn]
+    suites = {suite.name: suite for suite in (read_suite(folder / SOURCE) for folder in folders)}
+    for name, suite in suites.items():
+        mine = [row for row in rows if row["suite"] == name]
+        place = out / name
+        place.mkdir(parents=True, exist_ok=True)
+        write_suite(suite, place / SOURCE)
+        columns = [column for column in mine[0] if column != "suite"]
+        write_rows(({one: row[one] for one in columns} for row in mine), place / PROPOSALS)
+        print(f"{len(mine)} judged duals of {name}: {place}")
+
+
+def models(paths: Sequence[Path]) -> str:
+    """Return what models make of accepted duals, by operation and by what happens to the truth."""
+    out: list[str] = []
+    heads = ("originals", "duals", "both right", "consistent", "survives", "if flipped: same")
+    runs = [Run.load(path) for path in paths]
+    every = zip(robust_runs(runs), robust_runs(runs, "expected"), strict=True)
+    for whole, parts in every:
+        out += [f"#### {whole.name}, % [95 %]", "", f"| operation | n | {' | '.join(heads)} |"]
+        out.append("|---|" + "---:|" * (len(heads) + 1))
+        for row in sorted((*whole.rows, *parts.rows[:-1]), key=_place):
+            shown = (row.original, row.dual, row.both, row.consistency, row.survives, row.same)
+            cells = (_percent(one) for one in shown)
+            out.append(f"| {row.operation} | {row.pairs} | {' | '.join(cells)} |")
+        out.append("")
+    out.append("Runs: " + ", ".join(f"`{run.signature}`" for run in runs))
+    return "\n".join(out)
+
+
+def _place(row: Robustness) -> int:
+    return [*OPERATIONS, "all", "flipped", "kept"].index(row.operation)
+
+
+def _percent(found: Estimate) -> str:
+    value, low, high, n = found
+    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if n else "–"
+
+
+def _by_kind(
+    drawn: Mapping[str, Mapping[str, str]], verdicts: Mapping[str, str | None]
+) -> dict[tuple[str, str, str], list[str | None]]:
+    """Return verdicts by operation, kind of edit and expected label."""
+    kinds: dict[tuple[str, str, str], list[str | None]] = {}
+    for one, verdict in verdicts.items():
+        row = drawn[one]
+        kinds.setdefault((row["operation"], row["kind"], row["expected"]), []).append(verdict)
+    order = list(OPERATIONS)
+    return dict(sorted(kinds.items(), key=lambda each: (order.index(each[0][0]), each[0])))
+
+
+def _agreement(parts: Mapping[str, str]) -> dict[str, str]:
+    """Return how many verdicts are alike, and kappa, of every part."""
     given = Journal(REVIEW).read().judgements
-    judges = max(len(of) for of in latest(given).values())
+    return {
+        row.part: " | ".join("–" if math.isnan(x) else f"{x:.2f}" for x in (row.percent, row.cohen))
+        for row in agreement_table(given, parts)
+    }
+
+
+def _judged(sample: int) -> tuple[dict[str, dict[str, str]], dict[str, str | None]]:
+    drawn = {one: row for one, row in _drawn().items() if row["sample"] == str(sample)}
+    given = [one for one in Journal(REVIEW).read().judgements if one.item in drawn]
+    judges = max((len(of) for of in latest(given).values()), default=1)
     decided = settle(given, Rule("unanimous", otherwise="reject"), judges, drawn)
     return drawn, {one: decision.verdict for one, decision in decided.items()}
+
+
+def _drawn() -> dict[str, dict[str, str]]:
+    """Return which duals were shown to readers, by their ids."""
+    with DRAWN.open(encoding="utf-8", newline="") as stream:
+        return {row["id"]: row for row in csv.DictReader(stream)}
 
 
 def published() -> str:

@@ -7,7 +7,7 @@ import unicodedata
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
 
-__all__ = ["check_judge", "check_name", "fits_a_line", "wanted_of_a_judge"]
+__all__ = ["check_judge", "check_name", "check_suite_name", "fits_a_line", "wanted_of_a_judge"]
 
 # Control characters, half characters (bytes that are no UTF-8), and ends of lines and paragraphs.
 _UNFIT = ("Cc", "Cs", "Zl", "Zp")
@@ -15,6 +15,8 @@ _UNSEEN = ("Zs", "Cf")
 """Spaces, and marks without a width: nobody sees them at the end of a name."""
 _LONGEST = 100
 """Characters of a judge's name."""
+_LONGEST_OF_A_FILE = 200
+"""Bytes of a suite's name: files are called after it."""
 _PLAIN = "a name without control characters"
 
 
@@ -35,6 +37,24 @@ def check_name(name: str | None, what: str) -> None:
     """
     if name is not None and not fits_a_line(name):
         raise BuildError(f"{what} is {excerpt(name)}, expected {_PLAIN}")
+
+
+def check_suite_name(name: str | None, what: str) -> None:
+    """Refuse a name after which no file can be called: those of suites that are built.
+
+    Args:
+        name: The name; None if none was given.
+        what: Where it was given, for the message: '--name'.
+
+    Raises:
+        BuildError: If it is empty, hugely long, or has slashes or control characters.
+    """
+    if name is None:
+        return
+    fits = name.strip() and fits_a_line(name) and not any(sign in name for sign in "/\\")
+    if not fits or len(name.encode()) > _LONGEST_OF_A_FILE:
+        found = excerpt(name) if name.strip() else "empty"
+        raise BuildError(f"{what} is {found}, expected a name that a file can have")
 
 
 def check_judge(name: str | None, what: str) -> None:

@@ -18,6 +18,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from boxpen import Request, ScoringPolicy, resolve_model  # noqa: E402
 from boxpen.bilm.elmo import find_elmo  # noqa: E402
+from boxpen.bilm.tensor_bundle import read_bundle  # noqa: E402
 from boxpen.bilm.training import load, save  # noqa: E402
 from boxpen.errors import ModelError  # noqa: E402
 
@@ -183,6 +184,61 @@ def test_files_that_do_not_belong_together(copy):
     refused("has no weights 'CNN_proj/W_proj'")
     (copy / "elmo_tiny_weights.hdf5").write_text("no HDF5")
     refused("cannot be read as HDF5")
+
+
+def test_a_damaged_softmax_is_refused(copy):
+    (data,) = copy.glob("*.data-00000-of-00001")
+    raw = bytearray(data.read_bytes())
+    raw[read_bundle(copy / "model.ckpt-935588.index").tensors["lm/softmax/W"].offset + 9] ^= 0xFF
+    data.write_bytes(bytes(raw))
+    with pytest.raises(ModelError, match="is damaged: the tensor 'lm/softmax/W' does not fit its"):
+        resolve_model(f"elmo:{copy}", device="cpu").load()
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "value", "rest"),
+    [
+        ("lstm", "n_layers", 1, r"RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell/B' \(6 such"),
+        ("char_cnn", "n_highway", 1, r"CNN_high_1/W_carry' \(4 such"),
+    ],
+)
+def test_weights_that_the_options_do_not_name_are_refused(copy, room, name, value, rest):
+    options = copy / "elmo_tiny_options.json"
+    changed = json.loads(options.read_text())
+    changed[room][name] = value
+    options.write_text(json.dumps(changed))
+    with pytest.raises(ModelError, match=f"has the weights '{rest} in all.*options.json says not"):
+        resolve_model(f"elmo:{copy}", device="cpu").load()
+
+
+def test_a_softmax_among_the_weights_is_no_stranger(copy):
+    with h5py.File(copy / "elmo_tiny_weights.hdf5", "a") as file:
+        file["softmax/b"] = np.zeros(3, dtype="float32")
+    resolve_model(f"elmo:{copy}", device="cpu").load()
+
+
+def test_numbers_that_are_none_are_told_by_file(copy):
+    def refused(said):
+        with pytest.raises(ModelError, match=said):
+            resolve_model(f"elmo:{copy}", device="cpu").load()
+
+    weights = copy / "elmo_tiny_weights.hdf5"
+    with h5py.File(weights, "a") as file:
+        file["CNN/b_cnn_1"][2] = np.nan
+    refused(r"elmo_tiny_weights.hdf5 has the weights 'CNN/b_cnn_1' with numbers that are none")
+    with h5py.File(weights, "a") as file:
+        file["CNN/b_cnn_1"][2] = 0
+    spoilt = elmo_files.softmax()
+    spoilt["lm/softmax/W"][3, 1] = np.inf
+    bundle_writer.write_bundle(copy / "model.ckpt-935588", spoilt)
+    refused(r"model.ckpt-935588.index has the weights 'softmax/W' with numbers that are none")
+    options = copy / "elmo_tiny_options.json"
+    for name in ("cell_clip", "proj_clip"):
+        for value in (float("nan"), float("inf"), 0, -1.0, "3"):
+            changed = json.loads(json.dumps(elmo_files.OPTIONS))
+            changed["lstm"][name] = value
+            options.write_text(json.dumps(changed))
+            refused(rf"options.json has {name} {value!r}, expected a number above 0, or null")
 
 
 def test_missing_and_doubled_files(copy, tmp_path):

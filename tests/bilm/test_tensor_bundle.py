@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from boxpen.bilm.tensor_bundle import _crc32c, read_bundle
+from boxpen.bilm.tensor_bundle import _crc32c, _masked, read_bundle
 from boxpen.errors import ModelError
 
 
@@ -38,7 +38,29 @@ def test_what_was_written_is_read(tmp_path, shards):
 
 
 def test_the_sum_is_that_of_the_standard():
-    assert _crc32c(b"123456789") == 0xE3069283  # RFC 3720, B.4
+    assert _crc32c(np.frombuffer(b"123456789", np.uint8)) == 0xE3069283  # RFC 3720, B.4
+
+
+@pytest.mark.parametrize("size", [0, 1, 2047, 2048, 2051, 70_001, 524_287, 524_293])
+def test_the_sum_of_rows_is_that_of_bytes(size):
+    """From 2,048 bytes on it is folded once, from 524,288 on twice."""
+    data = np.random.default_rng(size).integers(0, 256, size + 1, dtype=np.uint8)[1:]
+    assert _masked(_crc32c(data)) == bundle_writer.crc(data.tobytes())
+
+
+@pytest.mark.parametrize("name", ["lm/softmax/W", "half", "global_step", "wide"])
+def test_one_wrong_byte_of_a_tensor_is_found_and_others_are_read(tmp_path, name):
+    every = tensors() | {"wide": np.arange(3000, dtype="float32")}
+    index = bundle_writer.write_bundle(tmp_path / "model", every)
+    bundle = read_bundle(index)
+    path = tmp_path / "model.data-00000-of-00001"
+    raw = bytearray(path.read_bytes())
+    raw[bundle.tensors[name].offset + bundle.tensors[name].size // 2] ^= 0xFF
+    path.write_bytes(bytes(raw))
+    with pytest.raises(ModelError, match=rf"00001 is damaged: the tensor '{name}' does not fit"):
+        bundle.read(name)
+    for other in every.keys() - {name}:
+        np.testing.assert_array_equal(bundle.read(other), every[other])
 
 
 @settings(

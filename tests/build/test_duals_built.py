@@ -23,9 +23,9 @@ for library in ("lemminflect", "inflect", "nltk", "spellchecker"):
     pytest.importorskip(library)
 
 ITEMS = (
-    Choice(id="1", candidates=("The box is in the pen.", "The pen is in the tree."), gold=0,
+    Choice(id="1", candidates=("A box is in a pen.", "A pen is in a tree."), gold=0,
            tags={"set": "toy"}),
-    Choice(id="2", candidates=("The tree is in the box.", "The tree is in the house."), gold=1),
+    Choice(id="2", candidates=("A tree is in a box.", "A tree is in a house."), gold=1),
     Choice(id="3", candidates=("A bell is not cast of tin.", "A bell is not cast of fog."), gold=1),
     Choice(id="4", candidates=("one", "two", "three"), gold=1),
 )  # fmt: skip
@@ -49,8 +49,8 @@ def proposal(item: str, texts: tuple[str, str], *, operation: str = "add", kind:
 
 def test_fluency_is_the_change_of_the_mean_per_token(gpt2: Any) -> None:
     some = [
-        proposal("1", ("The box is not in the pen.", "The pen is not in the tree.")),
-        proposal("2", ("The tree is by the box.", "The tree is by the house."), operation="sub"),
+        proposal("1", ("A box is not in a pen.", "A pen is not in a tree.")),
+        proposal("2", ("A tree is by a box.", "A tree is by a house."), operation="sub"),
     ]
     items = {item.id: item for item in ITEMS}
     found = rank_proposals(some, items, gpt2, cache=":memory:")
@@ -72,7 +72,7 @@ def test_fluency_is_the_change_of_the_mean_per_token(gpt2: Any) -> None:
 def test_the_margin_between_the_new_sentences_is_no_matter(gpt2: Any) -> None:
     """A label that the model finds right or wrong changes nothing in the ranking."""
     items = {item.id: item for item in ITEMS}
-    texts = ("The box is not in the pen.", "The pen is not in the tree.")
+    texts = ("A box is not in a pen.", "A pen is not in a tree.")
     flipped = proposal("1", texts)
     kept = proposal("1", texts, flipped=False)
     one, two = rank_proposals([flipped, kept], items, gpt2, cache=":memory:")
@@ -163,8 +163,8 @@ def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
 
 ROWS = dual_rows(
     [
-        Ranked(proposal("1", ("The box is not in the pen.", "The pen is not in the tree.")), 0.5),
-        Ranked(proposal("2", ("The tree is by the box.", "The tree is by the house."),
+        Ranked(proposal("1", ("A box is not in a pen.", "A pen is not in a tree.")), 0.5),
+        Ranked(proposal("2", ("A tree is by a box.", "A tree is by a house."),
                         operation="sub", kind="role", flipped=False), None),
     ],
     {item.id: item for item in ITEMS},
@@ -177,10 +177,10 @@ def said(row: Any, judge: str, verdict: str) -> Judgement:
 
 def test_judges_see_the_expected_sentence_first() -> None:
     one, two = questions(ROWS)
-    assert one.shown["original_sensible"] == "The box is in the pen."
-    assert one.shown["dual_sensible"] == "The pen is not in the tree."
-    assert two.shown["dual_sensible"] == "The tree is by the house."
-    assert two.shown["dual_senseless"] == "The tree is by the box."
+    assert one.shown["original_sensible"] == "A box is in a pen."
+    assert one.shown["dual_sensible"] == "A pen is not in a tree."
+    assert two.shown["dual_sensible"] == "A tree is by a house."
+    assert two.shown["dual_senseless"] == "A tree is by a box."
     assert (one.part, one.hints["expected"], two.hints["expected"]) == ("add", "flipped", "kept")
     assert not {"reason", "fluency", "expected"} & set(one.shown)  # blind judges see no hints
 
@@ -209,7 +209,7 @@ def test_a_suite_has_a_block_for_every_dual() -> None:
     first, second, third, fourth = suite
     assert isinstance(second, Choice)
     assert first.candidates == ITEMS[0].candidates  # type: ignore[union-attr]
-    assert second.candidates == ("The box is not in the pen.", "The pen is not in the tree.")
+    assert second.candidates == ("A box is not in a pen.", "A pen is not in a tree.")
     assert (first.gold, second.gold) == (0, 1)  # type: ignore[union-attr]
     assert dict(second.tags) == {
         "set": "toy", "operation": "add", "edit": "negation", "expected": "flipped", "item": "1",

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from boxpen.build.duals.clauses import clauses
 from boxpen.build.duals.sentence import Word, is_name, plain, read, shown
+from boxpen.build.duals.subjects import is_lasting
 from boxpen.build.duals.verbs import affirmed, negated, unlikely, with_modal
 
 pytest.importorskip("lemminflect")
@@ -88,6 +89,8 @@ def test_modals_and_rare_things() -> None:
         ("He left early.", [("", "left")]),
         ("A long night under the stars.", []),
         ("Wash the cup.", []),
+        ("It was dusk, so from the hut we saw it.", [("", "was"), ("so", "saw")]),
+        ("Because in May she left we wept.", [("because", "left"), ("", "wept")]),
     ],
 )
 def test_clauses_have_their_verbs(sentence: str, expected: list[tuple[str, str]]) -> None:
@@ -119,6 +122,30 @@ def test_names_are_known_by_their_capital_or_by_no_dictionary() -> None:
     assert not is_name(Word("The"), first=True)
     assert not is_name(Word("House"), first=True)
     assert not is_name(Word("I"))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lasting"),
+    [
+        ("Goats eat grass.", True),
+        ("A goat can climb.", True),
+        ("The sun is hot.", True),
+        ("It is always dark here.", True),
+        ("The hut is hot.", False),
+        ("Goats ate grass.", False),
+        ("Goats are eating grass.", False),
+        ("Goats have eaten grass.", False),
+        ("Goats eat grass now.", False),
+        ("Goats may eat grass.", False),
+        ("Two goats eat grass.", False),
+        ("It is dark here.", False),
+        ("My goats eat grass.", False),
+    ],
+)
+def test_what_is_always_so_is_told_from_what_is_so_now(sentence: str, lasting: bool) -> None:
+    words = read(sentence)
+    [clause] = clauses(words)
+    assert is_lasting(words, clause) == lasting
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60)

@@ -34,8 +34,21 @@ def made(first: str, second: str, operation: str) -> dict[tuple[str, str], Edit]
 DUALS = [
     (("A shed is for tools.", "A shed is for whales."), "add",
      ("A shed is not for tools.", "A shed is not for whales."), "negation", True),
-    (("Tom ate an apple.", "Tom ate a stone."), "add",
-     ("Tom could not eat an apple.", "Tom could not eat a stone."), "negation", True),
+    (("Goats eat grass.", "Goats eat anvils."), "add",
+     ("Goats do not eat grass.", "Goats do not eat anvils."), "negation", True),
+    (("When the bell rang, the boys ran out.", "When the bell rang, the boys dozed off."), "add",
+     ("When the bell rang, the boys did not run out.",
+      "When the bell rang, the boys did not doze off."), "negation", True),
+    (("The path was icy and it was dark, so from the hut we went slowly.",
+      "The path was icy and it was dark, so from the hut we went quickly."), "add",
+     ("The path was icy and it was dark, so from the hut we did not go slowly.",
+      "The path was icy and it was dark, so from the hut we did not go quickly."),
+     "negation", True),
+    (("Ann fed Bob because Bob was weak.", "Ann fed Bob because Ann was weak."), "add",
+     ("Ann did not feed Bob because Bob was weak.", "Ann did not feed Bob because Ann was weak."),
+     "negation", True),
+    (("The moon is round.", "The moon is square."), "add",
+     ("The moon is not round.", "The moon is not square."), "negation", True),
     (("Plants need water.", "Plants need sugar."), "add",
      ("Most plants need water.", "Most plants need sugar."), "degree", False),
     (("Teachers like chalk.", "Teachers like hail."), "add",
@@ -58,10 +71,44 @@ DUALS = [
     (("He feeds his old dog.", "He feeds his old shoe."), "del", None, "restriction", False),
     (("I sleep in a bed every night.", "I sleep in a lake every night."), "del",
      ("I sleep in a bed.", "I sleep in a lake."), "restriction", False),
-    (("He smiled because he had won.", "He wept because he had won."), "sub",
-     ("He smiled although he had won.", "He wept although he had won."), "antonym", True),
-    (("My socks were wet after the storm.", "My socks were wet after the song."), "sub",
-     ("My socks were dry after the storm.", "My socks were dry after the song."), "antonym", True),
+    (("Ann paid for Bob, so Bob was not kind.", "Ann paid for Bob, so Ann was not kind."), "del",
+     ("Ann paid for Bob, so Bob was kind.", "Ann paid for Bob, so Ann was kind."),
+     "negation", True),
+    (("He cannot saw without a saw.", "He cannot saw without a hat."), "del",
+     ("He can saw without a saw.", "He can saw without a hat."), "negation", True),
+    (("There was not any rain, so it was dry.", "There was not any rain, so it was wet."), "del",
+     ("There was some rain, so it was dry.", "There was some rain, so it was wet."),
+     "negation", True),
+    (("The hen did not sit still, so it was restless.",
+      "The hen did not sit still, so it was calm."), "del",
+     ("The hen sat still, so it was restless.", "The hen sat still, so it was calm."),
+     "negation", True),
+    (("He was glad because he had won.", "He was gloomy because he had won."), "sub",
+     ("He was glad although he had won.", "He was gloomy although he had won."), "antonym", True),
+    (("It rained, so we went inside.", "It rained, so we went outside."), "sub",
+     ("It rained, but we went inside.", "It rained, but we went outside."), "antonym", True),
+    (("It rained, but we stayed dry.", "It rained, but we got wet."), "sub",
+     ("It rained, so we stayed dry.", "It rained, so we got wet."), "antonym", True),
+    (("Ann hit Bob after Ann got to the top.", "Ann hit Bob after Bob got to the top."), "sub",
+     ("Ann hit Bob after Ann got to the bottom.", "Ann hit Bob after Bob got to the bottom."),
+     "antonym", True),
+    (("Honey is sweet.", "Vinegar is sweet."), "sub",
+     ("Honey is sour.", "Vinegar is sour."), "antonym", True),
+    (("The soup was hot, so we blew on it.", "The soup was hot, so we heated it."), "sub",
+     ("The soup was cold, so we blew on it.", "The soup was cold, so we heated it."),
+     "antonym", True),
+    (("Cats like to chase mice.", "Cats like to chase vans."), "sub",
+     ("Cats hate to chase mice.", "Cats hate to chase vans."), "antonym", True),
+    (("Nora hid a letter in the drawer.", "Nora hid a whale in the drawer."), "sub",
+     ("Nora hid a letter in the bottom of the drawer.",
+      "Nora hid a whale in the bottom of the drawer."), "part", False),
+    (("He slept inside my car.", "He swam inside my car."), "sub",
+     ("He slept in the back of my car.", "He swam in the back of my car."), "part", False),
+    (("Tom ate an apple.", "Tom ate a stone."), "sub",
+     ("Nobody would ever eat an apple.", "Nobody would ever eat a stone."), "nobody", True),
+    (("I dried my hair with a towel.", "I dried my hair with a river."), "sub",
+     ("Nobody would ever dry their hair with a towel.",
+      "Nobody would ever dry their hair with a river."), "nobody", True),
     (("He hung his coat on a hook.", "He hung his coat on a river."), "sub",
      ("She hung her coat on a hook.", "She hung her coat on a river."), "role", False),
     (("I gave her my seat.", "I gave her my street."), "sub",
@@ -103,6 +150,112 @@ def test_a_rule_makes_its_dual(
     assert found[dual].reason
 
 
+# (sensible, senseless), operation, kind: what a rule cannot vouch for it does not make
+NOT_MADE = [
+    # That one somebody did not do, or is not, so and so is sensible of both.
+    (("My jar is full of pens.", "My jar is full of ships."), "add", "negation"),
+    (("Tom ate an apple.", "Tom ate a stone."), "add", "negation"),
+    (("Ten men are going to sing today.", "Ten mats are going to sing today."), "add", "negation"),
+    (("A dog may like bones.", "A dog may like poems."), "add", "negation"),
+    (("Many goats eat grass.", "Many goats eat anvils."), "add", "negation"),
+    (("We have met our judge.", "We have met our planet."), "add", "negation"),
+    # A senseless object is no contrary of the sensible one.
+    (("I was hungry, so I ate a roll.", "I was hungry, so I ate a stone."), "add", "negation"),
+    (("He yawned as he sat on a sofa.", "He yawned as he sat on a cloud."), "add", "negation"),
+    # 'We let' may be the present, and 'we pumped' is not.
+    (("It was flat, so we pumped it up.", "It was flat, so we let it down."), "add", "negation"),
+    # 'Not B because A' has two readings.
+    (("He smiled because he had won.", "He wept because he had won."), "add", "negation"),
+    # An irrelevant cause stays irrelevant.
+    (("We slept because we did not have a lamp.", "We slept because we did not have a duck."),
+     "del", "negation"),
+    (("If you do not salt it, it is bland.", "If you do not paint it, it is bland."), "del",
+     "negation"),
+    (("I cannot enter since I lost my key.", "I cannot enter since I lost my hat."), "del",
+     "negation"),
+    # The words go with their 'not'.
+    (("He just can't ride a pony.", "He just can't ride a boat."), "del", "negation"),
+    (("There was not a drop of rain, so it was dry.",
+      "There was not a drop of rain, so it was wet."), "del", "negation"),
+    (("We can't eat anything raw.", "We can't eat anything cooked."), "del", "negation"),
+    (("We don't feel cold any more in June.", "We don't feel cold any more in snow."), "del",
+     "negation"),
+    # 'Some' and 'all' are no contraries behind 'not'; two verbs share a subject.
+    (("Some birds cannot fly.", "All birds cannot fly."), "del", "negation"),
+    (("He fell and could not stand.", "He fell and could not fall."), "del", "negation"),
+    (("This pen does not write.", "This goat does not write."), "del", "negation"),
+    (("Do not climb the fence.", "Do not climb the soup."), "del", "negation"),
+    # What one somebody could not do once, and what nobody needs.
+    (("He could not sleep at night.", "He could not sleep at noon."), "del", "negation"),
+    (("Cats do not need shoes.", "Cats do not need milk."), "del", "negation"),
+    # The clause beside it lets nothing expect, or the contrary.
+    (("We had a rope, but we can't find a hook.", "We had a rope, but we can't find a cake."),
+     "del", "negation"),
+    (("When he got to the inn, he could not find a bed.",
+      "When he got to the lake, he could not find a bed."), "del", "negation"),
+    (("His lens broke, so he cannot use it.", "His lid broke, so he cannot use it."), "del",
+     "negation"),
+    (("I cannot see it because of fog, so I turn left.",
+      "I cannot see it because of fog, so I turn right."), "del", "negation"),
+    (("He could not lift the red box, so he took the blue box.",
+      "He could not lift the blue box, so he took the red box."), "del", "negation"),
+    # 'Right' is a noun, or a side.
+    (("Rita has Omar on her right, so Rita is first.",
+      "Rita has Omar on her right, so Omar is first."), "sub", "antonym"),
+    (("It was a wrong turn and it took longer.", "It was a wrong turn and it took shorter."), "sub",
+     "antonym"),
+    # 'Not bad' and 'bad' are the old sentences in other words.
+    (("Smoke is not good for you.", "Smoke is good for you."), "sub", "antonym"),
+    # One time, one somebody.
+    (("My socks were wet after the storm.", "My socks were wet after the song."), "sub", "antonym"),
+    (("She likes to bake in May.", "She likes to fly in May."), "sub", "antonym"),
+    # What has to be done, and what is done to an end, no 'but' makes sensible.
+    (("The road is safe, so you have to be quick.", "The road is safe, so you have to be slow."),
+     "sub", "antonym"),
+    (("The lamp was out, so I filled it to go on.", "The lamp was out, so I emptied it to go on."),
+     "sub", "antonym"),
+    (("She saw the snake, so she stepped back.", "She saw the snake, so she kissed the vet."),
+     "sub", "antonym"),
+    (("We ate before we slept.", "We ate before we sneezed."), "sub", "antonym"),
+    (("He put it on before the race.", "He put it off before the race."), "sub", "antonym"),
+    (("It hit the roof, so it can only go down.", "It hit the roof, so it can only go up."), "sub",
+     "antonym"),
+    # Nothing is said of the joke, and 'too' has no contrary.
+    (("Ann laughed after a good joke.", "Ann cried after a good joke."), "sub", "antonym"),
+    (("Eating too little is unhealthy.", "Eating too much is unhealthy."), "sub", "antonym"),
+    (("The road is safe, so we have to hurry.", "The road is safe, so we have to rest."), "sub",
+     "antonym"),
+    (("Babies are born to women.", "Babies are born to ovens."), "sub", "antonym"),
+    (("Salt is needed to stay healthy.", "Chess is needed to stay healthy."), "sub", "antonym"),
+    # In general nobody cooks in a corner; a verb of moving has its own 'in'.
+    (("People cook in the kitchen.", "People drown in the kitchen."), "sub", "part"),
+    (("He got in the car.", "He got lost in the sock."), "sub", "part"),
+    (("He got in the car slowly.", "He got in the car deadly."), "sub", "part"),
+    (("She sat in the sun.", "She froze in the sun."), "sub", "part"),
+    # Somebody else is spoken of, or the clause tells a time, or goes on.
+    (("Tom gave her a rose.", "Tom gave her a volcano."), "sub", "nobody"),
+    (("The dog ate a bone.", "The dog ate a song."), "sub", "nobody"),
+    (("Tom ate an apple yesterday.", "Tom ate a stone yesterday."), "sub", "nobody"),
+    (("Tom put a leaf into a pipe and lighted up.", "Tom put a whale into a pipe and lighted up."),
+     "sub", "nobody"),
+    (("Tom threw a ball.", "Rita threw a lake."), "sub", "nobody"),
+    (("People eat apples.", "People eat stones."), "sub", "nobody"),
+    (("I used to eat apples.", "I used to eat stones."), "sub", "nobody"),
+    (("At home, Tom ate an apple.", "At home, Tom ate a stone."), "sub", "nobody"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pair", "operation", "kind"), NOT_MADE)
+def test_what_a_rule_cannot_vouch_for_it_does_not_make(
+    pair: tuple[str, str], operation: str, kind: str
+) -> None:
+    try:
+        found = made(*pair, operation)
+    except UnchangedError:
+        return
+    assert [texts for texts, edit in found.items() if edit.kind == kind] == []
+
+
 def test_a_thing_of_the_same_kind_takes_the_place_of_the_senseless_one() -> None:
     found = made("Rosa rang the bell with her finger.", "Rosa rang the bell with her knee.", "sub")
     siblings = [edit for edit in found.values() if edit.kind == "sibling"]
@@ -127,6 +280,7 @@ def test_a_thing_of_the_same_kind_takes_the_place_of_the_senseless_one() -> None
         (("I know men who can't swim.", "I know boats who can't swim."), "del", "no negation, deg"),
         (("Wash the cup.", "Wash the cloud."), "add", "no finite verb"),
         (("The box is red.", "The box is hungry."), "swap", "no two arguments"),
+        (("The box is red.", "The box is hungry."), "add", "not so would be sensible of both"),
         (("Ann is taller than Bob.", "Bob is taller than Ann."), "swap", "in the other order"),
     ],
 )
@@ -142,6 +296,7 @@ def test_what_no_rule_can_change_is_told(
     [
         (("A box.", "a box"), "the same words"),
         (("Is it a box?", "Is it a pen?"), "a question"),
+        (("IT IS A BOX.", "It is a bun."), "in capitals"),
         (("The dog barks.", "Nobody knew her."), "too few words in common"),
         (("word " * 61 + "a", "word " * 61 + "b"), "more than 60 words"),
     ],

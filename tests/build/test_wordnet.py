@@ -247,6 +247,56 @@ def test_answers_equal_those_of_nltk(words: WordNet, word: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("word", "part"),
+    [("wet", "a"), ("hot", "a"), ("moist", "a"), ("increase", "v"), ("up", "r"), ("day", "n"),
+     ("man", "n"), ("good", "a"), ("zzyzx", "a")],
+)  # fmt: skip
+def test_antonyms_equal_those_of_nltk(words: WordNet, word: str, part: str) -> None:
+    senses = [
+        s for s in words._reader.synsets(word, part) if word in (one.name() for one in s.lemmas())
+    ]
+
+    def names(found: Iterable) -> list[str]:
+        lemmas = (one for s in found for one in s.lemmas() if one.name() == word)
+        return [other.name().replace("_", " ") for one in lemmas for other in one.antonyms()]
+
+    assert words.antonyms(word, part) == names(senses)
+    assert words.antonyms(word, part, 1) == names(senses[:1])
+
+
+def test_opposites_are_of_words_and_not_of_senses(words: WordNet) -> None:
+    assert words.antonyms("wet", "a", 1) == ["dry"]
+    assert words.antonyms("moist", "a") == []  # only near to 'wet'
+
+
+def test_senses_stand_where_nltk_has_them(words: WordNet) -> None:
+    for word in ("dog", "china", "room"):
+        twins = words._reader.synsets(word, "n")
+        own = [s for s in twins if word in (one.name() for one in s.lemmas())]
+        mine = words.senses(word, "n")
+        assert [sense.offset for sense in mine] == [s.offset() for s in own]
+        assert [words.field(sense) for sense in mine] == [s.lexname() for s in own]
+        assert [words.name(sense) for sense in mine] == [s.lemmas()[0].name() for s in own]
+        for sense, twin in zip(mine, own, strict=True):
+            above = twin.hypernyms() + twin.instance_hypernyms()
+            below = twin.hyponyms() + twin.instance_hyponyms()
+            assert {one.offset for one in words.above(sense)} == {s.offset() for s in above}
+            assert {one.offset for one in words.below(sense)} == {s.offset() for s in below}
+    assert len(words.senses("china", "n")) < len(words._reader.synsets("china", "n"))
+    assert len(words.senses("dog", "n", 2)) == 2
+
+
+def test_kinds_go_by_the_commonest_sense(words: WordNet) -> None:
+    assert words.is_kind("kitchen", "room")
+    assert words.is_kind("boxes", "container")
+    assert words.is_kind("room", "room")
+    assert not words.is_kind("kitchen", "vehicle")
+    assert not words.is_kind("dog", "person")  # a dull one, in another sense
+    assert not words.is_kind("zzyzx", "room")
+    assert not words.is_kind("room", "zzyzx")
+
+
+@pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
         ("cab", "taxi", "synonym"),

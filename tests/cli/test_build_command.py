@@ -90,6 +90,9 @@ def test_a_sheet_is_somebodys(boxpen, config):
     assert code == 2
     assert "--judge is empty, expected the judge's name" in err
     assert not Path(sheet).exists()
+    code, _, err = boxpen(*words, "ann", "--disputed")
+    assert (code, err) == (0, "ann: no item to judge, so no sheet was written\n")
+    assert not Path(sheet).exists()
     assert boxpen(*words, "ann")[0] == 0
 
 

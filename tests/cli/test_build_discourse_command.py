@@ -96,6 +96,11 @@ def test_people_decide_by_sheets(boxpen, config):
     assert code == 2
     assert "sample: 3 candidates" in out  # what was done is shown
     assert "review.jsonl with the judgements of people yet; 'boxpen build discourse import'" in err
+    none = folder / "none.csv"
+    words = ("build", "discourse", "export", config, "--judge", "cy", "--out", none, "--disputed")
+    code, _, err = boxpen(*words)
+    assert (code, err) == (0, "cy: no item to judge, so no sheet was written\n")
+    assert not none.exists()
     says = {
         "ann": ("a", "edit: 她们带了一个大蛋糕来", "a"),
         "bob": ("a", "edit: 她们带了一个大蛋糕来", "reject"),

@@ -15,11 +15,14 @@ for library in ("lemminflect", "inflect", "nltk", "spellchecker"):
     pytest.importorskip(library)
 
 PAIRS = [
-    ("The puppy is in its kennel.", "The puppy is in its kettle."),
+    ("A puppy can sleep in a kennel.", "A puppy can sleep in a kettle."),
     ("Bells are not cast of wool.", "Bells are not cast of bronze."),
     ("I felt cold, so I shut the window.", "I felt cold, so I shut the piano."),
     ("Please go away!", "Please go home!"),
 ]
+
+
+UNJUDGED = ("write", "{folder}", "--out", "x.jsonl", "--unjudged")
 
 
 @pytest.fixture(autouse=True)
@@ -164,6 +167,22 @@ def test_an_evaluation_shows_consistency_by_operation(boxpen, folder, gpt2):
         (("write", "{folder}", "--out", "x.jsonl"), "people accepted none of"),
         (("write", "{folder}", "--out", "{folder}/source.jsonl"), "which holds the originals"),
         (("unchanged", "none"), "there is no none/unchanged.parquet"),
+        (("unchanged", "{folder}", "--operation", "foo"), "no operation 'foo', known: add, del"),
+        (
+            ("propose", "{suite}", "--out", "q/r", "--model", "none", "--min-fluency", "nan"),
+            "--min-fluency is not a number",
+        ),
+        ((*UNJUDGED, "--name", "a/b c"), "--name is 'a/b c', expected a name that a file can have"),
+        ((*UNJUDGED, "--name", "a\\b"), "expected a name that a file can have"),
+        ((*UNJUDGED, "--name", " "), "--name is empty"),
+        ((*UNJUDGED, "--name", "x" * 201), "expected a name that a file can have"),
+        ((*UNJUDGED, "--name", "a\tb"), "expected a name that a file can have"),
+        ((*UNJUDGED, "--rule", "majority"), "--unjudged and --rule were given together"),
+        ((*UNJUDGED, "--min-judges", "1"), "--unjudged and --min-judges were given together"),
+        ((*UNJUDGED, "--adjudicator", "bo"), "--unjudged and --adjudicator were given together"),
+        ((*UNJUDGED, "--divided", "open"), "--unjudged and --divided were given together"),
+        ((*UNJUDGED, "--journal", "j.jsonl"), "--unjudged and --journal were given together"),
+        (("write", "{folder}", "--out", "x.jsonl", "--min-judges", "0"), "min-judges is 0"),
     ],
 )
 def test_wrong_words_end_with_one_sentence(boxpen, folder, suite, words, message):
@@ -197,3 +216,133 @@ def test_a_changed_text_is_judged_anew(boxpen, folder, suite, tmp_path):
     assert code == 2
     assert "line" in err
     assert not (folder / "review.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        ("review.jsonl", "the judgements"),
+        ("source.jsonl", "the originals"),
+        ("proposals.parquet", "the duals that were proposed"),
+        ("unchanged.parquet", "what was left unchanged"),
+        ("stages.json", "the record of the build"),
+    ],
+)
+def test_a_suite_takes_the_place_of_no_file_of_the_build(boxpen, folder, name, holds):
+    boxpen("export", folder, "--judge", "anna", "--out", "anna.csv")
+    filled(folder.parent / "anna.csv", lambda row: "accept")
+    assert boxpen("import", folder, "anna.csv")[0] == 0
+    before = (folder / name).read_bytes()
+    link = folder.parent / "link.jsonl"
+    link.symlink_to(folder / name)
+    for out in (folder / name, link):
+        for more in ((), ("--unjudged",), ("--journal", "other.jsonl")):
+            code, _, err = boxpen("write", folder, "--out", out, *more)
+            assert code == 2
+            ending = "ends in .jsonl" if out.suffix != ".jsonl" else f"{out}, which holds {holds},"
+            assert ending in err
+            assert (folder / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_suite_takes_the_place_of_no_journal(boxpen, folder, there):
+    boxpen("export", folder, "--judge", "anna", "--out", "anna.csv")
+    filled(folder.parent / "anna.csv", lambda row: "accept")
+    journal = folder.parent / "mine.jsonl"
+    if there:
+        assert boxpen("import", folder, "anna.csv", "--journal", journal)[0] == 0
+        before = journal.read_bytes()
+    for more in ((), ("--unjudged",)):
+        code, _, err = boxpen("write", folder, "--out", "mine.jsonl", "--journal", journal, *more)
+        assert code == 2
+        assert "--out is mine.jsonl, which holds the judgements" in err
+        assert journal.read_bytes() == before if there else not journal.exists()
+
+
+def test_only_a_suite_of_these_duals_is_replaced(boxpen, folder, suite):
+    out = folder.parent / "out.jsonl"
+    words = ("write", folder, "--out", out, "--unjudged")
+    assert boxpen(*words)[0] == 0
+    first = out.read_bytes()
+    code, _, err = boxpen(*words, "--name", "again")
+    assert code == 0, err
+    assert out.read_bytes() != first
+    card, _, items = first.partition(b"\n")
+    tagged = {**json.loads(card)}
+    tagged["notes"] += "; Tag steps: 2 of 2 items, 1 judge(s), rule majority."
+    for content in (
+        suite.read_bytes(),  # another suite
+        items,  # one without a card
+        json.dumps(tagged).encode() + b"\n" + items,  # in which people's work is
+        b'{"item": "p0", "judge": "ann", "verdict": "accept"}\n',
+        b"\xff\xfe not JSON",
+        b"[1]\n",
+        b"",
+    ):
+        out.write_bytes(content)
+        code, _, err = boxpen(*words)
+        assert code == 2
+        assert "is no suite of duals of 'pairs' that this command wrote" in err
+        assert out.read_bytes() == content
+
+
+def test_an_operation_named_twice_is_done_once(boxpen, suite):
+    words = ("propose", suite, "--model", "none", "--json", "--top", 99, "--out")
+    code, once, err = boxpen(*words, "one", "--operation", "add", "del")
+    assert code == 0, err
+    code, twice, _ = boxpen(*words, "two", "--operation", "add", "add", "del", "add")
+    assert code == 0
+    assert json.loads(twice) == json.loads(once)
+    code, again, _ = boxpen(*words, "one", "--operation", "add", "add", "del")
+    assert not any(stage["done_now"] for stage in json.loads(again))
+
+
+def test_nothing_to_judge_makes_no_sheet(boxpen, folder, tmp_path):
+    words = ("export", folder, "--judge", "cy", "--out", "cy.csv")
+    code, _, err = boxpen(*words, "--disputed")
+    assert (code, err) == (0, "cy: no dual to judge, so no sheet was written\n")
+    assert not (tmp_path / "cy.csv").exists()
+    assert boxpen(*words)[0] == 0  # nothing is in its way
+    before = (tmp_path / "cy.csv").read_bytes()
+    code, _, err = boxpen(*words, "--disputed", "--overwrite")
+    assert code == 0
+    assert "no sheet was written; cy.csv stays as it was" in err
+    assert (tmp_path / "cy.csv").read_bytes() == before
+
+
+def test_a_build_that_fails_leaves_no_empty_folder(boxpen, tmp_path):
+    last = api.Choice(id="1", candidates=PAIRS[-1], gold=0, language="en")
+    write_suite(api.Suite("norule", (last,)), tmp_path / "norule.jsonl")
+    (tmp_path / "mine").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for out in ("q", "q/r/s", "mine", "mine/q"):
+        code, _, err = boxpen("propose", "norule.jsonl", "--model", "none", "--out", out)
+        assert code == 2
+        assert "no rule can change any of 1 pairs of suite 'norule'" in err
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("stage", ["propose", "rank_proposals"])
+def test_an_interrupt_says_what_is_kept(boxpen, suite, tmp_path, monkeypatch, stage):
+    where = {"propose": "work.propose", "rank_proposals": "rank.rank_proposals"}[stage]
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    words = ("propose", suite, "--model", "none", "--out", tmp_path / "new" / "d")
+    with monkeypatch.context() as patch:
+        patch.setattr(f"boxpen.build.duals.{where}", stop)
+        code, _, err = boxpen(*words)
+    assert code == 130
+    lines = [line for line in err.splitlines() if line.strip()]
+    if stage == "propose":
+        assert lines == [
+            "boxpen: interrupted before anything was done; the same command begins anew"
+        ]
+        assert not (tmp_path / "new").exists()
+    else:
+        assert lines == ["boxpen: interrupted; what was done is kept, and the same command goes on"]
+        assert (tmp_path / "new" / "d" / "source.jsonl").exists()
+    code, out, _ = boxpen(*words)
+    assert code == 0
+    assert ("propose (up to date)" in out) == (stage != "propose")

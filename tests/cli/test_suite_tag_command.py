@@ -134,6 +134,11 @@ def test_the_next_sheet_has_what_is_open(suite):
     sample = suite.with_name("sample.csv")
     assert tag("export", suite, "--judge", "bo", "--out", sample, "--sample", 2).exit_code == 0
     assert len(rows_of(sample)) == 2
+    none = suite.with_name("none.csv")
+    done = tag("export", suite, "--judge", "cy", "--out", none, "--disputed")
+    told = "cy: no item to judge, so no sheet was written\n"
+    assert (done.exit_code, done.stderr) == (0, told)
+    assert not none.exists()
 
 
 def test_every_kind_of_item_has_a_question():

@@ -20,7 +20,8 @@ from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.html import SuiteNotes, html_report
-from small_runs import human_table
+from boxpen.report.page import whole_page
+from small_runs import human_table, small_run
 
 ONE = made_run("++-+--++")
 TWO = made_run("+++++-=+", model="two")
@@ -125,6 +126,18 @@ def test_suites_stand_side_by_side_and_what_is_missing_is_a_dash():
     assert [row[0] for row in Matrix(page, 2).rows[3:]] == ["one"]
     assert Matrix(page, 2).rows[1:] == Matrix(html_report([ONE])).rows[1:]
     assert Matrix(page, 3).rows == Matrix(html_report([other])).rows
+
+
+@pytest.mark.parametrize("name", ["cats.sm-duals", "piqa.mine", "mine", "mine.jsonl"])
+def test_a_suite_that_is_not_in_the_registry_is_no_part_of_one_that_is(name):
+    _, missing = whole_page([small_run("+-+-", suite=name)])
+    told = f"no shortcuts of {name}: it is not known by name; see boxpen suite audit FILE"
+    assert missing == [told]
+
+
+def test_a_part_that_the_registry_has_is_looked_up():
+    _, missing = whole_page([small_run("+-+-", suite="starter.sense")])
+    assert missing == ["no shortcuts of starter.sense: it is not what it was when it was run"]
 
 
 def test_a_table_of_numbers_stands_beside_the_charts():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -330,8 +331,69 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, text: Path, tmp_path: P
     refused(ModelError, "device 'tpu' is unknown", device="tpu")
     refused(SuiteError, "the share to hold out is 2, expected one between 0 and 1", holdout=2.0)
     refused(TrainError, r"text\.txt is a file, expected a folder", out=text)
+    refused(TrainError, "ways is 0, expected 1 or more", ways=0)
+    refused(TrainError, "--triples is empty", triples=[""])
+    for language in ("''", "", "e", "english", "en us"):
+        refused(TrainError, "--language is .*, expected the code of a language, as zh or en",
+                language=language)  # fmt: skip
     refused(TrainError, r"holds 'empty\.txt' and no train\.json", out=tmp_path)
     refused(BoxpenError, "no-suite", exclude=["no-suite"])
+
+
+def test_a_holdout_that_is_none_is_refused_before_anything_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boxpen.train.lm.read_data", _never)
+    for holdout in (float("nan"), 0.0, 1.0):
+        with pytest.raises(SuiteError, match=f"the share to hold out is {holdout:g}, expected"):
+            train_lm(
+                kind="causal", model="new:tiny", out=tmp_path / "m", text=["t"], holdout=holdout
+            )
+
+
+def test_a_rate_that_is_far_too_high_ends_in_one_sentence_and_no_model(
+    tiny_base: Base, text: Path, tmp_path: Path
+) -> None:
+    from boxpen.cli.app import app
+
+    out = tmp_path / "m"
+    command = [
+        *("train", "lm", "--kind", "causal", "--model", tiny_base("llama"), "--out", str(out)),
+        *("--text", str(text), "--epochs", "1", "--learning-rate", "1e30"),
+    ]
+    done = CliRunner().invoke(app, command)
+    assert (done.exit_code, done.stdout) == (2, "")
+    bar, said = done.stderr.splitlines()[-2:]
+    assert "step/s" in bar
+    assert re.match(r"boxpen: the .*loss is nan at step \d+; a lower --learning-rate", said)
+    assert not (out / "config.json").exists()
+    assert not (out / "result.json").exists()
+
+
+def test_looks_that_never_come_are_one_at_the_end(
+    tiny_base: Base, text: Path, tmp_path: Path
+) -> None:
+    options = Options(epochs=1, batch_size=64, every=99_999_999_999, seed=1)
+    out = tmp_path / "m"
+    result = train_lm(
+        kind="causal", model=tiny_base("llama"), out=out, text=[text], options=options
+    )
+    assert result["best_step"] == result["steps"] == 6
+    assert [e["step"] for e in read_log(out) if "valid_loss" in e] == [0, 6]
+
+
+def test_a_suite_is_named_though_it_excludes_nothing(
+    tiny_base: Base, text: Path, tmp_path: Path
+) -> None:
+    from boxpen.cli.app import app
+
+    command = [
+        *("train", "lm", "--kind", "causal", "--model", tiny_base("llama"), "--out"),
+        *(str(tmp_path / "m"), "--text", str(text), "--epochs", "0.1", "--exclude", "starter"),
+    ]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    assert ", 400 read, 0 excluded by starter" in " ".join(done.stdout.split())
 
 
 def test_sentences_without_a_token_to_predict_are_refused(tmp_path: Path, tiny_base: Base) -> None:

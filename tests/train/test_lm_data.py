@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
@@ -58,10 +59,31 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         (latin, r"latin\.txt, line 2: byte 0xe9 is not UTF-8"),
         (written(tmp_path / "e.txt", "\n \n"), r"e\.txt has no text, expected one sentence a line"),
         (tmp_path / "absent", r"there is no file .*absent"),
-        (tmp_path, r"cannot be read after line 0: Is a directory"),
+        (tmp_path, rf"^{tmp_path} is a folder, expected a file with one sentence a line"),
     ):
         with pytest.raises(SuiteError, match=message):
             read_text([path])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_pipe_is_read_from_its_first_byte(pack: Callable[[bytes], bytes]) -> None:
+    begin, end = os.pipe()
+    os.write(end, pack(b"The box is in the pen.\nThe pen is in the box.\n"))
+    os.close(end)
+    try:
+        found, _ = read_text([Path(f"/dev/fd/{begin}")])
+    finally:
+        os.close(begin)
+    assert [s.text for s in found] == ["The box is in the pen.", "The pen is in the box."]
+
+
+def test_a_table_of_sentences_is_no_text(tmp_path: Path) -> None:
+    table = tmp_path / "s.tsv"
+    write_sentences(verbalise(written(tmp_path / "g.txt", GRAPH)), table)
+    for content in (table.read_bytes(), gzip.compress(b"\xef\xbb\xbf" + table.read_bytes())):
+        table.write_bytes(content)
+        with pytest.raises(SuiteError, match=r"s\.tsv is a table of 'boxpen train .* --triples"):
+            read_text([table])
 
 
 def test_the_digest_tells_order_text_and_pair_apart() -> None:
@@ -301,6 +323,7 @@ def test_sources_without_sentences_are_refused(tmp_path: Path) -> None:
     for source, message in (
         (tmp_path / "absent", "there is no .*absent, expected a file or folder of a graph"),
         (tmp_path / "empty", "empty has no file of a graph, expected .txt"),
+        (Path("/dev/null"), "^/dev/null is no file, expected a file or folder of a graph"),
         (no_parquet, "no.parquet is not a Parquet file"),
         (written(tmp_path / "b.tsv", header), "b.tsv has no sentence below its header"),
         (written(tmp_path / "c.tsv", f"{header}A.\tisa\n"), r"c.tsv, line 2 has 2 cell\(s\) or no"),
@@ -311,6 +334,9 @@ def test_sources_without_sentences_are_refused(tmp_path: Path) -> None:
             verbalise(source)
     with pytest.raises(TrainError, match="ways is 0, expected 1 or more"):
         verbalise(unsaid, ways=0)
+    for nothing in ("", " "):
+        with pytest.raises(TrainError, match="--triples is empty, expected a file or folder"):
+            verbalise(nothing)
 
 
 def test_everything_read_is_learnt_held_out_or_counted(tmp_path: Path) -> None:
@@ -345,4 +371,43 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     ] == "A dog can bark.\tcapableof\tdog\tbark\tbark | dog"
     done = CliRunner().invoke(app, ["train", "sentences", "--triples", str(tmp_path / "no")])
     assert done.exit_code == 2
-    assert done.stderr.splitlines()[-1].startswith("boxpen: there is no ")
+    assert done.stderr.startswith("boxpen: there is no "), "nothing stands before the sentence"
+    done = CliRunner().invoke(app, [*command, "--ways", "0", "--out", str(tmp_path / "t.txt")])
+    assert (done.exit_code, done.stderr) == (2, "boxpen: ways is 0, expected 1 or more\n")
+
+
+def test_the_command_looks_at_the_place_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boxpen.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "g.txt", GRAPH)
+    kept = written(tmp_path / "edited.tsv", "sentence\trelation\thead\ttail\tpair\nmine\n")
+    (tmp_path / "dir").mkdir()
+    Path("loop.tsv").symlink_to("loop.tsv")
+    command = ["train", "sentences", "--triples", "g.txt", "--out"]
+    with monkeypatch.context() as patch:
+        patch.setattr("boxpen.train.lm_triples.verbalise", _never)
+        for out, said in (
+            ("edited.tsv", "edited.tsv is there already; give another name or --overwrite"),
+            ("g.parquet", "--out is g.parquet, expected a file that ends in .tsv or .txt"),
+            ("g.csv", "--out is g.csv, expected a file that ends in .tsv or .txt"),
+            ("g", "--out is g, expected a file that ends in .tsv or .txt"),
+            ("dir", "dir cannot be written: it is a folder"),
+            ("no/x.tsv", "no/x.tsv cannot be written: No such file or directory"),
+            ("g.txt/x.tsv", "g.txt/x.tsv cannot be written: Not a directory"),
+            ("/proc/x.tsv", "/proc/x.tsv cannot be written: No such file or directory"),
+            ("loop.tsv", "loop.tsv cannot be written: its links lead back to themselves"),
+        ):
+            done = CliRunner().invoke(app, [*command, out])
+            assert (done.exit_code, done.stderr) == (2, f"boxpen: {said}\n")
+    assert kept.read_text().endswith("mine\n")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["dir", "edited.tsv", "g.txt", "loop.tsv"]
+    assert CliRunner().invoke(app, [*command, "edited.tsv", "--overwrite"]).exit_code == 0
+    assert kept.read_text().splitlines()[1].startswith("A dog can bark.\t")
+    assert CliRunner().invoke(app, [*command, "/dev/null"]).exit_code == 0
+
+
+def _never(*_: object, **__: object) -> None:
+    raise AssertionError("the work was begun")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from sentence_rules import BASES, write_text
 
 from boxpen.report.training import read_log
 from boxpen.train import Options, train_lm
+from boxpen.train.errors import TrainError
 
 RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5
@@ -131,3 +133,76 @@ def test_a_kill_before_the_best_weights_were_kept_loses_nothing(
     assert train_lm(out=out, **given) == expected
     # Half of what is written in place would be taken for whole after the next kill.
     assert not [name for name in saved if name.startswith("best-")]
+
+
+@pytest.mark.parametrize("kind", ["causal", "bilm"])
+def test_a_damaged_checkpoint_is_told_in_one_sentence(
+    kind: str, tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boxpen.train.lm_trainer import LmTrainer
+
+    step = LmTrainer.training_step
+    out = tmp_path / "m"
+    given: dict[str, Any] = {
+        "kind": kind, "model": "new:tiny" if kind == "bilm" else tiny_base(BASES[kind]),
+        "text": [write_text(tmp_path / "few.txt", 60)], "out": out,
+        "options": Options(epochs=1, batch_size=16, every=2, patience=0, seed=5),
+    }  # fmt: skip
+
+    def stopped(self: Any, *rest: Any) -> Any:
+        if self.state.global_step == 3:
+            raise KeyboardInterrupt
+        return step(self, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LmTrainer, "training_step", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train_lm(**given)
+    whole = shutil.copytree(out, tmp_path / "whole")
+    states = {"optimizer.pt", "scheduler.pt", "rng_state.pth"}
+    needed = states | {"model.safetensors", "config.json", "tokenizer.json", "trainer_state.json"}
+    folder = out / "checkpoints" / "checkpoint-2"
+    assert needed <= {p.name for p in folder.iterdir()}
+    for name in sorted(needed):
+        content = (folder / name).read_bytes()
+        for left in (content[: len(content) // 2], b"", None if name in states else b"{"):
+            (folder / name).write_bytes(left or b"")
+            if left is None:
+                (folder / name).unlink()
+            with pytest.raises(TrainError) as refused:
+                train_lm(**given)
+            said = str(refused.value)
+            assert said.startswith(f"{folder} is damaged ("), (name, said)
+            assert said.endswith(f"remove {out / 'checkpoints'}, and the same command begins anew")
+            assert "\n" not in said
+            assert not (out / "config.json").exists()
+        (folder / name).write_bytes(content)
+    best = out / "checkpoints" / "best-2" / "model.safetensors"
+    best.write_bytes(best.read_bytes()[:-100])
+    result = train_lm(**given)  # others are better by now
+    assert result["best_step"] == 4
+    shutil.rmtree(out)
+    shutil.copytree(whole, out)
+    shutil.rmtree(out / "checkpoints")
+    assert train_lm(**given) == result, "as it was told"
+
+
+def test_damaged_best_weights_are_told_in_one_sentence(
+    tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: Any) -> None:
+        raise TrainError("cannot be written")
+
+    out = tmp_path / "m"
+    given: dict[str, Any] = {
+        "kind": "causal", "model": tiny_base("llama"), "text": [text], "out": out,
+        "options": Options(epochs=1, batch_size=64, learning_rate=1e-30, every=2, patience=0),
+    }  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr("boxpen.train.record.Record.finish", no_space)
+        with pytest.raises(TrainError, match="cannot be written"):
+            train_lm(**given)
+    weights = out / "checkpoints" / "best-2" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(TrainError, match=r"best-2 is damaged \(.*\); remove .*checkpoints, and"):
+        train_lm(**given)

@@ -162,6 +162,11 @@ def test_other_bad_sources(tmp_path: Path) -> None:
         ({"epochs": 0}, "epochs is 0, expected a number above 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan, expected a number above 0"),
         ({"warmup": 1.5}, "warmup is 1.5, expected a share of the steps"),
+        ({"epochs": 1e308}, r"epochs is 1e\+308, expected a number above 0, at most 1,000,000"),
+        ({"epochs": float("inf")}, "epochs is inf, expected a number above 0, at most 1,000,000"),
+        ({"batch_size": 10**30}, "batch_size is 10{30}, expected 2147483647 or less"),
+        ({"accumulate": 1 << 31}, "accumulate is 2147483648, expected 2147483647 or less"),
+        ({"weight_decay": float("inf")}, "weight_decay is inf, expected a number"),
     ],
 )
 def test_bad_options(knobs: dict[str, float], message: str) -> None:

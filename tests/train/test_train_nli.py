@@ -157,6 +157,13 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
             train_nli(nli_csv, base=base, out=out, options=options)
     kept = sorted(p.name for p in (out / "checkpoints").glob("checkpoint-*"))
     assert kept == ["checkpoint-15", "checkpoint-5"]
+    for name in kept:  # the last is gone on from, the best is what is kept
+        weights = out / "checkpoints" / name / "model.safetensors"
+        content = weights.read_bytes()
+        weights.write_bytes(content[:-100])
+        with pytest.raises(TrainError, match=rf"{name} is damaged \(.*\); remove .*checkpoints"):
+            train_nli(nli_csv, base=base, out=out, options=options)
+        weights.write_bytes(content)
     monkeypatch.setattr("boxpen.train.trainer.ItemTrainer.train", _never)
     result = train_nli(nli_csv, base=base, out=out, options=options)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)

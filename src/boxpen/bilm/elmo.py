@@ -8,8 +8,9 @@ others made of it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -72,8 +73,8 @@ class ElmoFiles:
                 hidden_size=int(lstm["projection_dim"]),
                 cell_size=int(lstm["dim"]),
                 num_hidden_layers=int(lstm["n_layers"]),
-                cell_clip=lstm.get("cell_clip"),
-                projection_clip=lstm.get("proj_clip"),
+                cell_clip=self._clip(lstm, "cell_clip"),
+                projection_clip=self._clip(lstm, "proj_clip"),
                 character_size=int(cnn["embedding"]["dim"]),
                 filters=[(int(width), int(count)) for width, count in cnn["filters"]],
                 highways=int(cnn.get("n_highway") or 0),
@@ -83,7 +84,7 @@ class ElmoFiles:
                 eos_token_id=words["</S>"],
                 unk_token_id=words["<UNK>"],
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise ModelError(
                 f"{self.options} has no options of an ELMo that reads characters "
                 f"({type(error).__name__}: {error})"
@@ -99,13 +100,20 @@ class ElmoFiles:
         """Return the model with its weights, on the CPU.
 
         Raises:
-            ModelError: If a weight is missing, or is not of the shape that the options say.
+            ModelError: If a weight is missing, is not of the shape that the options say or not a
+                number, or if there are weights that the options do not name.
         """
         config = self.config()
         with torch.device("meta"):
             model = BiLMForLanguageModeling(config)
         with _hdf5(self.weights) as file:
-            weights = dict(_weights(config, _Reader(self.weights, file)))
+            read = _Reader(self.weights, file)
+            weights = dict(_weights(config, read))
+            if rest := read.rest():
+                raise ModelError(
+                    f"{self.weights} has the weights '{rest[0]}' ({len(rest)} such in all), of "
+                    f"which {self.options} says nothing: they do not belong together"
+                )
         weights["lm_head.weight"], weights["lm_head.bias"] = _softmax(self.softmax, config)
         tensors = {
             name: torch.from_numpy(np.array(value, order="C")) for name, value in weights.items()
@@ -113,6 +121,13 @@ class ElmoFiles:
         model.load_state_dict(tensors, assign=True)
         model.eval()
         return model
+
+    def _clip(self, lstm: Mapping[str, Any], name: str) -> float | None:
+        """Return a bound of the options; None for none."""
+        found = lstm.get(name)
+        if found is None or (isinstance(found, int | float) and 0 < found < math.inf):
+            return found
+        raise ModelError(f"{self.options} has {name} {found!r}, expected a number above 0, or null")
 
 
 def find_elmo(folder: Path) -> ElmoFiles:
@@ -198,10 +213,12 @@ def _hdf5(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Weights of an HDF5 file, each checked for its shape."""
+    """Weights of an HDF5 file, each checked for its shape and numbers."""
 
     path: Path
     file: Any
+    names: set[str] = field(default_factory=set)
+    """Of what was read."""
 
     def __call__(self, name: str, *shape: int) -> Array:
         found = self.file.get(name)
@@ -212,7 +229,31 @@ class _Reader:
                 f"{self.path} has the weights '{name}' of the shape {tuple(found.shape)}, expected "
                 f"{shape}, as the options say"
             )
-        return np.asarray(found[...], dtype=np.float32)
+        self.names.add(name)
+        return _numbers(self.path, name, found[...])
+
+    def rest(self) -> list[str]:
+        """Return the names of the weights that were not read, but for a softmax."""
+        found: list[str] = []
+        self.file.visit(found.append)
+        return sorted(
+            name
+            for name in found
+            if hasattr(self.file[name], "shape")  # and no group of weights
+            and name not in self.names
+            and not name.startswith("softmax/")
+        )
+
+
+def _numbers(path: Path, name: str, found: Any) -> Array:
+    """Return weights in float32; refuse those that are no numbers."""
+    out = np.asarray(found, dtype=np.float32)
+    if not np.isfinite(out).all():
+        raise ModelError(
+            f"{path} has the weights '{name}' with numbers that are none (nan or inf): the file is "
+            "damaged, or of a training that failed"
+        )
+    return out
 
 
 def _weights(config: BiLMConfig, read: _Reader) -> Iterator[tuple[str, Array]]:
@@ -296,4 +337,4 @@ def _softmax(path: Path, config: BiLMConfig) -> tuple[Array, Array]:
             f"{path} has a softmax of the shape {weight.shape}, expected "
             f"{(config.vocab_size, config.hidden_size)}, as the options say"
         )
-    return np.asarray(weight, dtype=np.float32), np.asarray(bias, dtype=np.float32)
+    return _numbers(path, _SOFTMAX[0], weight), _numbers(path, _SOFTMAX[1], bias)

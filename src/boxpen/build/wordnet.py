@@ -1,4 +1,4 @@
-"""WordNet: which words mean the same, and which thing is a kind of which.
+"""WordNet: which words mean the same, or the opposite, and which thing is a kind of which.
 
 The dictionary (Princeton WordNet 3.x, a licence of its own that lets anyone use and pass it on) is
 read by NLTK; ``boxpen.build.wordnet_files`` finds it.
@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from boxpen.build.wordnet_files import FILES, find_wordnet, need_nltk
 from boxpen.errors import BuildError
 
-__all__ = ["Kinship", "WordNet", "open_wordnet"]
+__all__ = ["Kinship", "Sense", "WordNet", "open_wordnet"]
 
 Kinship = Literal["synonym", "hypernym", "hyponym", "similar"]
 """What the second of two words is to the first; ``similar`` is for adjectives."""
@@ -38,6 +38,13 @@ _CLASSIFIERS = frozenset(
 def open_wordnet(*, download: bool = True) -> WordNet:
     """Open the dictionary, wherever it is found; see ``find_wordnet``."""
     return _opened(find_wordnet(download=download))
+
+
+class Sense(NamedTuple):
+    """A meaning: where it stands in the dictionary."""
+
+    part: str
+    offset: int
 
 
 class WordNet:
@@ -125,6 +132,47 @@ class WordNet:
         heads = self._head_or_self(first, part), self._head_or_self(second, part)
         return None if heads == (first, second) else self.related(*heads, part="n")
 
+    def antonyms(self, word: str, part: str, count: int | None = None) -> list[str]:
+        """Return the direct opposites of a base form, in its ``count`` commonest senses or in all.
+
+        They stand in the order of the dictionary, spelt as there: 'wet' has 'dry'. What is only
+        near to an opposite ('moist' to 'arid') is none.
+        """
+        return [
+            self._entry(opposite.sense).words[opposite.word]
+            for sense in self.senses(word, part, count)
+            for opposite in self._entry(sense).opposites
+            if self._entry(sense).words[opposite.of] == word
+        ]
+
+    def senses(self, word: str, part: str, count: int | None = None) -> list[Sense]:
+        """Return the senses of a base form that is spelt so, commonest first.
+
+        'china' has none of the country's.
+        """
+        return [one for one in self._senses(word, part) if word in self._entry(one).words][:count]
+
+    def name(self, sense: Sense) -> str:
+        """Return the word that the dictionary names first of a sense, spelt as there."""
+        return self._entry(sense).words[0]
+
+    def field(self, sense: Sense) -> str:
+        """Return the field of a sense: 'noun.food', 'verb.motion'."""
+        return str(self._reader._lexnames[self._entry(sense).field])
+
+    def above(self, sense: Sense) -> tuple[Sense, ...]:
+        """Return what a sense is a kind of, one step up."""
+        return self._entry(sense).up
+
+    def below(self, sense: Sense) -> tuple[Sense, ...]:
+        """Return the kinds and instances of a sense, one step down."""
+        return self._entry(sense).down
+
+    def is_kind(self, noun: str, of: str) -> bool:
+        """Return whether the commonest sense of a noun is below the commonest one of another."""
+        first = self._senses(noun, "n")[:1]
+        return not set(self._senses(of, "n")[:1]).isdisjoint((*first, *self._closure(first, "up")))
+
     def is_person(self, noun: str) -> bool:
         """Return whether the commonest sense of a noun, or of a phrase's head, is a person."""
         first = (self._senses(noun, "n") or self._senses(self.head_noun(noun) or "", "n"))[:1]
@@ -158,15 +206,15 @@ class WordNet:
         form = self._reader.morphy(joined, part) or _uninflected(joined, part)
         return str(form).replace("_", " ") if form and self._has(form, part) else None
 
-    def _senses(self, word: str, part: str | None) -> list[_Sense]:
+    def _senses(self, word: str, part: str | None) -> list[Sense]:
         if (key := ("senses", word, part)) not in self._kept:
             senses = []
             for each in (part,) if part else _PARTS:
                 joined = self.lemma(word, each).replace(" ", "_")
                 offsets = self._reader._lemma_pos_offset_map.get(joined, {}).get(each, ())
-                senses += [_Sense(each, offset) for offset in offsets]
+                senses += [Sense(each, offset) for offset in offsets]
             self._kept[key] = senses
-        found: list[_Sense] = self._kept[key]
+        found: list[Sense] = self._kept[key]
         return found
 
     def _names(
@@ -182,12 +230,12 @@ class WordNet:
                 senses = [s for s in self._closure(above, "down", depth) if s not in senses]
             elif relation != "synonyms":
                 senses = self._closure(senses, "up" if relation == "hypernyms" else "down", depth)
-            names = {name for sense in senses for name in self._entry(sense).words}
+            names = {name.lower() for sense in senses for name in self._entry(sense).words}
             self._kept[key] = frozenset(names - {_spaced(word), self.lemma(word, part)})
         found: frozenset[str] = self._kept[key]
         return found
 
-    def _closure(self, senses: list[_Sense], way: str, depth: int | None = None) -> list[_Sense]:
+    def _closure(self, senses: list[Sense], way: str, depth: int | None = None) -> list[Sense]:
         """Return the senses above, below or near some, without them, nearest first."""
         seen = dict.fromkeys(senses)
         edge, steps = list(seen), 0
@@ -198,7 +246,7 @@ class WordNet:
             steps += 1
         return list(seen)[len(set(senses)) :]
 
-    def _entry(self, sense: _Sense) -> _Entry:
+    def _entry(self, sense: Sense) -> _Entry:
         if (key := ("entries", sense.part)) not in self._kept:
             # All of a part of speech at once: NLTK's way, one by one, is ten times slower.
             with self._reader.open(f"data.{FILES[sense.part]}") as stream:
@@ -207,20 +255,23 @@ class WordNet:
         return found
 
 
-class _Sense(NamedTuple):
-    """Where a meaning stands in the dictionary."""
+class _Opposite(NamedTuple):
+    """That a word of an entry is the opposite of a word of another; words by their places."""
 
-    part: str
-    offset: int
+    of: int
+    sense: Sense
+    word: int
 
 
 class _Entry(NamedTuple):
-    """What stands there."""
+    """What the dictionary has of a sense."""
 
     words: tuple[str, ...]
-    up: tuple[_Sense, ...]
-    down: tuple[_Sense, ...]
-    similar: tuple[_Sense, ...]
+    field: int
+    opposites: tuple[_Opposite, ...]
+    up: tuple[Sense, ...]
+    down: tuple[Sense, ...]
+    similar: tuple[Sense, ...]
 
 
 def _entries(text: str, part: str) -> Iterator[tuple[int, _Entry]]:
@@ -231,13 +282,29 @@ def _entries(text: str, part: str) -> Iterator[tuple[int, _Entry]]:
         cells = line.split(" | ")[0].split()
         count = int(cells[3], 16)
         pointers = cells[5 + 2 * count :]
-        ways: dict[str, list[_Sense]] = {"@": [], "~": [], "&": []}
+        ways: dict[str, list[Sense]] = {"@": [], "~": [], "&": []}
+        opposites: list[_Opposite] = []
         for at in range(0, 4 * int(cells[4 + 2 * count]), 4):
+            symbol, offset, of, places = pointers[at : at + 4]
+            if of not in (part, "s"):
+                continue
+            sense = Sense(part, int(offset))
             # '@i' and '~i' are to an instance what '@' and '~' are to a kind.
-            if (symbol := pointers[at][0]) in ways and pointers[at + 2] in (part, "s"):
-                ways[symbol].append(_Sense(part, int(pointers[at + 1])))
-        words = (_spaced(re.sub(r"\(\w+\)$", "", word)) for word in cells[4 : 4 + 2 * count : 2])
-        yield int(cells[0]), _Entry(tuple(words), *(tuple(way) for way in ways.values()))
+            if symbol[0] in ways:
+                ways[symbol[0]].append(sense)
+            elif symbol == "!":
+                # Of words, not of senses: the places of both, in hexadecimal, from 1.
+                opposites.append(_Opposite(int(places[:2], 16) - 1, sense, int(places[2:], 16) - 1))
+        words = (re.sub(r"\(\w+\)$", "", word) for word in cells[4 : 4 + 2 * count : 2])
+        yield (
+            int(cells[0]),
+            _Entry(
+                tuple(word.replace("_", " ") for word in words),
+                int(cells[1]),
+                tuple(opposites),
+                *(tuple(way) for way in ways.values()),
+            ),
+        )
 
 
 @lru_cache(maxsize=2)

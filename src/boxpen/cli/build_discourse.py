@@ -22,6 +22,7 @@ from boxpen.cli.judging import (
     show_agreement,
     show_disagreements,
     show_imported,
+    write_questions,
 )
 from boxpen.cli.output import console, note, print_json, progress_bar
 from boxpen.cli.several import Several
@@ -119,7 +120,6 @@ def export_sheet(
         open_questions,
         ordered,
         sampled,
-        write_sheet,
     )
     from boxpen.names import check_judge
 
@@ -141,8 +141,8 @@ def export_sheet(
         asked = [question for question in asked if question.item in divided]
     if not everything:
         asked = open_questions(asked, said, judge)
-    write_sheet(out, ordered(asked, order, judge, seed), judge, said=said, blind=blind)
-    note(f"{judge}: {len(asked)} item(s) to judge, written to {out}")
+    chosen = ordered(asked, order, judge, seed)
+    write_questions(out, chosen, judge, what="item", said=said, blind=blind)
 
 
 @discourse.command("import")

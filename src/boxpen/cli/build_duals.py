@@ -54,16 +54,17 @@ JournalFile = Annotated[
     ),
 ]
 RuleOption = Annotated[
-    Literal["majority", "unanimous", "any-reject", "adjudicator"],
-    typer.Option(help="How judges who differ decide."),
+    Literal["majority", "unanimous", "any-reject", "adjudicator"] | None,
+    typer.Option(help="How judges who differ decide.", show_default="majority"),
 ]
 Adjudicator = Annotated[
     str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
 ]
 Divided = Annotated[
-    Literal["open", "reject"], typer.Option(help="What becomes of ties, and of judges divided.")
+    Literal["open", "reject"] | None,
+    typer.Option(help="What becomes of ties, and of judges divided.", show_default="open"),
 ]
-MinJudges = Annotated[int, typer.Option(help="Fewest judges of a dual.")]
+MinJudges = Annotated[int | None, typer.Option(help="Fewest judges of a dual.", show_default="1")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -90,16 +91,22 @@ def propose_duals(
     json: Json = False,
 ) -> None:
     """Propose duals of the sentence pairs of a suite, with the label that is expected and why."""
-    from boxpen.build.duals.work import DualsConfig, build_duals
+    from boxpen.build.duals.work import RECORD, DualsConfig, build_duals
     from boxpen.catalog import load_suite
 
     config = DualsConfig(
         model=model, operations=tuple(operation or ()), top=top, least=min_fluency, sample=sample,
         seed=seed, device=device,
     )  # fmt: skip
-    found = load_suite(suite)
-    with progress_bar() as bar:
-        done = build_duals(found, out, config, force=force, progress=bar)
+    try:
+        found = load_suite(suite)
+        with progress_bar() as bar:
+            done = build_duals(found, out, config, force=force, progress=bar)
+    except KeyboardInterrupt:
+        if (out / RECORD).exists():
+            raise
+        note("boxpen: interrupted before anything was done; the same command begins anew")
+        raise typer.Exit(130) from None
     if json:
         print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
         return
@@ -114,9 +121,13 @@ def show_unchanged(
     json: Json = False,
 ) -> None:
     """List the pairs that an operation could not change, with the reason."""
+    from boxpen.build.duals.propose import check_operation
     from boxpen.build.duals.rows import read_unchanged
+    from boxpen.build.duals.work import UNCHANGED
 
-    found = read_unchanged(folder / "unchanged.parquet")
+    if operation is not None:
+        check_operation(operation)
+    found = read_unchanged(folder / UNCHANGED)
     chosen = [one for one in found if operation is None or one.operation in ("", operation)]
     shown = chosen[:limit] if limit else chosen
     if json:
@@ -136,28 +147,41 @@ def write_duals(
         typer.Option(help="Of the suite.", show_default="that of the source, with -duals"),
     ] = None,
     journal: JournalFile = None,
-    rule: RuleOption = "majority",
+    rule: RuleOption = None,
     adjudicator: Adjudicator = None,
-    divided: Divided = "open",
-    min_judges: MinJudges = 1,
+    divided: Divided = None,
+    min_judges: MinJudges = None,
     unjudged: Annotated[
         bool, typer.Option("--unjudged", help="All duals, as they were proposed.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Write the duals that people accepted as a suite: each in a block with its original."""
-    from boxpen.build.duals.suite import dual_suite
+    from boxpen.build.duals.suite import dual_suite, is_dual_suite
     from boxpen.build.duals.work import SOURCE
     from boxpen.catalog import read_suite, write_suite
     from boxpen.errors import BuildError
-    from boxpen.names import check_name
+    from boxpen.names import check_suite_name
 
     if out.suffix.lower() != ".jsonl":
         raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")
-    check_name(name, "--name")
+    check_suite_name(name, "--name")
+    _check_place(out, folder, journal)
+    options = {"--journal": journal, "--rule": rule, "--adjudicator": adjudicator,
+               "--divided": divided, "--min-judges": min_judges}  # fmt: skip
+    for option, value in options.items():
+        if unjudged and value is not None:
+            raise BuildError(
+                f"--unjudged and {option} were given together, expected one of them: without "
+                "judgements nothing is decided"
+            )
     rows = chosen = dual_rows(folder)
-    if out.exists() and (folder / SOURCE).exists() and out.samefile(folder / SOURCE):
-        raise BuildError(f"--out is {out}, which holds the originals, expected another file")
+    source = read_suite(folder / SOURCE)
+    if out.is_file() and not is_dual_suite(out, source):
+        raise BuildError(
+            f"--out is {out}, which is there and is no suite of duals of '{source.name}' that this "
+            "command wrote; expected one, or a file that is not there yet"
+        )
     counts: list[dict[str, Any]] = []
     if not unjudged:
         _, reviewed = reviewed_duals(rows, folder, journal, rule, adjudicator, divided, min_judges)
@@ -168,7 +192,6 @@ def write_duals(
                 f"people accepted none of {len(rows):,} duals: {reviewed.rejected:,} rejected, "
                 f"{reviewed.open:,} open; see boxpen build duals status"
             )
-    source = read_suite(folder / SOURCE)
     suite = dual_suite(source, chosen, name or f"{source.name}-duals", reviewed=not unjudged)
     write_suite(suite, out)
     if json:
@@ -196,10 +219,10 @@ def reviewed_duals(
     rows: list[Row],
     folder: Path,
     journal: Path | None,
-    rule: str,
+    rule: str | None,
     adjudicator: str | None,
-    divided: str,
-    min_judges: int,
+    divided: str | None,
+    min_judges: int | None,
 ) -> tuple[tuple[Judgement, ...], Reviewed]:
     """Return all judgements, and what follows from them."""
     from boxpen.build.duals.review import review_duals
@@ -208,10 +231,12 @@ def reviewed_duals(
     kept = journal_of(journal, folder)
     given = history(kept)
     how = Rule(
-        rule, otherwise="reject" if divided == "reject" else None, adjudicator=adjudicator
-    )  # fmt: skip
+        rule or "majority",
+        otherwise="reject" if divided == "reject" else None,
+        adjudicator=adjudicator,
+    )
     how.check(given, kept.path)
-    return given, review_duals(rows, given, how, min_judges)
+    return given, review_duals(rows, given, how, 1 if min_judges is None else min_judges)
 
 
 def fates(rows: list[Row], reviewed: Reviewed) -> list[dict[str, Any]]:
@@ -223,6 +248,21 @@ def fates(rows: list[Row], reviewed: Reviewed) -> list[dict[str, Any]]:
     found["all"] = sum(found.values(), Counter())
     names = ("accept", "relabel", "reject", "open")
     return [{"operation": key, **{n: of[n] for n in names}} for key, of in found.items()]
+
+
+def _check_place(out: Path, folder: Path, journal: Path | None) -> None:
+    """Refuse to write a suite over a file of the build, or over what people have judged."""
+    from boxpen.atomic import resolved
+    from boxpen.build.duals.work import FILES
+    from boxpen.errors import BuildError
+
+    held = {folder / name: holds for name, holds in FILES.items()}
+    for kept in (journal_of(journal, folder), journal_of(None, folder)):
+        held[kept.path] = "the judgements"
+    place = resolved(out, BuildError)
+    for path, holds in held.items():
+        if place == resolved(path, BuildError):
+            raise BuildError(f"--out is {out}, which holds {holds}, expected another file")
 
 
 def _print(done: list[Done]) -> None:

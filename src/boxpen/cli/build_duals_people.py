@@ -35,6 +35,7 @@ from boxpen.cli.judging import (
     show_agreement,
     show_disagreements,
     show_imported,
+    write_questions,
 )
 from boxpen.cli.output import console, note, print_json
 from boxpen.cli.several import Several
@@ -76,7 +77,6 @@ def export_sheet(
         open_questions,
         ordered,
         sampled,
-        write_sheet,
     )
     from boxpen.names import check_judge
 
@@ -97,8 +97,8 @@ def export_sheet(
         asked = [question for question in asked if question.item in divided]
     if not everything:
         asked = open_questions(asked, said, judge)
-    write_sheet(out, ordered(asked, order, judge, seed), judge, said=said, blind=blind)
-    note(f"{judge}: {len(asked)} dual(s) to judge, written to {out}")
+    chosen = ordered(asked, order, judge, seed)
+    write_questions(out, chosen, judge, what="dual", said=said, blind=blind)
 
 
 @duals.command("import")
@@ -127,10 +127,10 @@ def import_answers(
 def show_status(
     folder: Folder,
     journal: JournalFile = None,
-    rule: RuleOption = "majority",
+    rule: RuleOption = None,
     adjudicator: Adjudicator = None,
-    divided: Divided = "open",
-    min_judges: MinJudges = 1,
+    divided: Divided = None,
+    min_judges: MinJudges = None,
     json: Json = False,
 ) -> None:
     """Show how far judges are, what they accept of every operation, and where they differ."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,14 @@ from boxpen.cli.output import note, print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from boxpen.judgements import Agreement, Disagreement, Imported, Journal, Judgement
+    from boxpen.judgements import (
+        Agreement,
+        Disagreement,
+        Imported,
+        Journal,
+        Judgement,
+        Question,
+    )
 
 __all__ = [
     "Disputed",
@@ -29,6 +36,7 @@ __all__ = [
     "show_agreement",
     "show_disagreements",
     "show_imported",
+    "write_questions",
 ]
 
 _COLUMNS = {"item", "verdict", "edit", "comment", "judge", "digest"}
@@ -69,6 +77,40 @@ def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:
             f"{out} is no sheet: its first line does not name the columns of one; expected a "
             "sheet, or a file that is not there yet"
         )
+
+
+def write_questions(
+    out: Path,
+    asked: Sequence[Question],
+    judge: str,
+    *,
+    what: str,
+    said: Mapping[str, Mapping[str, Judgement]],
+    blind: bool = False,
+) -> None:
+    """Write the sheet of a judge, and say how much there is to judge.
+
+    Where there is nothing no file is written: an empty sheet would only be in the way of the next.
+
+    Args:
+        out: The sheet.
+        asked: What to ask, in this order.
+        judge: Whose sheet it is.
+        what: What is judged, for the line that is printed: 'item'.
+        said: What ``latest`` returns.
+        blind: Leave out the hints.
+
+    Raises:
+        BuildError: If it cannot be written.
+    """
+    from boxpen.judgements import write_sheet
+
+    if not asked:
+        stays = f"; {out} stays as it was" if out.exists() else ""
+        note(f"{judge}: no {what} to judge, so no sheet was written{stays}")
+        return
+    write_sheet(out, asked, judge, said=said, blind=blind)
+    note(f"{judge}: {len(asked)} {what}(s) to judge, written to {out}")
 
 
 def history(journal: Journal) -> tuple[Judgement, ...]:

@@ -117,7 +117,7 @@ def progress_bar() -> Iterator[Progress]:
             speed = fresh / task.elapsed if task.elapsed else 0
             return Text(f"{speed:.0f}/s" if fresh else "cached")
 
-    with Progress(
+    bars = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
@@ -126,15 +126,21 @@ def progress_bar() -> Iterator[Progress]:
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=False,
-    ) as bars:
-        tasks: dict[str, Any] = {}
+    )
+    tasks: dict[str, Any] = {}
 
-        def report(label: str, done: int, total: int) -> None:
-            if label not in tasks:
-                tasks[label] = bars.add_task(label, total=total, completed=done, known=done)
-            bars.update(tasks[label], completed=done, total=total)
+    def report(label: str, done: int, total: int) -> None:
+        if not tasks:
+            bars.start()  # only now: of no bars a blank line would stay in a file
+        if label not in tasks:
+            tasks[label] = bars.add_task(label, total=total, completed=done, known=done)
+        bars.update(tasks[label], completed=done, total=total)
 
+    try:
         yield report
+    finally:
+        if tasks:
+            bars.stop()
 
 
 def _finite(data: Any) -> Any:

@@ -21,6 +21,7 @@ from boxpen.cli.judging import (
     show_agreement,
     show_disagreements,
     show_imported,
+    write_questions,
 )
 from boxpen.cli.output import console, note, print_json
 from boxpen.cli.several import Several
@@ -93,7 +94,6 @@ def export_sheet(
         open_questions,
         ordered,
         sampled,
-        write_sheet,
     )
     from boxpen.names import check_judge
 
@@ -117,8 +117,8 @@ def export_sheet(
     ways: dict[str, Order] = {"plausibility": "score", "table": "given"}
     ways |= {"random": "random", "own": "own"}
     way = ways[order or ("own" if blind else "plausibility")]
-    write_sheet(out, ordered(questions, way, judge, seed), judge, said=said, blind=blind)
-    note(f"{judge}: {len(questions)} item(s) to judge, written to {out}")
+    chosen = ordered(questions, way, judge, seed)
+    write_questions(out, chosen, judge, what="item", said=said, blind=blind)
 
 
 @review.command("import")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from boxpen.cli.judging import history
-from boxpen.cli.output import note
+from boxpen.cli.judging import history, write_questions
 
 if TYPE_CHECKING:
     from boxpen.judgements import Journal, Question
@@ -58,7 +57,6 @@ def written(
         of_these_texts,
         open_questions,
         ordered,
-        write_sheet,
     )
 
     asked = list(questions)
@@ -70,8 +68,7 @@ def written(
     if not everything:
         asked = open_questions(asked, said, judge)
     ways: dict[str, Order] = {"own": "own", "random": "random", "suite": "given"}
-    write_sheet(out, ordered(asked, ways[order], judge, seed), judge, said=said)
-    note(f"{judge}: {len(asked)} {what}(s) to judge, written to {out}")
+    write_questions(out, ordered(asked, ways[order], judge, seed), judge, what=what, said=said)
 
 
 def parted(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:

@@ -105,13 +105,20 @@ def sentences(
     triples: Annotated[str, typer.Option(help="What holds the triples, as for boxpen train lm.")],
     out: Annotated[
         Path | None,
-        typer.Option(help="The file; .tsv for sentences with triples.", show_default="stdout"),
+        typer.Option(
+            help="The file: .txt, or .tsv for sentences with triples.", show_default="stdout"
+        ),
     ] = None,
     ways: Ways = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over a file that is there.")
+    ] = False,
 ) -> None:
     """Write what a graph says as sentences, to look at them."""
-    from boxpen.train.lm_triples import verbalise, write_sentences
+    from boxpen.train.lm_triples import check_out, verbalise, write_sentences
 
+    if out is not None:
+        check_out(out, overwrite=overwrite)
     with progress_bar() as progress:
         found = verbalise(triples, ways=ways, progress=progress)
     if out is None:
@@ -130,13 +137,14 @@ def _show(result: dict[str, Any], out: Path, json: bool) -> None:
     early = ", stopped early" if result["stopped_early"] else ""
     read = some["text"] + some["triples"] + some["valid"]
     left = {
-        **{f"excluded by {name}": count for name, count in some["excluded"].items()},
         "shared with --valid": some["shared_with_valid"],
         "blank": some["blank"],
         "without a token": some["empty"],
         "cut": some["cut"],
     }
-    shown = "".join(f", {count:,} {what}" for what, count in left.items() if count)
+    # A suite is named even if nothing went: its sentences may be of another language.
+    shown = "".join(f", {n:,} excluded by {name}" for name, n in some["excluded"].items())
+    shown += "".join(f", {count:,} {what}" for what, count in left.items() if count)
     for name, said in (
         (
             "held-out loss",

@@ -11,6 +11,7 @@ from boxpen.train.options import Options
 __all__ = ["training_arguments"]
 
 _MOST_STEPS_BETWEEN_LOOKS = 500
+_MOST_STEPS_BETWEEN_LINES = 1000
 
 
 def training_arguments(
@@ -30,7 +31,9 @@ def training_arguments(
 
     batches = math.ceil(items / options.batch_size)
     steps = math.ceil(batches / options.accumulate)  # of an epoch
-    every = options.every or min(steps, _MOST_STEPS_BETWEEN_LOOKS)
+    last = math.ceil(options.epochs * steps)
+    every = min(options.every or min(steps, _MOST_STEPS_BETWEEN_LOOKS), last)
+    lines = max(1, min(every // 10, _MOST_STEPS_BETWEEN_LINES))
     out = TrainingArguments(
         output_dir=str(folder.resolve()),
         num_train_epochs=options.epochs,
@@ -38,7 +41,7 @@ def training_arguments(
         per_device_eval_batch_size=2 * options.batch_size,
         gradient_accumulation_steps=options.accumulate,
         learning_rate=learning_rate,
-        warmup_steps=int(options.warmup * math.ceil(options.epochs * steps)),
+        warmup_steps=int(options.warmup * last),
         weight_decay=options.weight_decay,
         bf16=cuda and torch.cuda.is_bf16_supported(),
         use_cpu=not cuda,
@@ -48,7 +51,7 @@ def training_arguments(
         save_strategy="steps",
         save_steps=every,
         # A divisor, so that no loss is averaged over the moment of a checkpoint.
-        logging_steps=max(n for n in range(1, max(1, every // 10) + 1) if every % n == 0),
+        logging_steps=max(n for n in range(1, lines + 1) if every % n == 0),
         logging_nan_inf_filter=False,  # it would show another number in the place of nan
         report_to="none",
         disable_tqdm=True,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["ACCURACY", "LOSS", "Goal", "History", "read_history"]
+from boxpen.train.errors import TrainError
+
+__all__ = ["ACCURACY", "LOSS", "Goal", "History", "read_history", "whole"]
 
 _SHOWN = ("step", "epoch", "loss", "learning_rate", "grad_norm")
 
@@ -81,6 +84,33 @@ class History(NamedTuple):
 
 
 def read_history(checkpoint: Path) -> History:
-    """Return how far a checkpoint has come."""
-    state = json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
-    return History(int(state["global_step"]), int(state["max_steps"]), state["log_history"])
+    """Return how far a checkpoint has come.
+
+    Raises:
+        TrainError: If it is damaged.
+    """
+    with whole(checkpoint):
+        state = json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
+        return History(int(state["global_step"]), int(state["max_steps"]), state["log_history"])
+
+
+@contextlib.contextmanager
+def whole(checkpoint: Path) -> Iterator[None]:
+    """Turn whatever the reading of a checkpoint raises into one sentence.
+
+    Args:
+        checkpoint: Its folder, or that of the best weights.
+
+    Raises:
+        TrainError: If it cannot be read.
+    """
+    try:
+        yield
+    except Exception as error:  # every library has errors of its own for a damaged file
+        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+            raise  # PyTorch's, which this file does without
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise TrainError(
+            f"{checkpoint} is damaged ({reason}); remove {checkpoint.parent}, and the same command "
+            "begins anew"
+        ) from error

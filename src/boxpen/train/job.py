@@ -14,7 +14,7 @@ from boxpen.metrics.intervals import share
 from boxpen.train.data import Examples, texts_of
 from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, read_history
+from boxpen.train.history import ACCURACY, read_history, whole
 from boxpen.train.options import Options
 from boxpen.train.record import Record, digest
 from boxpen.train.split import given, groups_of, hold_out, without
@@ -169,7 +169,9 @@ class _Training:
         history = read_history(place)
         best = ACCURACY.best_step(history.log)
         assert best is not None, "a training ends with a look at the held-out items"
-        module = self._auto(module.config).from_pretrained(place.with_name(f"checkpoint-{best}"))
+        kept = place.with_name(f"checkpoint-{best}")
+        with whole(kept):
+            module = self._auto(module.config).from_pretrained(kept)
         predicted = self._trainer(module, features, tested).predict(tested).predictions
         result = {
             "task": self.task.name,
@@ -204,7 +206,7 @@ class _Training:
 
         last = last_checkpoint(self.record.checkpoints)
         if last is not None:
-            with quiet():
+            with quiet(), whole(last):
                 module = self._auto(AutoConfig.from_pretrained(last)).from_pretrained(last)
                 return AutoTokenizer.from_pretrained(last), module, last
         texts = (text for item in self.items for text in texts_of(item))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.catalog.plaintext import excerpt
 from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
-from boxpen.train.history import LOSS, read_history
+from boxpen.train.history import LOSS, read_history, whole
 from boxpen.train.lm_begin import KINDS, begin, check_model, size_of
 from boxpen.train.lm_data import Data, read_data
 from boxpen.train.lm_record import LmRecord
+from boxpen.train.lm_triples import check_ways
 from boxpen.train.options import Options
+from boxpen.train.split import check_share
 
 if TYPE_CHECKING:
     from boxpen.train.lm_learner import Feature, Learner
@@ -24,6 +28,7 @@ __all__ = ["train_lm"]
 
 _RATES = {"causal": (3e-5, 5e-4), "masked": (3e-5, 5e-4), "bilm": (2e-4, 1e-3)}
 """Peaks of the learning rate: of a model that is there, and of one from nothing."""
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*")  # as for boxpen nmt
 
 
 def train_lm(
@@ -73,6 +78,10 @@ def train_lm(
     options = options or Options()
     record = LmRecord(Path(out))
     check_model(kind, model, vocabulary)
+    check_ways(ways)
+    if not valid:
+        check_share(holdout)
+    _check_language(language)
     record.check()
     check_device(device)
     if not text and not triples:
@@ -101,6 +110,13 @@ def train_lm(
         note(line)
     job = _Job(kind, model, vocabulary, options, device, progress, note)
     return _Training(job, record, settings, data).run()
+
+
+def _check_language(language: str) -> None:
+    if not _LANGUAGE.fullmatch(language):
+        raise TrainError(
+            f"--language is {excerpt(language)}, expected the code of a language, as zh or en"
+        )
 
 
 @dataclass(frozen=True)
@@ -166,7 +182,7 @@ class _Training:
         if not place.is_dir():  # it was stopped between its last checkpoint and this
             assert best == history.step, "the best weights are kept as soon as there are others"
             place = last
-        learner = KINDS[self.job.kind].load(place, seed)
+        learner = self._load(place)
         nats, tokens = self._trainer(learner, features, tested).held_out_loss()
         result = {
             "task": "lm",
@@ -197,13 +213,17 @@ class _Training:
 
         last = last_checkpoint(self.record.checkpoints)
         if last is not None:
-            return KINDS[self.job.kind].load(last, self.job.options.seed), last
+            return self._load(last), last
         texts = (sentence.text for sentence in self.data.train)
         learner = begin(
             self.job.kind, self.job.model, texts=texts, vocabulary=self.job.vocabulary,
             seed=self.job.options.seed,
         )  # fmt: skip
         return learner, None
+
+    def _load(self, folder: Path) -> Learner:
+        with whole(folder):
+            return KINDS[self.job.kind].load(folder, self.job.options.seed)
 
     def _features(
         self, learner: Learner, sentences: Sequence[Any], what: str

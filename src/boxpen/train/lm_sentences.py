@@ -8,12 +8,13 @@ import hashlib
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from boxpen.errors import SuiteError
 
-__all__ = ["Sentence", "digest", "read_text"]
+__all__ = ["Row", "Sentence", "digest", "read_text"]
 
 _PACKED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -29,6 +30,16 @@ class Sentence(NamedTuple):
     pair: str | None = None
 
 
+class Row(NamedTuple):
+    """A sentence, the triple that it states, and what triples of the same two things share."""
+
+    sentence: str
+    relation: str
+    head: str
+    tail: str
+    pair: str
+
+
 def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
     """Return the lines of files, and how many of them were blank and left out.
 
@@ -37,13 +48,19 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
             whatever they are called.
 
     Raises:
-        SuiteError: If a file cannot be read, or has no sentence.
+        SuiteError: If a file cannot be read, has no sentence, or is a table of sentences with
+            their triples.
     """
     out: list[Sentence] = []
     blank = 0
     for path in paths:
         before = len(out)
-        for line in _lines(path):
+        for number, line in enumerate(_lines(path)):
+            if not number and tuple(line.rstrip("\r\n").split("\t")) == Row._fields:
+                raise SuiteError(
+                    f"{path} is a table of 'boxpen train sentences', expected one sentence a line; "
+                    "give it with --triples, or write the sentences alone to a .txt file"
+                )
             text = " ".join(line.split())
             if text:
                 out.append(Sentence(text))
@@ -66,7 +83,7 @@ def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
     line = 0
     try:
-        with _opened(path) as stream:
+        with path.open("rb") as file, _unpacked(file) as stream:
             for line, raw in enumerate(stream, start=1):
                 yield raw.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -74,6 +91,8 @@ def _lines(path: Path) -> Iterator[str]:
             f"{path}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
             "convert the file first"
         ) from None
+    except IsADirectoryError:
+        raise SuiteError(f"{path} is a folder, expected a file with one sentence a line") from None
     except FileNotFoundError:
         raise SuiteError(f"there is no file {path}, expected one sentence a line") from None
     except (EOFError, lzma.LZMAError, zlib.error) as error:
@@ -84,10 +103,9 @@ def _lines(path: Path) -> Iterator[str]:
         ) from None
 
 
-def _opened(path: Path) -> BinaryIO:
-    with path.open("rb") as stream:
-        start = stream.read(6)
+def _unpacked(file: BufferedReader) -> BinaryIO:
+    start = file.peek(6)  # not read: a pipe has its bytes once
     for magic, unpack in _PACKED.items():
         if start.startswith(magic):
-            return cast(BinaryIO, unpack(path, "rb"))
-    return path.open("rb")
+            return cast(BinaryIO, unpack(file, "rb"))
+    return file

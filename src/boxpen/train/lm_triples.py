@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from boxpen.atomic import replaced
+from boxpen.atomic import replaced, resolved
 from boxpen.catalog.plaintext import opened_lines
 from boxpen.errors import BuildError
 from boxpen.train.errors import TrainError
-from boxpen.train.lm_sentences import Sentence
+from boxpen.train.lm_sentences import Row, Sentence
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Verbalised", "verbalise", "write_sentences"]
+__all__ = ["Verbalised", "check_out", "check_ways", "verbalise", "write_sentences"]
 
+_WRITTEN = (".tsv", ".txt")
 _READABLE = (".txt", ".tsv", ".csv", ".jsonl", ".gz", ".xz", ".bz2")
 Progress = Callable[[str, int, int], None]
-
-
-class Row(NamedTuple):
-    """A sentence, the triple that it states, and what triples of the same two things share."""
-
-    sentence: str
-    relation: str
-    head: str
-    tail: str
-    pair: str
 
 
 @dataclass(frozen=True)
@@ -81,8 +73,9 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
     """
     from boxpen.build.libraries import need_libraries
 
-    if ways < 1:
-        raise TrainError(f"ways is {ways}, expected 1 or more")
+    check_ways(ways)
+    if not str(source).strip():
+        raise TrainError("--triples is empty, expected a file or folder of a graph")
     path = Path(source).expanduser()
     if (rows := _written(path)) is not None:
         return Verbalised(rows, len(rows), 0, {})
@@ -99,6 +92,45 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
             raise BuildError(f"{path} has no sentence in its column 'sentence'")
         return Verbalised(rows, table.height, table.height - len(rows), {})
     return _worded(table, path, ways, progress or (lambda *_: None))
+
+
+def check_ways(ways: int) -> None:
+    """Refuse fewer than one sentence of a triple.
+
+    Raises:
+        TrainError: If it is so.
+    """
+    if ways < 1:
+        raise TrainError(f"ways is {ways}, expected 1 or more")
+
+
+def check_out(path: Path, *, overwrite: bool) -> None:
+    """Refuse a file that cannot be written, or would take another's place, before the work.
+
+    Args:
+        path: Where the sentences go.
+        overwrite: Whether a file that is there may be written over.
+
+    Raises:
+        TrainError: If it ends in another way than ``write_sentences`` writes, is there already, or
+            the system refuses it.
+    """
+    place = resolved(path, TrainError)
+    try:
+        there, file = place.exists(), place.is_file()
+        if place.is_dir():
+            raise TrainError(f"{path} cannot be written: it is a folder")
+        if there and not file:  # a pipe or a device, which may have any name
+            return
+        if path.suffix.lower() not in _WRITTEN:
+            endings = " or ".join(_WRITTEN)
+            raise TrainError(f"--out is {path}, expected a file that ends in {endings}")
+        if there and not overwrite:
+            raise TrainError(f"{path} is there already; give another name or --overwrite")
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as refused:
+        raise TrainError(f"{path} cannot be written: {refused.strerror or refused}") from None
 
 
 def write_sentences(found: Verbalised, path: Path) -> None:
@@ -184,8 +216,9 @@ def _table(path: Path) -> pl.DataFrame:
 def _files(path: Path) -> tuple[Path, ...]:
     if not path.is_dir():
         if not path.is_file():
+            what = f"{path} is no file" if path.exists() else f"there is no {path}"
             raise BuildError(
-                f"there is no {path}, expected a file or folder of a graph, a TOML file of "
+                f"{what}, expected a file or folder of a graph, a TOML file of "
                 "'boxpen build kg', or a Parquet file of one of its stages"
             )
         return (path,)

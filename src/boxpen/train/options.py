@@ -9,6 +9,9 @@ from boxpen.train.errors import TrainError
 
 __all__ = ["Options"]
 
+_MOST = (1 << 31) - 1
+_MOST_EPOCHS = 1e6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -55,10 +58,17 @@ class Options:
                 raise TrainError(f"{name} is {value:g}, expected {low:g} or more")
         if self.seed >= 1 << 32:  # NumPy takes no larger one
             raise TrainError(f"seed is {self.seed}, expected less than {1 << 32}")
-        for name in ("epochs", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < float("inf"):
-                raise TrainError(f"{name} is {value:g}, expected a number above 0")
+        for name in ("batch_size", "accumulate", "max_length", "patience"):
+            if (value := getattr(self, name)) > _MOST:
+                raise TrainError(f"{name} is {value}, expected {_MOST} or less")
+        if not 0 < self.epochs <= _MOST_EPOCHS:
+            raise TrainError(
+                f"epochs is {self.epochs:g}, expected a number above 0, at most {_MOST_EPOCHS:,.0f}"
+            )
+        if self.learning_rate is not None and not 0 < self.learning_rate < float("inf"):
+            raise TrainError(f"learning_rate is {self.learning_rate:g}, expected a number above 0")
+        if self.weight_decay == float("inf"):
+            raise TrainError("weight_decay is inf, expected a number")
         if not self.warmup <= 1:
             raise TrainError(f"warmup is {self.warmup:g}, expected a share of the steps, 0 to 1")
 

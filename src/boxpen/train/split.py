@@ -76,8 +76,7 @@ def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
     Raises:
         SuiteError: If nothing can be held out.
     """
-    if not 0 < share < 1:
-        raise SuiteError(f"the share to hold out is {share:g}, expected one between 0 and 1")
+    check_share(share)
     sizes: dict[str, int] = {}
     for group in groups:
         sizes[group] = sizes.get(group, 0) + 1
@@ -96,6 +95,16 @@ def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
     for position, group in enumerate(groups):
         sides[group in held].append(position)
     return Split(*sides)
+
+
+def check_share(share: float) -> None:
+    """Refuse a share that is none, before any data is read.
+
+    Raises:
+        SuiteError: If it is not between 0 and 1.
+    """
+    if not 0 < share < 1:
+        raise SuiteError(f"the share to hold out is {share:g}, expected one between 0 and 1")
 
 
 def given(train: Sequence[Item], valid: Sequence[Item]) -> Split:

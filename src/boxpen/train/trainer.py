@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shutil
 import sys
@@ -15,11 +16,12 @@ from torch.utils.data import Sampler
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
 from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, Goal
+from boxpen.train.history import ACCURACY, Goal, whole
 
 __all__ = ["ItemTrainer", "checkpoints", "last_checkpoint"]
 
 PREFIX = "checkpoint-"
+_STATES = ("optimizer.pt", "scheduler.pt", "rng_state.pth")  # of a checkpoint, beside its weights
 _SORTED_TOGETHER = 8  # batches
 Scores = Callable[[Any, dict[str, Any]], torch.Tensor]
 
@@ -73,8 +75,9 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
         for noisy in (PrinterCallback, ProgressCallback):  # both write on stdout
             self.remove_callback(noisy)
         self.add_callback(_Course(goal, self.order, log, patience))
+        self._bar = _Bar(goal)
         if progress:
-            self.add_callback(_Bar(goal))
+            self.add_callback(self._bar)
 
     def run(self, start: Path | None, out: Path) -> None:
         """Train, from a checkpoint if there is one.
@@ -84,9 +87,11 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
             out: The folder of the training.
 
         Raises:
-            TrainError: If the memory is full, the folder cannot be written, or the loss is no
-                number.
+            TrainError: If the memory is full, the folder cannot be written, the checkpoint is
+                damaged, or the loss is no number.
         """
+        if start is not None:
+            _check_states(start)
         try:
             self.train(resume_from_checkpoint=str(start) if start else None)
         except torch.OutOfMemoryError:
@@ -96,6 +101,8 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
             ) from None
         except OSError as error:
             raise TrainError(f"{out} cannot be written: {error.strerror or error}") from error
+        finally:
+            self._bar.close()  # what is said of an error stands on a line of its own
 
     def compute_loss(
         self,
@@ -120,6 +127,14 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
     @property
     def _unfinished(self) -> Path:
         return Path(self.args.output_dir) / ".unfinished"
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with whole(Path(checkpoint)) if checkpoint else contextlib.nullcontext():
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with whole(Path(checkpoint)) if checkpoint else contextlib.nullcontext():
+            super()._load_rng_state(checkpoint)
 
     def _save_checkpoint(self, *rest: Any) -> None:
         """Save a checkpoint aside and move it in place whole; then drop what is needed no more."""
@@ -240,8 +255,17 @@ class _Bar(TrainerCallback):  # type: ignore[misc]
         self.latest |= {self.names[k]: f"{entry[k]:.3f}" for k in self.names if k in entry}
         self.bar.set_postfix(self.latest, refresh=False)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **rest: Any) -> None:  # noqa: ARG002
-        self.bar.close()
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def _check_states(checkpoint: Path) -> None:
+    """Refuse a checkpoint without its states: the Trainer would go on with new ones, silently."""
+    with whole(checkpoint):
+        for name in _STATES:
+            if not (checkpoint / name).is_file():
+                raise FileNotFoundError(f"it has no {name}")
 
 
 def _no_number(told: str, found: float, step: int) -> str:

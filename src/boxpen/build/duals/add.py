@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from boxpen.build.duals.clauses import Clause
+from boxpen.build.duals.difference import (
+    CAUSES,
+    CONDITIONS,
+    Both,
+    are_named,
+    contrary,
+    differ_in_predicate,
+    differing_clause,
+    expected_from,
+    has_cause_that_differs,
+)
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError
 from boxpen.build.duals.sentence import Word, plain
-from boxpen.build.duals.subjects import is_bare_plural, is_general, subject_of
-from boxpen.build.duals.verbs import has_not, negated, unlikely, with_modal
+from boxpen.build.duals.subjects import is_bare_plural, is_general, is_lasting, subject_of
+from boxpen.build.duals.verbs import has_not, negated, unlikely
 from boxpen.build.duals.wordlists import pairs, phrases
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.grammar import is_person
@@ -17,8 +28,8 @@ from boxpen.build.kg.lexicon import listed as known
 __all__ = ["added", "target"]
 
 # In these clauses the difference can be negated where it stands; in 'if' or 'when' it cannot.
-_CAUSES = frozenset({"because", "since", "so", "so that", "and", "but", ""})
-_NEGATED = "'{}' turns round the clause on which the sense rests, so the other sentence is sensible"
+_NEGATABLE = frozenset({"because", "since", "so", "so that", "and", "but"})
+_NEGATED = "'not' turns round the clause on which the sense rests, so the other is sensible"
 
 
 def added(pair: Pair) -> Iterator[Edit]:
@@ -40,7 +51,7 @@ def added(pair: Pair) -> Iterator[Edit]:
         raise UnchangedError(reasons[0])
 
 
-def target(pair: Pair) -> tuple[Clause, Clause]:
+def target(pair: Pair) -> Both:
     """Return the clause whose negation turns the sentence round.
 
     That is the clause with the differing words; what follows from it, if they stand in the cause;
@@ -64,7 +75,7 @@ def target(pair: Pair) -> tuple[Clause, Clause]:
         later = [both for both in pair.matched if both[0].opens > one.opens]
         if later and later[0][0].opener == "and" and later[0][0].subject is not None:
             raise UnchangedError("what follows the clause by 'and' rests on it")
-        if one.role in ("main", "joined") or one.opener in _CAUSES - {""}:
+        if one.role in ("main", "joined") or one.opener in _NEGATABLE:
             return touched[0]
     if main is None:
         raise UnchangedError("no main clause was found")
@@ -74,27 +85,16 @@ def target(pair: Pair) -> tuple[Clause, Clause]:
 def _negations(pair: Pair) -> Iterator[Edit]:
     both = target(pair)
     _check_negatable(pair, both)
-    one = both[0]
-    alone = all(each[0].role == "relative" for each in pair.matched if each != both)
-    somebody = not is_general(pair.words[0], one)
-    state = any(each.verb.root in listed("states") for each in both)
-    if one.verb.kind == "verb" and alone and somebody and not state:
-        # That somebody did not do it would be sensible of both: it must be what cannot be.
-        first = "could not" if one.verb.form == "past" else "cannot"
-        for modal in (first, "would never"):
-
-            def put(side: int, words: tuple[Word, ...], modal: str = modal) -> Sequence[Word]:
-                return with_modal(words, both[side], modal)
-
-            reason = _NEGATED.format(modal)
-            yield _edit(pair, "negation", put, flipped=True, reason=reason)
-        return
+    if [clause.verb.form for clause in both].count("past") == 1:
+        raise UnchangedError("the verbs of the sentences are not of one tense")
+    if not _decides(pair, both):
+        raise UnchangedError("that it is not so would be sensible of both sentences")
     yield _edit(
         pair, "negation", lambda side, words: negated(words, both[side]), flipped=True,
-        reason=_NEGATED.format("not"),
+        reason=_NEGATED,
     )  # fmt: skip
     main = next((each for each in pair.matched if each[0].role == "main"), both)
-    if main != both and one.role == "subordinate":
+    if main != both and both[0].role == "subordinate" and are_named(pair):
         _check_negatable(pair, main)
         yield _edit(
             pair, "negation", lambda side, words: negated(words, main[side]), flipped=True,
@@ -102,7 +102,33 @@ def _negations(pair: Pair) -> Iterator[Edit]:
         )  # fmt: skip
 
 
-def _check_negatable(pair: Pair, both: tuple[Clause, Clause]) -> None:
+def _decides(pair: Pair, both: Both) -> bool:
+    """Tell whether 'not' in a clause makes the one sentence senseless and the other sensible.
+
+    It does if the clause speaks of a kind in general, or if the question is which of two is meant.
+    If it tells what happened once, another clause must let the contrary expect.
+    """
+    if are_named(pair):
+        return True
+    differs = differing_clause(pair)
+    others = [each for each in pair.matched if each != both]
+    if all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both)) and all(
+        each[0].role == "relative" or each[0].opener in CONDITIONS for each in others
+    ):
+        return True
+    if has_cause_that_differs(pair, both):
+        return contrary(pair)
+    link = expected_from(pair, both)
+    if link is None or differs is None:
+        return False
+    if link[0].opener in CAUSES and link[0].opens > both[0].opens:
+        return False  # 'not B because A' has two readings
+    if differs == both and (both[0].opener == "so" or link[0].opener in CAUSES | CONDITIONS):
+        return contrary(pair) or differ_in_predicate(pair, both)
+    return contrary(pair)
+
+
+def _check_negatable(pair: Pair, both: Both) -> None:
     """Refuse a clause in which 'not' is there already, or would not turn the sentence round."""
     for side, clause in enumerate(both):
         words = pair.words[side]
@@ -163,7 +189,7 @@ def _degrees(pair: Pair) -> Iterator[Edit]:
 _BE = frozenset({"am", "is", "are", "was", "were", "be", "'m", "'s", "'re"})
 
 
-def _is_habit(pair: Pair, both: tuple[Clause, Clause]) -> bool:
+def _is_habit(pair: Pair, both: Both) -> bool:
     """Tell whether a statement is about what is done: 'rarely' does not go with 'is an animal'."""
     if both[0].verb.kind == "verb":
         return both[0].verb.root not in {"have", "need", "belong", "contain", "consist", "mean"}

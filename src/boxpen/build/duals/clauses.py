@@ -217,6 +217,10 @@ def _begins(words: Sequence[Word], place: int, piece: _Piece) -> bool:
         return False
     if words[place - 1].low in {"and", "or", "than", "as"} | listed("prepositions"):
         return False
+    if piece.opener in _JOINING | _SUBORDINATE and not _verbs(
+        words, replace(piece, end=place), False
+    ):
+        return False  # 'so from the hill we saw it': the clause still waits for its subject
     if low in _NOMINATIVE:
         return True
     nexts = place + 1

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from boxpen.build.duals.clauses import Clause
-from boxpen.build.duals.opposites import differ_in_predicate
+from boxpen.build.duals.difference import (
+    CAUSES,
+    CONDITIONS,
+    Both,
+    are_named,
+    contrary,
+    differ_in_predicate,
+    differing_clause,
+    expected_from,
+    has_cause_that_differs,
+    inside,
+)
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError
 from boxpen.build.duals.sentence import Word, plain
+from boxpen.build.duals.subjects import is_lasting
 from boxpen.build.duals.verbs import affirmed, has_not
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.grammar import DETERMINERS, number, uncounted
-from boxpen.build.kg.lexicon import is_adjective, lemmas
+from boxpen.build.kg.lexicon import is_adjective, is_adverb, lemmas
 from boxpen.build.kg.lexicon import listed as known
 
 __all__ = ["deleted"]
@@ -41,18 +53,73 @@ def _negations(pair: Pair) -> Iterator[Edit]:
     for both in pair.matched:
         if not all(has_not(clause) for clause in both) or both[0].role == "relative":
             continue
-        if not (pair.touched(both) or differ_in_predicate(pair)):
-            continue
-        if any({"until", "unless", "yet", "either"} & set(plain(words)) for words in pair.words):
+        if _is_bound(pair, both) or not _decides(pair, both):
             continue
 
-        def change(
-            side: int, words: tuple[Word, ...], both: tuple[Clause, Clause] = both
-        ) -> Sequence[Word]:
+        def change(side: int, words: tuple[Word, ...], both: Both = both) -> Sequence[Word]:
             return affirmed(words, both[side])
 
         texts = pair.changed(change)
         yield Edit("del", "negation", texts, True, "without 'not' the clause says the contrary")
+
+
+def _decides(pair: Pair, both: Both) -> bool:
+    """Tell whether a clause without its negation makes the other sentence the sensible one.
+
+    It does if the senseless sentence denies what is true: what somebody can do, what is so in
+    general, or what another clause lets expect; and if the question is which of two is meant. That
+    somebody did not do a senseless thing is only odd, and that he did it is odder.
+    """
+    one, two = (pair.differing(side) for side in range(2))
+    if any(clause.subject is None for clause in both) or {*one, *two} & listed("quantified"):
+        return False
+    if any("because" in words[1:] or "need" in words for words in inside(pair, both)):
+        return False  # 'cannot see because of the fog'; nobody needs what is senseless
+    if are_named(pair):
+        return True
+    cause = expected_from(pair, both)
+    if sorted(one) == sorted(two):
+        return cause is not None  # the same words in other places
+    differs = differing_clause(pair)
+    if differs is None or any(len(every) != len(pair.matched) for every in pair.clauses):
+        return False
+    lasts = all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both))
+    if differs == both:
+        if has_cause_that_differs(pair, both):
+            return contrary(pair)
+        able = all(clause.verb.root == "can" for clause in both)
+        if all(each == both or each[0].role == "relative" for each in pair.matched):
+            return able or lasts
+        says = contrary(pair) or differ_in_predicate(pair, both)
+        return cause is not None and (able or lasts or says)
+    if expected_from(pair, differs) == both:  # the negation is in the cause
+        return contrary(pair) or differ_in_predicate(pair, differs)
+    if cause != differs:
+        return False
+    if differs[0].opener in CAUSES:
+        return contrary(pair) or differ_in_predicate(pair, differs)
+    return contrary(pair) or (lasts and differs[0].opener in CONDITIONS)
+
+
+def _is_bound(pair: Pair, both: Both) -> bool:
+    """Tell whether words go with the 'not' of a clause: 'just cannot', 'not a breath', 'ever'."""
+    bound = listed("bound_to_negation")
+    for side, clause in enumerate(both):
+        words = pair.words[side]
+        # 'Not any box' becomes 'some box'; 'anything' has no such twin, and if it differs, neither.
+        if (bound - {"any"}) & set(plain(words)) or bound & set(pair.differing(side)):
+            return True
+        if any(one.low == "any" and two.low in {"more", "longer"} for one, two in pairwise(words)):
+            return True
+        behind = (clause.verb.negation or clause.verb.place) + 1
+        then = plain(words[behind : behind + 3])
+        if then[:1] == ("a",) and listed("minimal") & set(then):
+            return True
+        place = clause.verb.place - 1
+        before = words[place].low if place > (clause.subject or 0) else ""  # 'there is not'
+        if is_adverb(before) or before in listed("adverbs"):
+            return True
+    return False
 
 
 def _quasi_negations(pair: Pair) -> Iterator[Edit]:
@@ -65,6 +132,9 @@ def _quasi_negations(pair: Pair) -> Iterator[Edit]:
         width = 2 if _at(pair, place + 1) in {"ever", "any"} and place + 1 in pair.shared else 1
         if _at(pair, place + 1) in {"any", "anyone", "anything", "anybody", "a"}:
             continue
+        both = next((both for both in pair.matched if both[0].has(place)), None)
+        if both is None or not _decides(pair, both):
+            continue
         yield Edit(
             "del", "degree", _without(pair, place, width), True,
             f"without '{low}' the clause says the contrary",
@@ -74,7 +144,7 @@ def _quasi_negations(pair: Pair) -> Iterator[Edit]:
 def _nothing(pair: Pair) -> Iterator[Edit]:
     """Yield 'there is wind' for 'there is no wind'."""
     for place in sorted(pair.shared):
-        if pair.words[0][place].low != "no" or not place or not differ_in_predicate(pair):
+        if pair.words[0][place].low != "no":
             continue
         nouns = []
         for side in range(2):
@@ -82,6 +152,9 @@ def _nothing(pair: Pair) -> Iterator[Edit]:
             noun = pair.words[side][at + 1].low if at + 1 < len(pair.words[side]) else ""
             nouns.append(noun)
         if any("NOUN" not in lemmas(noun) or noun in {"one", "matter", "more"} for noun in nouns):
+            continue
+        both = next((both for both in pair.matched if both[0].verb.group == place - 1), None)
+        if both is None or not _decides(pair, both):
             continue
 
         def change(

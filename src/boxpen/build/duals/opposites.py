@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from boxpen.build.duals.dictionary import Dictionary
+from boxpen.build.duals.difference import (
+    CONDITIONS,
+    Both,
+    are_named,
+    by_negation,
+    by_opposites,
+    contrary,
+    differ_in_predicate,
+    differing_clause,
+    expected_from,
+    has_obligation,
+    inside,
+)
+from boxpen.build.duals.finite import skip_adverbs
 from boxpen.build.duals.pair import Edit, Pair
-from boxpen.build.duals.sentence import Word, is_name
+from boxpen.build.duals.sentence import Word, is_name, plain
+from boxpen.build.duals.subjects import is_lasting
 from boxpen.build.duals.verbs import has_not
 from boxpen.build.duals.wordlists import pairs
 from boxpen.build.duals.wordlists import words as listed
@@ -14,58 +30,93 @@ from boxpen.build.kg.conjugation import VerbForm, verb_form
 from boxpen.build.kg.grammar import DETERMINERS
 from boxpen.build.kg.lexicon import is_adjective, is_adverb, lemmas
 
-__all__ = ["differ_in_predicate", "opposites"]
+__all__ = ["opposites"]
 
-_LINKS = {"because": "although", "although": "because", "though": "because"}
+_AGAINST = {"because": "although", "so": "but"}
+_WITH = {"although": "because", "though": "because", "but": "so"}
+_BE = frozenset({"am", "is", "are", "was", "were", "be", "being", "'m", "'s", "'re"})
+_SIDES = frozenset({"right", "wrong"})  # 'a right turn' is no contrary of 'a wrong turn'
 _TIMES = {"before": "after", "after": "before"}
 
 
 def opposites(pair: Pair, book: Dictionary) -> Iterator[Edit]:
     """Yield duals with an opposite in place of a word that both sentences have.
 
-    A word that links the clauses does it always. Another word does if the clause is about it: an
-    adjective behind its verb; any adjective, adverb or verb, if the sentences differ by opposites.
+    It may be a word that links two clauses; an adjective that says what a subject is like; a verb
+    of liking or growing; and any opposite, if the differing words are both named elsewhere.
     """
-    polar = _differ_by_opposites(pair, book)
-    either = _both_mentioned(pair)
-    outcome = polar or either or differ_in_predicate(pair)
     for place in sorted(pair.shared):
         low = pair.words[0][place].low
-        for other in _links(pair, place, low) if outcome and not _is_reckoned(pair) else ():
+        for other in _links(pair, place, low):
             yield _edit(pair, place, other, f"'{other}' links the clauses in the contrary way")
         if low in listed("closed") - {"like"} or is_name(pair.words[0][place], first=place == 0):
             continue
-        predicate = _is_predicate(pair, place)
-        weighs = (polar and low in listed("weighing")) or (either and low in pairs("opposites"))
-        if not predicate and not weighs and not _turns(pair, place, low):
-            continue
-        for other in _others(pair, place, low, book, predicate=predicate):
+        for other in _others(pair, place, low, book):
             if other in pair.differing(0) or other in pair.differing(1):
                 continue
             yield _edit(pair, place, other, f"'{other}' says the contrary of '{low}'")
 
 
 def _links(pair: Pair, place: int, low: str) -> Iterator[str]:
-    words = pair.words[0]
-    after = words[place + 1].low if place + 1 < len(words) else ""
-    before = words[place - 1].low if place else ""
-    opens = [one for one in pair.clauses[0] if one.opens == place]
-    if low in _LINKS and after != "of" and before not in {"even", "as", "only"} and opens:
-        yield _LINKS[low]
-    elif low in _TIMES and place and _orders(pair, bool(opens), after):
-        if before not in {"right", "long", "shortly", "soon", "just", "day", "night", "and"}:
+    """Yield the link that turns a sentence of two clauses round.
+
+    'But' and 'although' go with what was not to be expected. A thing that nobody would do stays
+    senseless behind them; so what differs must be contraries, or how somebody is or feels.
+    """
+    before = pair.words[0][place - 1].low if place else ""
+    after = pair.words[0][place + 1].low if place + 1 < len(pair.words[0]) else ""
+    if low in _TIMES and place and before not in listed("just_before_links"):
+        if are_named(pair):
             yield _TIMES[low]
-    elif low == "so" and opens and after != "that":
-        yield "but"
-    elif low == "but" and opens and opens[0].subject is not None and len(pair.clauses[0]) == 2:
-        yield "so"
+        return
+    opens = [both for both in pair.matched if both[0].opens == place]
+    if low not in _AGAINST | _WITH or not opens or after in {"of", "that"}:
+        return
+    if before in {"even", "as", "only"} or not _is_simple(pair) or _is_reckoned(pair):
+        return
+    if any("only" in plain(words) for words in pair.words):
+        return
+    if low in _WITH:
+        if contrary(pair) or differ_in_predicate(pair):
+            yield _WITH[low]
+    elif by_opposites(pair) or by_negation(pair) or _differ_in_state(pair):
+        yield _AGAINST[low]
 
 
-def _differ_by_opposites(pair: Pair, book: Dictionary) -> bool:
-    one, two = pair.differing(0), pair.differing(1)
-    if len(one) != 1 or len(two) != 1:
+def _is_simple(pair: Pair) -> bool:
+    """Tell whether both sentences have two clauses with subjects, and what differs has no purpose.
+
+    'He filled it to go on' makes no sense without its purpose.
+    """
+    differs = differing_clause(pair)
+    if differs is None or len(pair.matched) != 2 or any(len(c) != 2 for c in pair.clauses):
         return False
-    return pairs("opposites").get(one[0]) == two[0] or book.are_opposites(one[0], two[0])
+    if any(clause.subject is None for both in pair.matched for clause in both):
+        return False
+    words = inside(pair, differs)
+    return not any(_has_infinitive(one) or has_obligation(one) for one in words)
+
+
+def _has_infinitive(words: Sequence[str]) -> bool:
+    return any(to == "to" and verb in lemmas(verb).get("VERB", ()) for to, verb in pairwise(words))
+
+
+def _differ_in_state(pair: Pair) -> bool:
+    """Tell whether the sentences differ in the adjective that says how a subject is."""
+    both = differing_clause(pair)
+    if both is None:
+        return False
+    for side, clause in enumerate(both):
+        if clause.verb.root not in listed("linking"):
+            return False
+        words = pair.words[side]
+        place = skip_adverbs(words, clause.verb.group + 1, 1, clause.end)
+        if place >= clause.end or not pair.touches(side, place, place + 1):
+            return False
+        low = words[place].low
+        if "ADJ" not in lemmas(low) or low in listed("closed"):
+            return False
+    return True
 
 
 def _is_reckoned(pair: Pair) -> bool:
@@ -81,29 +132,59 @@ def _is_reckoned(pair: Pair) -> bool:
     return False
 
 
-def _orders(pair: Pair, opens: bool, after: str) -> bool:
-    """Tell whether 'before' or 'after' puts two things in order on which the sense rests."""
-    if _both_mentioned(pair):
-        return True
-    return len(pair.clauses[0]) == 1 + opens and (opens or after.endswith("ing"))
+def _others(pair: Pair, place: int, low: str, book: Dictionary) -> Iterator[str]:
+    """Yield opposites of a word in its own form, if they turn the sentence round."""
+    verb = _turns(pair, place, low)
+    predicate = not verb and _is_predicate(pair, place)
+    if are_named(pair):
+        if not (verb or predicate or (low in pairs("opposites") and not _is_side(pair, place))):
+            return
+    elif not (verb or predicate) or not _decides(pair, place):
+        return
+    if verb:
+        root = lemmas(low)["VERB"][0]
+        form = _form(low, root)
+        if root in pairs("opposites") and form is not None:
+            other = pairs("opposites")[root]
+            after = pair.words[0][place + 1].low if place + 1 < len(pair.words[0]) else ""
+            if (other, after) == ("dislike", "to"):
+                other = "hate"
+            yield verb_form(other, form)
+    elif low in pairs("opposites"):
+        yield pairs("opposites")[low]
+    elif predicate:
+        yield from book.opposites(low, "a")[:1] if low != "thirsty" else ()  # it has 'hungry'
 
 
-def _both_mentioned(pair: Pair) -> bool:
-    """Tell whether the differing words are both named elsewhere: who is meant, is the question."""
-    words = [set(pair.differing(side)) - DETERMINERS for side in range(2)]
-    lows = {pair.words[0][place].low.removesuffix("'s") for place in pair.shared}
-    return all(words) and words[0] != words[1] and words[0] | words[1] <= lows
+def _decides(pair: Pair, place: int) -> bool:
+    """Tell whether the opposite of a word makes the other sentence the sensible one.
+
+    It does if its clause speaks of a kind in general and the sentences differ in that clause; or
+    if one clause lets the other expect, and the sentences differ in what depends on the word.
+    """
+    both = next((both for both in pair.matched if both[0].has(place)), None)
+    differs = differing_clause(pair)
+    if both is None or differs is None or by_negation(pair):
+        return False  # 'not good' and 'good' would become 'not bad' and 'bad'
+    if any("because" in plain(words) for words in pair.words) and len(pair.matched) == 1:
+        return False  # 'is good because of its name'
+    if any((listed("hinder_negation") | {"any"}) & set(words) for words in inside(pair, both)):
+        return False  # 'too much is bad': no opposite turns it round
+    others = [each for each in pair.matched if each != both]
+    if differs == both:
+        return _lasts(pair, both) and all(each[0].role == "relative" for each in others)
+    if len(others) != 1 or any(has_obligation(words) for words in inside(pair, differs)):
+        return False
+    if expected_from(pair, differs) == both:  # the word is in the cause
+        return contrary(pair) or differ_in_predicate(pair, differs)
+    link = expected_from(pair, both)
+    if link is None or link != differs:
+        return False
+    return contrary(pair) or (differs[0].opener in CONDITIONS and _lasts(pair, both))
 
 
-def differ_in_predicate(pair: Pair) -> bool:
-    """Tell whether the sentences differ in a verb, or in what a subject is said to be."""
-    for side in range(2):
-        for clause in pair.clauses[side]:
-            place = clause.verb.place
-            says = place + 1 if clause.verb.root in listed("linking") else place
-            if pair.touches(side, place, max(says, clause.verb.group) + 1):
-                return True
-    return False
+def _lasts(pair: Pair, both: Both) -> bool:
+    return all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both))
 
 
 def _turns(pair: Pair, place: int, low: str) -> bool:
@@ -119,16 +200,18 @@ def _is_predicate(pair: Pair, place: int) -> bool:
     low = words[place].low
     if "ADJ" not in lemmas(low) or not (is_adjective(low) or low in pairs("opposites")):
         return False
+    if low not in pairs("opposites") and any(root != low for root in lemmas(low).get("VERB", ())):
+        return False  # 'are born'
     before = place - 1
     while before >= 0 and (
         is_adverb(words[before].low) or words[before].low in listed("intensifiers")
     ):
         before -= 1
     after = words[place + 1].low if place + 1 < len(words) else ""
-    noun_next = "NOUN" in lemmas(after) and after not in listed("closed") | listed("prepositions")
-    if before > 0 and words[before].low in {"a", "an"} and low in listed("weighing"):
+    noun_next = _may_be_noun(after)
+    if before > 0 and words[before].low in {"a", "an"} and low in listed("weighing") - _SIDES:
         before -= 1  # 'is a good idea'
-        noun_next = False
+        noun_next = words[before].low not in _BE
     if after in {"of", "enough"} or noun_next or before not in pair.shared:
         return False
     if any(has_not(clause) and clause.has(place) for clause in pair.clauses[0]) and all(
@@ -137,28 +220,18 @@ def _is_predicate(pair: Pair, place: int) -> bool:
         return False  # 'not unimportant'
     if words[before].low in {"make", "makes", "made"} and words[before + 1].low == "sure":
         return False
-    return words[before].low in listed("linking")
+    verbs = {at for clause in pair.clauses[0] for at in (clause.verb.place, clause.verb.group)}
+    return words[before].low in listed("linking") and (before in verbs or before == 0)
 
 
-def _others(
-    pair: Pair, place: int, low: str, book: Dictionary, *, predicate: bool
-) -> Iterator[str]:
-    """Yield opposites of a word in its own form."""
-    if low in pairs("opposites"):
-        yield pairs("opposites")[low]
-        return
-    found = lemmas(low)
+def _is_side(pair: Pair, place: int) -> bool:
+    """Tell whether a word is one of two sides: 'on its right', 'a right turn'."""
     before = pair.words[0][place - 1].low if place else ""
-    if _turns(pair, place, low):
-        root = found["VERB"][0]
-        for other in [pairs("opposites")[root]] if root in pairs("opposites") else []:
-            if (form := _form(low, root)) is not None:
-                yield verb_form(other, form)
-        return
-    if predicate or (is_adjective(low) and before in DETERMINERS):
-        yield from book.opposites(low, "a")[:1] if low != "thirsty" else ()  # it has 'hungry'
-    elif is_adverb(low):
-        yield from book.opposites(low, "r")[:1]
+    return pair.words[0][place].low in _SIDES and before in DETERMINERS
+
+
+def _may_be_noun(low: str) -> bool:
+    return "NOUN" in lemmas(low) and low not in listed("closed") | listed("prepositions")
 
 
 def _form(low: str, root: str) -> VerbForm | None:

@@ -150,6 +150,8 @@ def pair_of(item: Choice) -> Pair:
         raise UnchangedError(f"a sentence has more than {_LONGEST} words")
     if any(text.rstrip().endswith("?") for text in pair.texts):
         raise UnchangedError("a sentence is a question")
+    if any(text.isupper() for text in pair.texts):
+        raise UnchangedError("a sentence is written in capitals")
     shared = len(one) - len(pair.differing(0))
     if shared < 2 or shared < _LEAST_SHARED * min(len(one), len(two)):
         raise UnchangedError("its sentences have too few words in common")

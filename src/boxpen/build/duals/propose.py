@@ -10,10 +10,19 @@ from boxpen.build.duals.delete import deleted
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of, unfit
 from boxpen.build.duals.substitute import substituted
 from boxpen.build.duals.swap import swapped
-from boxpen.errors import BuildError
+from boxpen.errors import BuildError, nearest
 from boxpen.items import Choice, Item, Suite
 
-__all__ = ["OPERATIONS", "Proposal", "Proposed", "Unchanged", "edits", "propose", "sentence_pairs"]
+__all__ = [
+    "OPERATIONS",
+    "Proposal",
+    "Proposed",
+    "Unchanged",
+    "check_operation",
+    "edits",
+    "propose",
+    "sentence_pairs",
+]
 
 OPERATIONS: dict[str, Callable[[Pair], Iterator[Edit]]] = {
     "add": added,
@@ -57,6 +66,16 @@ class Proposed:
     unchanged: list[Unchanged]
 
 
+def check_operation(name: str) -> None:
+    """Refuse what is no operation.
+
+    Raises:
+        BuildError: If it is none; the message names those that there are.
+    """
+    if name not in OPERATIONS:
+        raise BuildError(f"there is no operation '{name}', {nearest(name, list(OPERATIONS))}")
+
+
 def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:
     """Return the items of a suite that are pairs of sentences, and why the others are none.
 
@@ -86,9 +105,9 @@ def propose(items: Iterable[Choice], operations: Iterable[str] | None = None) ->
 
     Args:
         items: Pairs of sentences.
-        operations: What may be done to them; everything if None.
+        operations: What may be done to them, each once; everything if None.
     """
-    wanted = list(OPERATIONS if operations is None else operations)
+    wanted = list(dict.fromkeys(OPERATIONS if operations is None else operations))
     found = Proposed([], [])
     for item in items:
         try:

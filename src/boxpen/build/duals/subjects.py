@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boxpen.build.duals.clauses import Clause
+from boxpen.build.duals.finite import skip_adverbs
 from boxpen.build.duals.sentence import Word, is_name, plain
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.grammar import DETERMINERS, POSSESSIVES, number
 from boxpen.build.kg.lexicon import is_adjective, lemmas
 
-__all__ = ["is_bare_plural", "is_general", "subject_of"]
+__all__ = ["is_bare_plural", "is_general", "is_lasting", "subject_of"]
 
 _SOMEBODY = frozenset({"i", "he", "she", "it", "they", "this", "that", "these", "those", "there"})
 
@@ -35,6 +36,38 @@ def is_general(words: Sequence[Word], clause: Clause) -> bool:
         return False
     opens = words[clause.subject or 0]
     return not is_name(opens, first=clause.subject == 0)
+
+
+def is_lasting(words: Sequence[Word], clause: Clause) -> bool:
+    """Tell whether a clause says of a kind what is always so: not 'are going', not 'today'.
+
+    'The sun', of which there is one, is a kind, and 'it is always so' speaks of no one thing.
+    """
+    found = subject_of(words, clause)
+    inside = plain(words[clause.start : clause.end])
+    if not found or listed("passing") & set(inside) or listed("chances") & set(inside):
+        return False
+    if any(low in listed("numbers") or low.isdigit() for low in found):
+        return False
+    if clause.verb.kind == "have" or _is_progressive(words, clause):
+        return False
+    if is_general(words, clause):
+        return True
+    if clause.verb.form == "past":
+        return False
+    always = {"always", "never"} | listed("frequencies")
+    return found[-1] in listed("unique") or (found == ("it",) and bool(always & set(inside)))
+
+
+def _is_progressive(words: Sequence[Word], clause: Clause) -> bool:
+    """Tell whether 'is' has a participle behind it: 'is running', 'are usually eating'."""
+    if clause.verb.kind != "be":
+        return False
+    place = skip_adverbs(words, clause.verb.group + 1, 1, clause.end)
+    if place >= clause.end:
+        return False
+    low = words[place].low
+    return low.endswith("ing") and any(root != low for root in lemmas(low).get("VERB", ()))
 
 
 def is_bare_plural(words: Sequence[Word], clause: Clause) -> bool:

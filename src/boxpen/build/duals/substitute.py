@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from boxpen.build.duals.dictionary import Dictionary, in_number_of, open_dictionary
+from boxpen.build.duals.nobody import nobody
 from boxpen.build.duals.opposites import opposites
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError
 from boxpen.build.duals.roles import roles
-from boxpen.build.duals.sentence import Word, is_name
+from boxpen.build.duals.sentence import Word, is_name, plain, word
+from boxpen.build.duals.subjects import is_general
 from boxpen.build.duals.wordlists import pairs
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.grammar import DETERMINERS, singular
@@ -29,6 +31,7 @@ def substituted(pair: Pair) -> Iterator[Edit]:
         opposites,
         _siblings,
         _parts,
+        lambda pair, _: nobody(pair),
         lambda pair, _: roles(pair),
     )
     found = False
@@ -103,32 +106,50 @@ def _is_compound(before: str, after: str) -> bool:
 
 
 def _parts(pair: Pair, book: Dictionary) -> Iterator[Edit]:
-    """Yield 'the door of the car' for 'the car' in a place that both sentences have."""
+    """Yield 'in the back of the car' for 'in the car', where both sentences tell of one time.
+
+    What is done in a kitchen in general is not done in its corner.
+    """
     for place in sorted(pair.shared):
         words = pair.words[0]
         low = words[place].low
-        if place < 2 or not all(place - back in pair.shared for back in (1, 2)):
+        twin = pair.shared[place]
+        if any(pair.shared.get(place - back) != twin - back for back in (1, 2)):
             continue
         determiner, preposition = words[place - 1].low, words[place - 2].low
-        if preposition not in {"in", "into", "inside", "behind", "under"}:
+        if preposition not in {"in", "inside"} or determiner not in _OF_PLACES:
             continue
-        if determiner not in {"the", "my", "his", "her", "our", "their"} or is_name(words[place]):
+        if any(_moves(pair.words[side], at - 3) for side, at in enumerate((place, twin))):
             continue
-        if low in listed("vague_nouns") or _is_compound("", _after(pair, place)):
+        if is_name(words[place]) or _is_compound("", _after(pair, place)):
             continue
-        for part in book.parts(low):
+        both = next((both for both in pair.matched if both[0].has(place)), None)
+        if both is None or any(is_general(pair.words[s], c) for s, c in enumerate(both)):
+            continue
+        region = book.region(low)
+        if region is None or region.split()[-1] in plain(words):
+            continue
 
-            def change(
-                side: int, words: tuple[Word, ...], place: int = place, part: str = part
-            ) -> Sequence[Word]:
-                at = place if side == 0 else pair.shared[place]
-                put = (Word("the"), Word(part), Word("of"))
-                return (*words[: at - 1], *put, *words[at - 1 :])
+        def change(
+            side: int, words: tuple[Word, ...], place: int = place, region: str = region
+        ) -> Sequence[Word]:
+            at = place if side == 0 else pair.shared[place]
+            put = word(f"in {region} of")
+            return (*words[: at - 2], *put, *words[at - 1 :])
 
-            yield Edit(
-                "sub", "part", pair.changed(change), False,
-                f"the {part} is a part of the {low}",
-            )  # fmt: skip
+        yield Edit(
+            "sub", "part", pair.changed(change), False,
+            f"{region} of it is a part of the {low}",
+        )  # fmt: skip
+
+
+def _moves(words: Sequence[Word], place: int) -> bool:
+    """Tell whether a verb of moving stands there: 'he got in the car' is not 'in its back'."""
+    roots = lemmas(words[place].low).get("VERB", ()) if place >= 0 else ()
+    return not listed("moving").isdisjoint(roots)
+
+
+_OF_PLACES = frozenset({"the", "a", "my", "his", "her", "our", "their"})
 
 
 def _after(pair: Pair, place: int) -> str:

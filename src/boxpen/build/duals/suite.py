@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from boxpen.build.duals.rows import Row
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Suite
 
-__all__ = ["dual_suite"]
+__all__ = ["dual_suite", "is_dual_suite"]
+
+_LONGEST = 1 << 20
+"""Bytes of a card, which is the first line of a suite."""
 
 
 def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool) -> Suite:
@@ -57,8 +62,31 @@ def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool)
             tags={**shared, "side": "dual"},
         )
         items += [first, second]
-    notes = "duals made by boxpen build duals" + ("; accepted by people" if reviewed else "")
-    before = f"; of the originals: {source.card.notes}" if source.card.notes else ""
     title = f"Duals of {source.card.title or source.name}"
-    card = replace(source.card, title=title, notes=notes + before)
+    card = replace(source.card, title=title, notes=_notes(source, reviewed=reviewed))
     return Suite(name, tuple(items), card).validate()
+
+
+def is_dual_suite(path: Path, source: Suite) -> bool:
+    """Tell whether a file is a suite of duals of this source, as ``dual_suite`` makes them.
+
+    A suite that was changed since, by a tag that people gave it, says so on its card, and is none.
+
+    Raises:
+        BuildError: If the file cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            card = json.loads(stream.readline(_LONGEST))
+    except OSError as error:
+        raise BuildError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(card, dict) or card.get("kind") != "suite":
+        return False
+    return card.get("notes") in [_notes(source, reviewed=reviewed) for reviewed in (True, False)]
+
+
+def _notes(source: Suite, *, reviewed: bool) -> str:
+    notes = "duals made by boxpen build duals" + ("; accepted by people" if reviewed else "")
+    return notes + (f"; of the originals: {source.card.notes}" if source.card.notes else "")

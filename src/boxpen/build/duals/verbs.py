@@ -45,7 +45,7 @@ def negated(words: Sequence[Word], clause: Clause) -> list[Word]:
 
 
 def with_modal(words: Sequence[Word], clause: Clause, modal: str) -> list[Word]:
-    """Return a sentence with 'could not', 'would never' … before the verb of a clause."""
+    """Return a sentence with 'would ever', 'could not' … before the verb of a clause."""
     verb = clause.verb
     out = list(words)
     start = skip_adverbs(words, verb.place - 1, -1, clause.start) + 1

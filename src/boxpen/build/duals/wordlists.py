@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["pairs", "phrases", "words"]
+__all__ = ["pairs", "phrases", "table", "words"]
 
 
 @cache
@@ -30,6 +30,12 @@ def pairs(name: str) -> dict[str, str]:
         found.setdefault(one, two)
         found.setdefault(two, one)
     return found
+
+
+@cache
+def table(name: str) -> dict[str, str]:
+    """Return a table from words to words, as it stands in the file."""
+    return dict(_file()[name])
 
 
 @cache

@@ -6,32 +6,52 @@ read and keeps the best. Both are left out where nothing that they rest on has c
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.build.duals.propose import OPERATIONS, Proposal, Unchanged, propose, sentence_pairs
+from boxpen.build.duals.propose import (
+    OPERATIONS,
+    Proposal,
+    Unchanged,
+    check_operation,
+    propose,
+    sentence_pairs,
+)
 from boxpen.build.duals.rows import dual_rows, write_rows, write_unchanged
 from boxpen.build.kg.pipeline import Done
 from boxpen.build.libraries import need_libraries
 from boxpen.build.stages import Report, Stages
-from boxpen.errors import BuildError, nearest
+from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
     from boxpen.items import Choice, Suite
     from boxpen.models.base import Model
 
-__all__ = ["PROPOSALS", "SOURCE", "DualsConfig", "build_duals"]
+__all__ = ["FILES", "PROPOSALS", "RECORD", "SOURCE", "UNCHANGED", "DualsConfig", "build_duals"]
 
 PROPOSALS = "proposals.parquet"
 """The duals that people judge."""
 SOURCE = "source.jsonl"
 """The suite that they are made of."""
-_VERSION = 1  # raised when a mend of the rules changes what they make of the same sentences
+UNCHANGED = "unchanged.parquet"
+"""What was left as it is, and why."""
+RECORD = "stages.json"
+"""What was done; there is none before the first stage is."""
+FILES = {
+    PROPOSALS: "the duals that were proposed",
+    SOURCE: "the originals",
+    UNCHANGED: "what was left unchanged",
+    RECORD: "the record of the build",
+}
+"""What the build writes, and what each of the files holds."""
+_VERSION = 3  # raised when a mend of the rules changes what they make of the same sentences
 Progress = Callable[[str, int, int], None]
 
 
@@ -41,7 +61,7 @@ class DualsConfig:
 
     Attributes:
         model: The language model that ranks; "none" ranks nothing.
-        operations: What is done to pairs; everything if empty.
+        operations: What is done to pairs, each once; everything if empty.
         top: Duals of every item and operation.
         least: Least fluency of a dual; no limit if None.
         sample: So many pairs, drawn by the seed; all if None.
@@ -59,15 +79,13 @@ class DualsConfig:
 
     def __post_init__(self) -> None:
         for name in self.operations:
-            if name not in OPERATIONS:
-                raise BuildError(
-                    f"there is no operation '{name}', {nearest(name, list(OPERATIONS))}"
-                )
+            check_operation(name)
+        object.__setattr__(self, "operations", tuple(dict.fromkeys(self.operations)))
         for name, value in (("top", self.top), ("sample", self.sample)):
             if value is not None and value < 1:
                 raise BuildError(f"{name} is {value}, expected 1 or more")
         if self.least is not None and self.least != self.least:
-            raise BuildError("least is not a number, expected one, or 'none'")
+            raise BuildError("--min-fluency is not a number, expected one")
 
 
 def build_duals(
@@ -94,6 +112,21 @@ def build_duals(
     pairs, others = sentence_pairs(suite)
     _check_folder(folder, suite)
     model = _model(config)
+    with _no_empty_folder(folder):
+        return _stages(suite, pairs, others, folder, config, model, force=force, progress=progress)
+
+
+def _stages(
+    suite: Suite,
+    pairs: Sequence[Choice],
+    others: Sequence[Unchanged],
+    folder: Path,
+    config: DualsConfig,
+    model: Model | None,
+    *,
+    force: bool,
+    progress: Progress | None,
+) -> list[Done]:
     stages = Stages(folder)
     made: list[Proposal] = []
 
@@ -117,7 +150,7 @@ def build_duals(
         "seed": config.seed if config.sample else None,
     }
     lists = _word_lists()
-    outputs = [SOURCE, "unchanged.parquet"]
+    outputs = [SOURCE, UNCHANGED]
     report, fresh = stages.run(
         "propose", settings=asked, inputs=lists, outputs=outputs, work=first, force=force
     )
@@ -154,7 +187,7 @@ def _propose(
         )
     made[:] = found.proposals
     write_suite(suite, folder / SOURCE)
-    write_unchanged([*others, *found.unchanged], folder / "unchanged.parquet")
+    write_unchanged([*others, *found.unchanged], folder / UNCHANGED)
     changed = {one.item for one in found.proposals}
     whole = [one for one in found.unchanged if one.item not in changed]
     return {
@@ -244,6 +277,19 @@ def _check_folder(folder: Path, suite: Suite) -> None:
             f"{folder} has the duals of suite '{before.name}', not of '{suite.name}'; give another "
             "--out"
         )
+
+
+@contextlib.contextmanager
+def _no_empty_folder(folder: Path) -> Iterator[None]:
+    """Take back the folders that a build makes, if it fails or is stopped with nothing in them."""
+    missing = [one for one in (folder, *folder.parents) if not os.path.lexists(one)]
+    try:
+        yield
+    except BaseException:
+        for one in missing:  # the innermost first; one that is not empty stays
+            with contextlib.suppress(OSError):
+                one.rmdir()
+        raise
 
 
 def _word_lists() -> list[Path]:
