@@ -4,7 +4,8 @@
     duals_judged.py gather FOLDER... --sample 2 --sheets A.csv B.csv
                                                  -> docs/results/duals-review.jsonl, duals-drawn.csv
     duals_judged.py table                                       -> docs/results/duals.md
-    duals_judged.py join FOLDER... --out FOLDER     the judged duals of builds, a folder for a suite
+    duals_judged.py join FOLDER... --samples 1 2 --out FOLDER
+                                                    the judged duals of builds, a folder for a suite
     duals_judged.py models RUN...                               -> docs/results/duals.md
     duals_judged.py published                                   -> docs/results/duals.md
 
@@ -94,6 +95,7 @@ def main() -> None:
     commands.add_parser("table")
     joining = commands.add_parser("join")
     joining.add_argument("folders", nargs="+", type=Path)
+    joining.add_argument("--samples", nargs="+", type=int, choices=SEEDS, required=True)
     joining.add_argument("--out", type=Path, required=True)
     running = commands.add_parser("models")
     running.add_argument("runs", nargs="+", type=Path)
@@ -110,7 +112,7 @@ def main() -> None:
         for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1}):
             write(PAGE, f"mended-{sample}", accepted_mended(sample))
     elif given.command == "join":
-        join(given.folders, given.out)
+        join(given.folders, given.samples, given.out)
     elif given.command == "models":
         write(PAGE, "models", models(given.runs))
     else:
@@ -260,11 +262,17 @@ def accepted_mended(sample: int) -> str:
     return "\n".join(out)
 
 
-def join(folders: Sequence[Path], out: Path) -> None:
-    """Write the judged duals of builds, a folder for every suite, with the suite beside them."""
-    drawn = _drawn()
+def join(folders: Sequence[Path], samples: Sequence[int], out: Path) -> None:
+    """Write the duals of builds that were judged in some samples, a folder for every suite.
+
+    The suite stands beside them.
+    """
+    drawn = {one for one, row in _drawn().items() if int(row["sample"]) in samples}
     rows = [row for row in drawable(folders) if row["id"] in drawn]
     suites = {suite.name: suite for suite in (read_suite(folder / SOURCE) for folder in folders)}
+    if lacking := sorted(suites.keys() - {row["suite"] for row in rows}):
+        numbers = " ".join(map(str, samples))
+        raise SystemExit(f"no dual of suite '{lacking[0]}' was judged in --samples {numbers}")
     for name, suite in suites.items():
         mine = [row for row in rows if row["suite"] == name]
         place = out / name

@@ -47,12 +47,12 @@ def check_suite_name(name: str | None, what: str) -> None:
         what: Where it was given, for the message: '--name'.
 
     Raises:
-        BuildError: If it is empty, hugely long, or has slashes or control characters.
+        BuildError: If it is empty, hugely long, '.' or '..', or has slashes or control characters.
     """
     if name is None:
         return
     fits = name.strip() and fits_a_line(name) and not any(sign in name for sign in "/\\")
-    if not fits or len(name.encode()) > _LONGEST_OF_A_FILE:
+    if not fits or name in (".", "..") or len(name.encode()) > _LONGEST_OF_A_FILE:
         found = excerpt(name) if name.strip() else "empty"
         raise BuildError(f"{what} is {found}, expected a name that a file can have")
 

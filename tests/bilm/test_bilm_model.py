@@ -239,6 +239,20 @@ def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
         assert cudnn.conv.fp32_precision == before[0]  # a training rounds anyway
 
 
+def test_layers_that_run_at_once_leave_the_settings_of_cudnn():
+    from boxpen.models.precision import full_precision
+
+    cudnn = torch.backends.cudnn
+    before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
+    first, second = full_precision("cuda"), full_precision("cuda")
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == ("ieee", "ieee")
+    second.__exit__(None, None, None)
+    assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == before
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 def test_a_gpu_computes_what_a_cpu_does():
     model = made(input="characters", hidden_size=64, cell_size=128, filters=((3, 256), (5, 256)))

@@ -1,19 +1,24 @@
 """Duals ranked, reviewed and written: what is shown to people, and what becomes a suite."""
 
+import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from boxpen import Request
+from boxpen.build.duals.dictionary import Dictionary
 from boxpen.build.duals.pair import Edit
 from boxpen.build.duals.propose import Proposal
 from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist
 from boxpen.build.duals.review import VERDICTS, questions, review_duals
 from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
-from boxpen.build.duals.suite import dual_suite
+from boxpen.build.duals.suite import dual_suite, is_dual_suite
 from boxpen.build.duals.work import PROPOSALS, SOURCE, DualsConfig, build_duals
+from boxpen.build.wordnet import Sense, WordNet, open_wordnet
 from boxpen.build.wordnet_files import find_wordnet
+from boxpen.catalog import read_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Card, Choice, Suite
 from boxpen.judgements import Judgement, Rule
@@ -204,7 +209,7 @@ def test_people_decide_and_correct_labels() -> None:
 
 
 def test_a_suite_has_a_block_for_every_dual() -> None:
-    suite = dual_suite(SUITE, ROWS, "toy-duals", reviewed=True)
+    suite = dual_suite(SUITE, ROWS, "toy-duals", judges=[2, 2])
     assert [len(block) for block in suite.blocks().values()] == [2, 2]
     first, second, third, fourth = suite
     assert isinstance(second, Choice)
@@ -220,7 +225,92 @@ def test_a_suite_has_a_block_for_every_dual() -> None:
     assert suite.card.licence == "CC0"
     other = Suite("toy", ITEMS[1:], SUITE.card)
     with pytest.raises(BuildError, match="is of item '1', which suite 'toy' does not have"):
-        dual_suite(other, ROWS, "x", reviewed=True)
+        dual_suite(other, ROWS, "x")
+
+
+@pytest.mark.parametrize("notes", ["", "read (twice); accepted by people"])
+def test_the_card_says_how_many_judged_and_is_known_again(tmp_path: Path, notes: str) -> None:
+    source = replace(SUITE, card=replace(SUITE.card, notes=notes))
+    path = tmp_path / "duals.jsonl"
+    judged = {
+        (): "",
+        (2, 2): "; accepted by judges, each dual judged by 2",
+        (3, 1): "; accepted by judges, each dual judged by 1 to 3",
+    }
+    end = f"; of the originals: {notes}" if notes else ""
+    for judges, told in judged.items():
+        suite = dual_suite(source, ROWS, "d", judges=judges)
+        assert suite.card.notes == "duals made by boxpen build duals" + told + end
+        write_suite(suite, path)
+        assert is_dual_suite(path, source)
+        assert not is_dual_suite(path, replace(source, card=replace(source.card, notes="x")))
+
+    def is_known(told: str) -> bool:
+        card = replace(suite.card, notes="duals made by boxpen build duals" + told + end)
+        write_suite(replace(suite, card=card), path)
+        return is_dual_suite(path, source)
+
+    assert is_known("; accepted by people")  # as it was said before
+    assert not is_known("; accepted by judges")
+    assert not is_known(judged[2, 2] + "; tagged since")
+
+
+class Reordered(WordNet):
+    """A dictionary with the senses of one noun the other way round, or without them."""
+
+    def __init__(self, noun: str, *, there: bool) -> None:
+        self._book, self._noun, self._there = open_wordnet(), noun, there
+
+    def senses(self, word: str, part: str, count: int | None = None) -> list[Sense]:
+        found = self._book.senses(word, part, count)
+        return found if word != self._noun else found[::-1] if self._there else []
+
+    def above(self, sense: Sense) -> tuple[Sense, ...]:
+        return self._book.above(sense)
+
+    def name(self, sense: Sense) -> str:
+        return self._book.name(sense)
+
+
+@pytest.mark.parametrize(
+    ("noun", "there", "message"),
+    [
+        ("whole", True, "sense 2 of the noun 'whole' in WordNet is not a kind of 'object', expect"),
+        ("unit", False, "sense 3 of the noun 'unit' in WordNet is not a kind of 'organization'"),
+        ("entity", False, "sense 1 of the noun 'entity' in WordNet is not what all things are, ex"),
+    ],
+)
+def test_another_edition_of_wordnet_is_refused(noun: str, there: bool, message: str) -> None:
+    Dictionary(open_wordnet())
+    with pytest.raises(BuildError, match=message):
+        Dictionary(Reordered(noun, there=there))
+
+
+def test_the_duals_of_chosen_samples_are_joined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    script = importlib.import_module("duals_judged")
+    drawn = tmp_path / "drawn.csv"
+    lines = [
+        f"{row['id']},toy,add,negation,flipped,{n}" for row, n in zip(ROWS, (1, 3), strict=True)
+    ]
+    drawn.write_text("\n".join(["id,suite,operation,kind,expected,sample", *lines]), "utf-8")
+    monkeypatch.setattr(script, "DRAWN", drawn)
+    build = tmp_path / "build"
+    build.mkdir()
+    write_suite(SUITE, build / SOURCE)
+    write_rows(ROWS, build / PROPOSALS)
+    for samples, joined in (((1, 2), ROWS[:1]), ((3,), ROWS[1:]), ((1, 3), ROWS)):
+        words = ["join", str(build), "--samples", *map(str, samples), "--out", str(tmp_path / "to")]
+        monkeypatch.setattr("sys.argv", ["duals_judged.py", *words])
+        script.main()
+        assert read_rows(tmp_path / "to" / "toy" / PROPOSALS) == joined
+    monkeypatch.setattr("sys.argv", ["duals_judged.py", "join", str(build), "--samples", "2",
+                                     "--out", str(tmp_path / "none")])  # fmt: skip
+    with pytest.raises(SystemExit, match="no dual of suite 'toy' was judged in --samples 2"):
+        script.main()
+    assert not (tmp_path / "none").exists()
 
 
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
@@ -234,10 +324,7 @@ def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 def test_the_source_stands_beside_the_duals(tmp_path: Path) -> None:
-    from boxpen.catalog import read_suite
-
     built(tmp_path)
     assert read_suite(tmp_path / SOURCE).hash == SUITE.hash
-    suite = dual_suite(read_suite(tmp_path / SOURCE), read_rows(tmp_path / PROPOSALS), "d",
-                       reviewed=False)  # fmt: skip
+    suite = dual_suite(read_suite(tmp_path / SOURCE), read_rows(tmp_path / PROPOSALS), "d")
     assert len(suite) == 2 * len(read_rows(tmp_path / PROPOSALS))

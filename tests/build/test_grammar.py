@@ -243,3 +243,36 @@ def test_types_are_unchecked_only_while_a_library_is_imported(
         import_module("no_such_library")
     assert typeguard.typechecked is before
     assert "typeguard" not in inflect.engine.plural.__code__.co_names
+
+
+def test_others_are_checked_meanwhile_and_two_threads_leave_nothing_behind() -> None:
+    before = typeguard.typechecked
+    first, second = grammar._unchecked(), grammar._unchecked()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    try:
+        assert typeguard.typechecked is not before, "inflect is imported in the other thread still"
+
+        @typeguard.typechecked
+        def plain(n: int) -> int:
+            return n
+
+        @typeguard.typechecked(
+            collection_check_strategy=typeguard.CollectionCheckStrategy.ALL_ITEMS
+        )
+        def with_options(n: int) -> int:
+            return n
+
+        def theirs(n: int) -> int:
+            return n
+
+        theirs.__module__ = "inflect.compat"
+        assert typeguard.typechecked(theirs) is theirs
+    finally:
+        second.__exit__(None, None, None)
+    assert typeguard.typechecked is before
+    for function in (plain, with_options):
+        assert function(1) == 1
+        with pytest.raises(typeguard.TypeCheckError):
+            function("1")

@@ -130,6 +130,8 @@ def test_from_sheets_to_a_suite_of_blocks(boxpen, folder):
     assert blocks == len(rows) - deleted
     found = api.load_suite(folder.parent / "duals.jsonl")
     assert found.name == "pairs-duals"
+    assert found.card.notes.endswith("accepted by judges, each dual judged by 2")
+    assert boxpen("write", folder, "--out", "duals.jsonl", "--min-judges", 2)[0] == 0
     assert all(len(block) == 2 for block in found.blocks().values())
     assert len(found) == 2 * blocks
     assert {"operation", "expected"} <= set(found.tag_values())
@@ -173,6 +175,8 @@ def test_an_evaluation_shows_consistency_by_operation(boxpen, folder, gpt2):
             "--min-fluency is not a number",
         ),
         ((*UNJUDGED, "--name", "a/b c"), "--name is 'a/b c', expected a name that a file can have"),
+        ((*UNJUDGED, "--name", "."), "--name is '.', expected a name that a file can have"),
+        ((*UNJUDGED, "--name", ".."), "expected a name that a file can have"),
         ((*UNJUDGED, "--name", "a\\b"), "expected a name that a file can have"),
         ((*UNJUDGED, "--name", " "), "--name is empty"),
         ((*UNJUDGED, "--name", "x" * 201), "expected a name that a file can have"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from test_commands import invoke, refused
 
-from boxpen.runs import Translation
+from boxpen.runs import Run, Translation
 from small_runs import small_run
 
 ITEMS = [
@@ -139,7 +139,41 @@ class TestCompare:
         assert pairs["all"]["difference"]["value"] == -1
         assert pairs["connective"]["n"] == 0
         assert pairs["connective"]["difference"]["value"] is None
+        assert pairs["connective"]["p"] is pairs["connective"]["adjusted"] is None
         assert "people" in invoke("discourse", "compare", *runs, "--by", "people").stdout
+
+    def test_what_cannot_be_tested_is_no_test(self, tmp_path, good, bad):
+        third = saved(tmp_path / "runs", ["他走了。", "他走了。", "他工作。", "好。"], "third")
+        runs = [good, bad, third]
+        verdicts = dict.fromkeys(GOOD, "right") | {
+            BAD[0]: "wrong",
+            BAD[2]: "wrong",
+            BAD[3]: "wrong",
+        }
+        assert (
+            invoke("discourse", "import", *runs, judged(tmp_path, runs, "anna", verdicts)).exit_code
+            == 0
+        )
+        done = invoke("discourse", "compare", *runs, "--by", "people", "--json")
+        pairs = [pair for pair in json.loads(done.stdout)["pairs"] if pair["part"] == "all"]
+        found = {(pair["a"], pair["b"]): (pair["n"], pair["p"], pair["adjusted"]) for pair in pairs}
+        assert found == {
+            ("good", "bad"): (4, 0.25, 0.25),
+            ("good", "third"): (0, None, None),
+            ("bad", "third"): (0, None, None),
+        }
+
+    def test_suites_may_use_the_same_names_of_items(self, tmp_path, good):
+        one = Run.load(good)
+        names = ("my.v1", "my.v2")
+        places = []
+        for name, shift in zip(names, ("", " again"), strict=True):
+            made = tuple(replace(t, source=t.source + shift) for t in one.translations)
+            suite = {**one.about["suite"], "name": name}
+            run = replace(one, translations=made, about={**one.about, "suite": suite})
+            places.append(run.save(tmp_path / name))
+        done = invoke("discourse", "judge", *places, "--json", "--items")
+        assert len(json.loads(done.stdout)["items"]) == 8
 
     def test_a_page_and_80_columns(self, good, bad):
         shown = invoke("discourse", "compare", good, bad, "--markdown").stdout

@@ -115,7 +115,7 @@ def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
     refused(tag("import", path, sheet), "line 2 has the verdict '4', expected 1, 3")
     assert tag("import", path, sheet, "--values", 1, 2, 3, 4).exit_code == 0
     data = json.loads(tag("status", path, "--json").stdout)
-    assert data["same_as_suite"] == {"same": 0, "of": 1}
+    assert data["same_as_suite"] == {"same": 0, "of": 1, "kappa": 0.0}
     refused(tag("write", path, "--out", tmp_path / "o.jsonl"), "has the tag 'steps' already")
     assert not (tmp_path / "o.jsonl").exists()
     assert tag("write", path, "--out", tmp_path / "o.jsonl", "--replace").exit_code == 0
@@ -212,29 +212,92 @@ def test_a_sheet_of_another_tag_is_refused(suite):
     assert not suite.with_name("mine-steps-tags.jsonl").exists()
 
 
-def test_a_sheet_from_before_tags_were_shown_is_read(suite):
+@pytest.mark.parametrize("gone", [("tag",), ("tag", "digest")])
+def test_a_sheet_that_does_not_say_its_tag_is_refused(suite, gone):
     sheet = filled(suite, "ann", "012301", *VALUES)
-    rows = [{k: v for k, v in row.items() if k != "tag"} for row in rows_of(sheet)]
-    for row in rows:  # as it was then
-        shown = {"right": row["right"], "wrong": row["wrong"]}
-        row["digest"] = Question(row["item"], shown).digest
+    rows = [{k: v for k, v in row.items() if k not in gone} for row in rows_of(sheet)]
     write_rows(sheet, rows)
-    done = tag("import", suite, sheet)
-    assert done.exit_code == 0, done.output
-    assert "6 judgement(s) added" in done.stderr
+    for name in ("steps", "other"):
+        done = invoke("suite", "tag", "import", suite, sheet, "--tag", name)
+        refused(done, f"{sheet}, line 1 has the columns item, right,", "expected 'tag' once among")
+        assert not suite.with_name(f"mine-{name}-tags.jsonl").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "judged", "same"), [("facts", 320, (107, 286)), ("chains", 160, (69, 136))]
+    "command",
+    [
+        ("status",), ("status", "--json"), ("write", "--out", "out.jsonl"),
+        ("export", "--judge", "bo", "--out", "bo.csv"), ("import", "other.csv"),
+    ],
+)  # fmt: skip
+def test_a_journal_of_another_tag_is_refused(tmp_path, suite, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    assert tag("import", suite, filled(suite, "ann", "012301", *VALUES)).exit_code == 0
+    journal = suite.with_name("mine-steps-tags.jsonl")
+    before = journal.read_bytes()
+    assert [json.loads(line)["tag"] for line in before.splitlines()] == ["steps"] * 6
+    other = ("suite", "tag", command[0], suite, *command[1:], "--tag", "other")
+    rows = rows_of(suite.with_name("ann.csv"))
+    write_rows(tmp_path / "other.csv", [{**row, "tag": "other"} for row in rows])
+    there = sorted(tmp_path.iterdir())
+    told = f"{journal}, line 1 is of the tag 'steps', expected 'other': a journal is of one tag"
+    refused(invoke(*other, "--journal", journal), told)
+    assert (journal.read_bytes(), sorted(tmp_path.iterdir())) == (before, there)
+
+
+def test_a_journal_from_before_tags_were_kept_is_read_where_its_name_tells(tmp_path, suite):
+    ann = filled(suite, "ann", "012301", *VALUES)
+    assert tag("import", suite, ann).exit_code == 0
+    journal = suite.with_name("mine-steps-tags.jsonl")
+    old = journal.read_text("utf-8").replace(', "tag": "steps"', "")
+    assert '"tag"' not in old
+    journal.write_text(old, "utf-8")
+    assert json.loads(tag("status", suite, "--json").stdout)["judges"] == {"ann": 6}
+    assert "0 judgement(s) added" in tag("import", suite, ann).stderr
+    assert tag("import", suite, filled(suite, "bo", "012301", *VALUES)).exit_code == 0
+    assert journal.read_text("utf-8").count('"tag": "steps"') == 6
+    assert json.loads(tag("status", suite, "--json").stdout)["judges"] == {"ann": 6, "bo": 6}
+    named = tmp_path / "any.jsonl"
+    named.write_text(old, "utf-8")
+    for name in ("steps", "other"):
+        told = f"{named}, line 1 does not say which tag it is of, expected '{name}'; if that is"
+        options = ("--tag", name, "--journal", named)
+        refused(
+            invoke("suite", "tag", "write", suite, *options, "--out", tmp_path / "out.jsonl"), told
+        )
+        refused(invoke("suite", "tag", "status", suite, *options), told, f'"tag": "{name}"')
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "judged", "same", "kappa"),
+    [("facts", 320, (107, 286), 0.039), ("chains", 160, (69, 136), 0.238)],
 )
-def test_the_journals_of_the_results_are_read_as_ever(name, judged, same):
+def test_the_journals_of_the_results_are_read_as_ever(name, judged, same, kappa):
     journal = Path(__file__).parents[2] / f"docs/results/steps-{name}.jsonl"
-    done = tag("status", "starter.sense", "--journal", journal, "--json", "--min-judges", 2)
+    options = ("starter.sense", "--journal", journal, "--min-judges", 2)
+    done = tag("status", *options, "--json")
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)
     assert data["of_other_texts"] == 0
     assert set(data["judges"].values()) == {judged}
-    assert tuple(data["same_as_suite"].values()) == same
+    assert list(data["same_as_suite"]) == ["same", "of", "kappa"]
+    assert tuple(data["same_as_suite"].values()) == (*same, pytest.approx(kappa, abs=0.001))
+    told = f"as the suite has it: {same[0]} of {same[1]}, kappa {kappa:.2f}\n"
+    assert told in tag("status", *options).stdout
+    refused(invoke("suite", "tag", "status", *options, "--tag", "difficulty"), "'difficulty'")
+
+
+def test_kappa_has_a_number_only_where_values_differ(tmp_path):
+    items = tuple(
+        Choice(id=f"i{n}", candidates=(f"right {n}", f"wrong {n}"), gold=0, tags={"steps": "1"})
+        for n in range(4)
+    )
+    path = tmp_path / "one.jsonl"
+    write_suite(Suite("one", items, Card(language="en")), path)
+    assert tag("import", path, filled(path, "ann", "1111")).exit_code == 0
+    assert json.loads(tag("status", path, "--json").stdout)["same_as_suite"]["kappa"] is None
+    assert "as the suite has it: 4 of 4, kappa –\n" in tag("status", path).stdout
 
 
 def test_a_suite_is_not_written_over_itself(tmp_path, suite, monkeypatch):

@@ -57,3 +57,15 @@ def test_afterwards_all_is_as_it_was():
     with pytest.raises(FileNotFoundError), read_fast():
         gguf.GGUFReader("no such file")
     assert (gguf.GGUFReader, gguf.get_tensor_name_map) == before
+
+
+def test_readings_that_overlap_leave_nothing_behind():
+    before = gguf.GGUFReader, gguf.get_tensor_name_map
+    first, second = read_fast(), read_fast()
+    with first:
+        fast = gguf.GGUFReader
+        second.__enter__()
+        assert gguf.GGUFReader is fast, "mended twice"
+    assert gguf.GGUFReader is fast, "the other still reads"
+    second.__exit__(None, None, None)
+    assert (gguf.GGUFReader, gguf.get_tensor_name_map) == before

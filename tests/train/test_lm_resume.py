@@ -173,7 +173,7 @@ def test_a_damaged_checkpoint_is_told_in_one_sentence(
                 train_lm(**given)
             said = str(refused.value)
             assert said.startswith(f"{folder} is damaged ("), (name, said)
-            assert said.endswith(f"remove {out / 'checkpoints'}, and the same command begins anew")
+            assert said.endswith("; remove this folder, and the same command begins anew")
             assert "\n" not in said
             assert not (out / "config.json").exists()
         (folder / name).write_bytes(content)
@@ -183,7 +183,16 @@ def test_a_damaged_checkpoint_is_told_in_one_sentence(
     assert result["best_step"] == 4
     shutil.rmtree(out)
     shutil.copytree(whole, out)
-    shutil.rmtree(out / "checkpoints")
+    shutil.rmtree(folder)
+    left = out / "checkpoints" / "best-2"
+    assert left.is_dir()
+    (left / "model.safetensors").write_bytes(b"")  # nothing of the training before is used
+
+    def best(self: Any, *rest: Any) -> Any:
+        assert not left.is_dir() or self.state.global_step >= 2
+        return step(self, *rest)
+
+    monkeypatch.setattr(LmTrainer, "training_step", best)
     assert train_lm(**given) == result, "as it was told"
 
 
@@ -204,5 +213,11 @@ def test_damaged_best_weights_are_told_in_one_sentence(
             train_lm(**given)
     weights = out / "checkpoints" / "best-2" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(TrainError, match=r"best-2 is damaged \(.*\); remove .*checkpoints, and"):
+    told = (
+        r"best-2 is damaged \(.*\); the best weights are kept nowhere else, so remove .*checkpoints"
+    )
+    with pytest.raises(TrainError, match=f"{told}, and the same command begins anew"):
+        train_lm(**given)
+    shutil.rmtree(weights.parent)
+    with pytest.raises(TrainError, match=told):  # they are missed as soon as they are needed
         train_lm(**given)

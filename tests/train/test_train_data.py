@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail
+from boxpen.train import split
 from boxpen.train.data import read_choice, read_nli
 from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, LOSS, Goal, History
+from boxpen.train.history import ACCURACY, LOSS, Goal, History, whole
 from boxpen.train.options import Options
 from boxpen.train.split import given, groups_of, hold_out, without
 
@@ -318,3 +319,77 @@ def test_a_vocabulary_is_the_same_in_every_process() -> None:
         for _ in range(3)
     }
     assert len(outs) == 1
+
+
+def test_what_is_public_in_splits_is_said_to_be() -> None:
+    own = {
+        name for name, it in vars(split).items() if getattr(it, "__module__", "") == split.__name__
+    }
+    assert {name for name in own if not name.startswith("_")} == set(split.__all__)
+
+
+class AcceleratorError(RuntimeError):
+    """As PyTorch has it."""
+
+
+def _from(cause: Exception) -> Exception:
+    """An error that a library makes of another."""
+    error = OSError("it cannot be loaded")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (PermissionError(13, "Permission denied", "w"), "[Errno 13] Permission denied: 'w'"),
+        (OSError(5, "Input/output error"), "[Errno 5] Input/output error"),
+        (OSError(24, "Too many open files"), "[Errno 24] Too many open files"),
+        (ModuleNotFoundError("No module named 'tiktoken'"), "No module named 'tiktoken'"),
+        (MemoryError(), "MemoryError"),
+        (AcceleratorError("CUDA error: device busy\nTry again."), "CUDA error: device busy"),
+        (RuntimeError("CUDA out of memory. Tried to"), "CUDA out of memory. Tried to"),
+        (RuntimeError("Found no NVIDIA driver"), "Found no NVIDIA driver"),
+        (RuntimeError("CPU: can't allocate memory: 9"), "CPU: can't allocate memory: 9"),
+        (AssertionError("Not compiled with CUDA enabled"), "Not compiled with CUDA enabled"),
+        (_from(PermissionError(13, "Permission denied")), "it cannot be loaded"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_for_now_is_not_called_damaged(
+    error: Exception, reason: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "checkpoint-4"
+    with pytest.raises(TrainError) as refused, whole(place):
+        raise error
+    assert str(refused.value) == f"{place} cannot be read ({reason}); it may be whole"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        FileNotFoundError(2, "No such file or directory"), OSError(22, "Invalid argument"),
+        OSError("it has no weights"), ValueError("no JSON"), KeyError("global_step"),
+        RuntimeError("PytorchStreamReader failed in CUDA-runs/m"),
+    ],
+)  # fmt: skip
+def test_damage_is_told_with_what_happens_without_the_checkpoint(
+    error: Exception, tmp_path: Path
+) -> None:
+    place = tmp_path / "checkpoint-10"
+
+    def said(**options: bool) -> str:
+        with pytest.raises(TrainError) as refused, whole(place, **options):
+            raise error
+        start = f"{place} is damaged ({error}); "
+        assert str(refused.value).startswith(start)
+        return str(refused.value).removeprefix(start)
+
+    assert said() == "remove this folder, and the same command begins anew"
+    for name in ("checkpoint-10", "checkpoint-15", "checkpoint-x", "best-5"):
+        (tmp_path / name).mkdir()
+    assert said() == "remove this folder, and the same command begins anew"
+    for name in ("checkpoint-5", "checkpoint-9"):
+        (tmp_path / name).mkdir()
+    assert said() == "remove this folder, and the same command goes on after checkpoint-9"
+    best = f"so remove {tmp_path}, and the same command begins anew"
+    assert said(last=False) == f"the best weights are kept nowhere else, {best}"

@@ -157,16 +157,24 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
             train_nli(nli_csv, base=base, out=out, options=options)
     kept = sorted(p.name for p in (out / "checkpoints").glob("checkpoint-*"))
     assert kept == ["checkpoint-15", "checkpoint-5"]
-    for name in kept:  # the last is gone on from, the best is what is kept
+    anew = "the best weights are kept nowhere else, so remove .*/checkpoints, and .* begins anew"
+    after = "remove this folder, and the same command goes on after checkpoint-5"
+    for name, then in zip(kept, (after, anew), strict=True):
         weights = out / "checkpoints" / name / "model.safetensors"
         content = weights.read_bytes()
         weights.write_bytes(content[:-100])
-        with pytest.raises(TrainError, match=rf"{name} is damaged \(.*\); remove .*checkpoints"):
+        with pytest.raises(TrainError, match=rf"/{name} is damaged \(.*\); {then}$"):
             train_nli(nli_csv, base=base, out=out, options=options)
         weights.write_bytes(content)
-    monkeypatch.setattr("boxpen.train.trainer.ItemTrainer.train", _never)
-    result = train_nli(nli_csv, base=base, out=out, options=options)
+    less = shutil.copytree(out, tmp_path / "less")
+    shutil.rmtree(less / "checkpoints" / "checkpoint-15")
+    with monkeypatch.context() as patch:
+        patch.setattr("boxpen.train.trainer.ItemTrainer.train", _never)
+        result = train_nli(nli_csv, base=base, out=out, options=options)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)
+    said: list[str] = []
+    assert train_nli(nli_csv, base=base, out=less, options=options, note=said.append) == result
+    assert said == [f"{less} goes on after checkpoint-5"], "as it was told"
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(

@@ -16,11 +16,11 @@ from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item, Suite
 from boxpen.judgements import Decision, Question, VerdictSet
 
-__all__ = ["AnyValue", "check_tag", "in_order", "tag_questions", "tag_values", "tagged"]
+__all__ = ["TAG", "AnyValue", "check_tag", "in_order", "tag_questions", "tag_values", "tagged"]
 
 _LONGEST = 60  # characters of a value
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
-_TAG = "tag"
+TAG = "tag"
 """The column that says which tag is asked for."""
 
 
@@ -82,7 +82,7 @@ def tag_questions(suite: Suite, tag: str, verdicts: VerdictSet) -> list[Question
     hints = {"values": ", ".join(verdicts.forms)} if verdicts.forms else {}
     return [
         _TagQuestion(
-            item.id, {_TAG: tag, **_shown(item)}, part=item.tags.get("set", ""), hints=hints
+            item.id, {TAG: tag, **_shown(item)}, part=item.tags.get("set", ""), hints=hints
         )
         for item in suite
     ]
@@ -132,14 +132,15 @@ class _TagQuestion(Question):
     """An item, and the tag that is asked for.
 
     A row that asks for another tag is refused as one with other texts is. The digest leaves the tag
-    out, so that sheets and journals from before it was shown are read as they are.
+    out, as it did before the tag was shown; so a sheet must have the column of the tag, and a
+    journal names it in every line.
     """
 
     __slots__ = ()
 
     def digest_of(self, shown: Mapping[str, str]) -> str:
         """Return what the digest would be if other texts were shown, whatever the tag."""
-        return super().digest_of({name: text for name, text in shown.items() if name != _TAG})
+        return super().digest_of({name: text for name, text in shown.items() if name != TAG})
 
 
 def _fault(values: Sequence[str]) -> str | None:

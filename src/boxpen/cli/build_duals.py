@@ -183,16 +183,18 @@ def write_duals(
             "command wrote; expected one, or a file that is not there yet"
         )
     counts: list[dict[str, Any]] = []
+    judges: list[int] = []
     if not unjudged:
         _, reviewed = reviewed_duals(rows, folder, journal, rule, adjudicator, divided, min_judges)
         chosen = reviewed.accepted
+        judges = [reviewed.decisions[row["id"]].judges for row in chosen]
         counts = fates(rows, reviewed)
         if not chosen:
             raise BuildError(
                 f"people accepted none of {len(rows):,} duals: {reviewed.rejected:,} rejected, "
                 f"{reviewed.open:,} open; see boxpen build duals status"
             )
-    suite = dual_suite(source, chosen, name or f"{source.name}-duals", reviewed=not unjudged)
+    suite = dual_suite(source, chosen, name or f"{source.name}-duals", judges=judges)
     write_suite(suite, out)
     if json:
         print_json({"items": len(suite), "blocks": len(chosen), "hash": suite.hash,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
@@ -101,13 +102,16 @@ def import_answers(
     json: Json = False,
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
+    from boxpen.analysis.tagging import TAG
     from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
 
     check_judge(judge, "--judge")
     found, verdicts, questions = _asked(name, tag, values)
     kept = _journal(journal, name, found, tag)
-    done = import_sheets(sheets, questions, verdicts, kept, judge=judge, time=time, origin="suite")
+    done = import_sheets(
+        sheets, questions, verdicts, kept, judge=judge, time=time, origin="suite", columns=[TAG]
+    )
     show_imported(done, kept, json=json)
 
 
@@ -146,7 +150,7 @@ def show_status(
                 "judges": progress(given),
                 "values": counts,
                 "of_other_texts": other,
-                "same_as_suite": {"same": same[0], "of": same[1]},
+                "same_as_suite": same._asdict(),
                 "agreement": [asdict(row) for row in agreement],
                 "disagreements": [asdict(one) for one in disagreements(given)],
                 "open": open_items,
@@ -158,8 +162,10 @@ def show_status(
         screen.print(f"{who}: {judged} of {len(found)} judged", markup=False)
     shown = [f"{tag} {value}: {count}" for value, count in counts.items()]
     screen.print(", ".join([*shown, f"open: {len(open_items)}"]), markup=False)
-    if same[1]:
-        screen.print(f"as the suite has it: {same[0]} of {same[1]}", markup=False)
+    if same.of:
+        kappa = "–" if math.isnan(same.kappa) else f"{same.kappa:.2f}"
+        told = f"as the suite has it: {same.same} of {same.of}, kappa {kappa}"
+        screen.print(told, markup=False)
     if other:
         screen.print(f"of other texts, and left out: {other} judgement(s)", markup=False)
     show_agreement(screen, agreement)
@@ -237,13 +243,16 @@ def _check_journal(path: Path | None) -> None:
 
 
 def _journal(path: Path | None, name: str, found: Suite, tag: str) -> Journal:
-    """Return the journal; beside the suite if it is a file, or else in the current folder."""
+    """Return the journal; beside the suite if it is a file, or else in the current folder.
+
+    Lines from before they named their tag are of the tag that the journal's own name tells.
+    """
     from boxpen.judgements import Journal
 
-    if path is not None:
-        return Journal(path)
     own = re.sub(r"[^\w.-]+", "_", f"{found.name}-{tag}-tags.jsonl")
-    return Journal(Path(name).parent / own if Path(name).is_file() else Path(own))
+    if path is None:
+        path = Path(name).parent / own if Path(name).is_file() else Path(own)
+    return Journal(path, tag=tag, untagged=path.name == own)
 
 
 def _decided(
@@ -259,11 +268,20 @@ def _decided(
     return given, other, settle(given, how, fewest, [question.item for question in questions])
 
 
-def _same_as_before(found: Suite, tag: str, decisions: dict[str, Decision]) -> tuple[int, int]:
-    """Return how many decided items have the same value in the suite, of how many that have one."""
-    pairs = [
-        (item.tags[tag], decisions[item.id].verdict)
-        for item in found
-        if tag in item.tags and decisions[item.id].verdict is not None
-    ]
-    return sum(before == after for before, after in pairs), len(pairs)
+class _Same(NamedTuple):
+    """How many decided items have the same value in the suite, of how many that have one."""
+
+    same: int
+    of: int
+    kappa: float
+    """Cohen's, of the decisions and the suite; NaN where both have one and the same value."""
+
+
+def _same_as_before(found: Suite, tag: str, decisions: dict[str, Decision]) -> _Same:
+    from boxpen.metrics.agreement import cohen_kappa
+
+    both = [item for item in found if tag in item.tags and decisions[item.id].verdict is not None]
+    before = [item.tags[tag] for item in both]
+    after = [decisions[item.id].verdict for item in both]
+    same = sum(one == other for one, other in zip(before, after, strict=True))
+    return _Same(same, len(both), cohen_kappa(before, after))

@@ -36,6 +36,7 @@ def import_sheets(
     judge: str | None = None,
     time: str | None = None,
     origin: str = "table",
+    columns: Sequence[str] = (),
     canonical: Callable[[Line], Judgement] = lambda line: line.judgement,
 ) -> Imported:
     """Add what stands in sheets to the journal: all of it, or, if anything is wrong, nothing.
@@ -48,6 +49,7 @@ def import_sheets(
         judge: Who judged, where a sheet does not say.
         time: What the judgements get as their time.
         origin: What the questions were made from, for messages.
+        columns: Those of what is shown that must be there, since the digest does not tell of them.
         canonical: Checks a judgement, and returns it in the form in which it is kept.
 
     Raises:
@@ -56,7 +58,9 @@ def import_sheets(
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
     for path in paths:
-        for line in read_sheet(path, by_item, verdicts, judge=judge, time=time, origin=origin):
+        for line in read_sheet(
+            path, by_item, verdicts, judge=judge, time=time, origin=origin, columns=columns
+        ):
             one = canonical(line)
             first, other = lines.setdefault((one.item, one.judge), (line, one))
             if other != one:

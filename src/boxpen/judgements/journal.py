@@ -22,6 +22,7 @@ __all__ = ["History", "Journal"]
 
 _FIELDS = tuple(f.name for f in fields(Judgement))
 _NEEDED = ("item", "judge", "verdict")
+_TAG = "tag"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,19 @@ class History:
 
 
 class Journal:
-    """A file of judgements; it need not be there yet."""
+    """A file of judgements; it need not be there yet.
 
-    def __init__(self, path: Path | str) -> None:
+    Args:
+        path: The file.
+        tag: The tag that is judged, which every line then names: a line of another is refused. None
+            if no tag is.
+        untagged: Whether lines that name no tag, as none did once, are of this one.
+    """
+
+    def __init__(self, path: Path | str, *, tag: str | None = None, untagged: bool = False) -> None:
         self.path = Path(path)
+        self.tag = tag
+        self.untagged = untagged
 
     def read(self) -> History:
         """Read all judgements.
@@ -46,7 +56,8 @@ class Journal:
         A last line that was cut off, by a crash or a full disk, is left out and reported.
 
         Raises:
-            BuildError: If the file cannot be read, or another line is no judgement.
+            BuildError: If the file cannot be read, or another line is no judgement, or one of
+                another tag.
         """
         try:
             with self._opened(os.O_RDONLY) as file:
@@ -105,6 +116,8 @@ class Journal:
         kept = {
             name: value for name, value in asdict(judgement).items() if value or name in _NEEDED
         }
+        if self.tag is not None:
+            kept[_TAG] = self.tag
         try:
             return (json.dumps(kept, ensure_ascii=False) + "\n").encode()
         except UnicodeEncodeError:
@@ -119,15 +132,29 @@ class Journal:
         for number, line in enumerate(lines, start=1):
             if not line.strip():
                 continue
+            where = f"{self.path}, line {number}"
             try:
-                found.append(_judgement(line))
+                data = _object(line)
+                found.append(_judgement(data))
             except (ValueError, BuildError, RecursionError) as error:
-                where = f"{self.path}, line {number}"
                 if number == len(lines) and _is_begun(line):
                     torn = f"{where} was cut off while it was written, and is left out"
                     return History(tuple(found), torn)
                 raise BuildError(f"{where} is no judgement ({error})") from None
+            self._check_tag(data.get(_TAG), where)
         return History(tuple(found))
+
+    def _check_tag(self, named: object, where: str) -> None:
+        if self.tag is None or named == self.tag or (named is None and self.untagged):
+            return
+        if named is None:
+            raise BuildError(
+                f"{where} does not say which tag it is of, expected '{self.tag}'; if that is "
+                f"right, add {json.dumps({_TAG: self.tag}, ensure_ascii=False)[1:-1]} to every line"
+            )
+        raise BuildError(
+            f"{where} is of the tag {str(named)!r}, expected '{self.tag}': a journal is of one tag"
+        )
 
     @contextlib.contextmanager
     def _opened(self, flags: int) -> Iterator[int]:
@@ -152,10 +179,14 @@ def _news(history: tuple[Judgement, ...], wanted: list[Judgement]) -> list[Judge
     return new
 
 
-def _judgement(line: bytes) -> Judgement:
+def _object(line: bytes) -> dict[str, Any]:
     data: Any = json.loads(line.decode())
     if not isinstance(data, dict):
         raise ValueError("not an object")
+    return data
+
+
+def _judgement(data: dict[str, Any]) -> Judgement:
     for name in _FIELDS:
         value = data.get(name)
         if value is None and name in _NEEDED:

@@ -104,6 +104,7 @@ def read_sheet(
     judge: str | None = None,
     time: str | None = None,
     origin: str = "table",
+    columns: Sequence[str] = (),
 ) -> list[Line]:
     """Read what a judge wrote into a sheet.
 
@@ -117,6 +118,7 @@ def read_sheet(
         judge: Who judged, where the sheet does not say.
         time: What the judgements get as their time.
         origin: What the questions were made from, for messages.
+        columns: Those of what is shown that must be there, since the digest does not tell of them.
 
     Raises:
         BuildError: If a row is not as it must be; the message names the line.
@@ -124,7 +126,7 @@ def read_sheet(
     found: dict[tuple[str, str], Line] = {}
     whose: tuple[int, str] | None = None  # the first line, and its judge
     try:
-        for number, cells in _rows(path, judge):
+        for number, cells in _rows(path, judge, columns):
             where = f"{path}, line {number}"
             question = _question(cells, questions, verdicts, where, origin)
             who = _judge(cells, judge, where)
@@ -151,7 +153,9 @@ def read_sheet(
     return list(found.values())
 
 
-def _rows(path: Path, judge: str | None) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(
+    path: Path, judge: str | None, columns: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
     with opened(path, newline="") as stream:
         first = stream.readline()
     # Spreadsheet programs divide cells by what is customary in the country.
@@ -159,7 +163,7 @@ def _rows(path: Path, judge: str | None) -> Iterator[tuple[int, dict[str, str]]]
     rows = table_rows(path, delimiter)
     number, header = next(rows, (1, []))
     header = [name.strip() for name in header]
-    for name in ("item", "verdict", *([] if judge is not None else ["judge"])):
+    for name in ("item", "verdict", *columns, *([] if judge is not None else ["judge"])):
         if header.count(name) != 1:
             way_out = "; name the judge instead" if name == "judge" else ""
             raise BuildError(

@@ -1,4 +1,4 @@
-"""GGUF files are read in a third of the time, with the same result.
+"""GGUF files are read faster, with the same result.
 
 The reader of the package ``gguf`` takes a vocabulary apart in a quarter of a million slices of a
 memory map, each of which is a memory map again. And Transformers has the table of the names of all
@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from boxpen.shared import shared
+
 __all__ = ["read_fast"]
 
 
+@shared
 @contextlib.contextmanager
 def read_fast() -> Iterator[None]:
-    """Let ``gguf`` cut plain arrays and make each table of names once."""
+    """Let ``gguf`` cut plain arrays and make each table of names once, in all threads."""
     try:
         import gguf
     except ImportError:  # Transformers says what is missing

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from boxpen.shared import shared
+
 __all__ = ["full_precision", "run_lstm"]
 
 
@@ -44,6 +46,14 @@ def full_precision(device: str) -> Iterator[None]:
     if device != "cuda" or torch.is_autocast_enabled(device):
         yield
         return
+    with _unrounded():
+        yield
+
+
+@shared
+@contextlib.contextmanager
+def _unrounded() -> Iterator[None]:
+    """Have cuDNN multiply floats as they are, in all threads: its settings are those of all."""
     cudnn: Any = torch.backends.cudnn
     old = not hasattr(cudnn, "rnn")  # before PyTorch 2.9
     places = [cudnn] if old else [cudnn.rnn, cudnn.conv]

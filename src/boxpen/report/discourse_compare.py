@@ -62,7 +62,10 @@ def comparison_object(found: Sequence[Comparison], by: str) -> dict[str, Any]:
     return {
         "by": by,
         "pairs": [
-            asdict(pair) | {"difference": _difference(pair), "bleu": pair.bleu._asdict()}
+            asdict(pair)
+            | {"p": _or_none(pair.p), "adjusted": _or_none(pair.adjusted)}
+            | {"difference": {k: _or_none(v) for k, v in pair.difference._asdict().items()}}
+            | {"bleu": pair.bleu._asdict()}
             for pair in found
         ],
     }
@@ -76,8 +79,10 @@ def _parts(found: Sequence[Comparison]) -> dict[str, list[Comparison]]:
 
 
 def _right(pair: Comparison) -> list[str]:
+    if not pair.n:
+        return ["0", "0", "0", "–", "–"]
     d = pair.difference
-    points = f"{100 * d.value:+.1f} [{100 * d.low:+.1f}, {100 * d.high:+.1f}]" if pair.n else "–"
+    points = f"{100 * d.value:+.1f} [{100 * d.low:+.1f}, {100 * d.high:+.1f}]"
     return [f"{pair.n:,}", str(pair.only_a), str(pair.only_b), points, p_value(pair.adjusted)]
 
 
@@ -85,18 +90,16 @@ def _bleu(pair: Comparison) -> list[str]:
     return [f"{pair.bleu.a:.1f}", f"{pair.bleu.b:.1f}", p_value(pair.bleu_adjusted)]
 
 
-def _difference(pair: Comparison) -> dict[str, float | int | None]:
-    values = pair.difference._asdict()
-    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in values.items()}
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _notes(found: Sequence[Comparison], by: str) -> list[str]:
-    pairs = len({(pair.a, pair.b) for pair in found})
     return [
         f"right: by {_WHO[by]}, of A less that of B; A>B: sentences that only A has right; "
         "'cannot tell' is not right",
-        "tests: of what is right the exact McNemar test, of BLEU approximate randomisation "
-        f"with 2,000 trials; Holm: corrected for {pairs} pair(s) of systems, not for the number of "
-        "phenomena",
+        "tests: of what is right the exact McNemar test, of BLEU approximate randomisation; "
+        "Holm: corrected for the pairs of systems that could be tested in the same table or part, "
+        "not for the number of phenomena",
         f"BLEU: {found[0].bleu.signature}",
     ]

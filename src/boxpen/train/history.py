@@ -1,9 +1,11 @@
-"""What a training log says: the best look at what is held out, and whether to stop."""
+"""What a training log says, the best look and whether to stop; and the checkpoints that hold it."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,29 @@ from typing import Any, NamedTuple
 
 from boxpen.train.errors import TrainError
 
-__all__ = ["ACCURACY", "LOSS", "Goal", "History", "read_history", "whole"]
+__all__ = [
+    "ACCURACY",
+    "LOSS",
+    "PREFIX",
+    "Goal",
+    "History",
+    "checkpoints",
+    "last_checkpoint",
+    "read_history",
+    "whole",
+]
+
+PREFIX = "checkpoint-"
+"""Of the folder of a checkpoint, before its step."""
 
 _SHOWN = ("step", "epoch", "loss", "learning_rate", "grad_norm")
+# Of a file or folder that is not as it must be; an OSError with another number tells nothing of it.
+_OF_DAMAGE = (None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+# What PyTorch says in errors that have no type of their own, and safetensors of a file.
+_OF_THE_MACHINE = re.compile(
+    r"\bCUDA (error|driver|device|GPUs|enabled|out of)|NVIDIA driver|\bCUDNN_|\bcuDNN error|"
+    r"\bCUBLAS_|(allocate|enough|out of) memory|Permission denied"
+)
 
 
 @dataclass(frozen=True)
@@ -83,11 +105,22 @@ class History(NamedTuple):
     log: list[dict[str, Any]]
 
 
+def checkpoints(folder: Path) -> dict[int, Path]:
+    """Return the whole checkpoints of a folder by their steps, in order."""
+    found = {p.name.removeprefix(PREFIX): p for p in folder.glob(f"{PREFIX}*") if p.is_dir()}
+    return {int(step): found[step] for step in sorted((s for s in found if s.isdigit()), key=int)}
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the last whole checkpoint of a folder, or None."""
+    return next(reversed(checkpoints(folder).values()), None)
+
+
 def read_history(checkpoint: Path) -> History:
     """Return how far a checkpoint has come.
 
     Raises:
-        TrainError: If it is damaged.
+        TrainError: If it is damaged, or cannot be read.
     """
     with whole(checkpoint):
         state = json.loads((checkpoint / "trainer_state.json").read_text("utf-8"))
@@ -95,11 +128,13 @@ def read_history(checkpoint: Path) -> History:
 
 
 @contextlib.contextmanager
-def whole(checkpoint: Path) -> Iterator[None]:
+def whole(checkpoint: Path, *, last: bool = True) -> Iterator[None]:
     """Turn whatever the reading of a checkpoint raises into one sentence.
 
     Args:
         checkpoint: Its folder, or that of the best weights.
+        last: Whether a training goes on from it. If not, later checkpoints need it, and none of
+            them is of use without it.
 
     Raises:
         TrainError: If it cannot be read.
@@ -107,10 +142,35 @@ def whole(checkpoint: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # every library has errors of its own for a damaged file
-        if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-            raise  # PyTorch's, which this file does without
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if _of_the_machine(error):
+            raise TrainError(f"{checkpoint} cannot be read ({reason}); it may be whole") from error
         raise TrainError(
-            f"{checkpoint} is damaged ({reason}); remove {checkpoint.parent}, and the same command "
-            "begins anew"
+            f"{checkpoint} is damaged ({reason}); {_way_out(checkpoint, last)}"
         ) from error
+
+
+def _of_the_machine(error: BaseException | None) -> bool:
+    """Whether an error, or one that it came from, tells of rights, memory, devices or packages."""
+    while error is not None:
+        if isinstance(error, ImportError | MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno not in _OF_DAMAGE:
+            return True
+        if _OF_THE_MACHINE.search(str(error)):
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
+
+
+def _way_out(checkpoint: Path, last: bool) -> str:
+    """Return what to remove, and what the same command does then."""
+    if not last:
+        return (
+            "the best weights are kept nowhere else, so remove "
+            f"{checkpoint.parent}, and the same command begins anew"
+        )
+    own = checkpoint.name.removeprefix(PREFIX)
+    before = [p for step, p in checkpoints(checkpoint.parent).items() if step < int(own)]
+    then = f"goes on after {before[-1].name}" if before else "begins anew"
+    return f"remove this folder, and the same command {then}"

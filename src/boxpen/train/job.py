@@ -14,7 +14,7 @@ from boxpen.metrics.intervals import share
 from boxpen.train.data import Examples, texts_of
 from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, read_history, whole
+from boxpen.train.history import ACCURACY, last_checkpoint, read_history, whole
 from boxpen.train.options import Options
 from boxpen.train.record import Record, digest
 from boxpen.train.split import given, groups_of, hold_out, without
@@ -151,8 +151,6 @@ class _Training:
     def _run(self, counts: dict[str, int]) -> dict[str, Any]:
         from transformers import set_seed
 
-        from boxpen.train.trainer import last_checkpoint
-
         set_seed(self.job.options.seed)  # of the new head
         self.tokenizer, module, start = self._begin()
         self.record.begin(self.settings, self.held_out)
@@ -170,7 +168,7 @@ class _Training:
         best = ACCURACY.best_step(history.log)
         assert best is not None, "a training ends with a look at the held-out items"
         kept = place.with_name(f"checkpoint-{best}")
-        with whole(kept):
+        with whole(kept, last=kept == place):
             module = self._auto(module.config).from_pretrained(kept)
         predicted = self._trainer(module, features, tested).predict(tested).predictions
         result = {
@@ -202,7 +200,6 @@ class _Training:
 
         from boxpen.models.quiet import quiet
         from boxpen.train.base import find_base
-        from boxpen.train.trainer import last_checkpoint
 
         last = last_checkpoint(self.record.checkpoints)
         if last is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.catalog.plaintext import excerpt
 from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
-from boxpen.train.history import LOSS, read_history, whole
+from boxpen.train.history import LOSS, last_checkpoint, read_history, whole
 from boxpen.train.lm_begin import KINDS, begin, check_model, size_of
 from boxpen.train.lm_data import Data, read_data
 from boxpen.train.lm_record import LmRecord
@@ -161,7 +161,6 @@ class _Training:
         from transformers import set_seed
 
         from boxpen.train.lm_trainer import best_folder
-        from boxpen.train.trainer import last_checkpoint
 
         seed = self.job.options.seed
         set_seed(seed)
@@ -179,10 +178,9 @@ class _Training:
         best = LOSS.best_step(history.log)
         assert best is not None, "a training ends with a look at the held-out sentences"
         place = best_folder(self.record.checkpoints, best)
-        if not place.is_dir():  # it was stopped between its last checkpoint and this
-            assert best == history.step, "the best weights are kept as soon as there are others"
-            place = last
-        learner = self._load(place)
+        if best == history.step and not place.is_dir():
+            place = last  # it was stopped between its last checkpoint and this
+        learner = self._load(place, last=place == last)
         nats, tokens = self._trainer(learner, features, tested).held_out_loss()
         result = {
             "task": "lm",
@@ -209,8 +207,6 @@ class _Training:
 
     def _begin(self) -> tuple[Learner, Path | None]:
         """Return the learner to start with, and the checkpoint that it is of."""
-        from boxpen.train.trainer import last_checkpoint
-
         last = last_checkpoint(self.record.checkpoints)
         if last is not None:
             return self._load(last), last
@@ -221,8 +217,8 @@ class _Training:
         )  # fmt: skip
         return learner, None
 
-    def _load(self, folder: Path) -> Learner:
-        with whole(folder):
+    def _load(self, folder: Path, *, last: bool = True) -> Learner:
+        with whole(folder, last=last):
             return KINDS[self.job.kind].load(folder, self.job.options.seed)
 
     def _features(

@@ -69,8 +69,8 @@ def read_data(
         "valid": digest(tested) if tested else None,
     }
     suites = _suites(exclude)
-    learnt = without_suites([*lines, *said], list(suites.values()), language)
-    held = without_suites(tested, list(suites.values()), language)
+    learnt = without_suites([*lines, *said], suites, language)
+    held = without_suites(tested, suites, language)
     counts["excluded"] = {name: learnt.counts[name] + held.counts[name] for name in learnt.counts}
     if not learnt.kept or (tested and not held.kept):
         raise TrainError("every sentence stands in a suite of --exclude: nothing is left")

@@ -8,7 +8,8 @@ to count: 'I do not know' stands in many.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from boxpen.items import Suite
@@ -23,24 +24,25 @@ WITHIN_WORDS = 5
 
 
 class Excluded(NamedTuple):
-    """The sentences that stay, and how many went for each suite."""
+    """The sentences that stay, and how many went for each suite, by its label."""
 
     kept: list[Sentence]
     counts: dict[str, int]
 
 
-def exclude(sentences: Sequence[Sentence], suites: Sequence[Suite], language: str) -> Excluded:
+def exclude(sentences: Sequence[Sentence], suites: Mapping[str, Suite], language: str) -> Excluded:
     """Take out the sentences in which a text of a suite stands.
 
     Args:
         sentences: What is learnt from.
-        suites: What is asked about later.
+        suites: What is asked about later, by labels: two suites may have one name.
         language: That of the sentences; texts of suites in others are of no concern.
     """
-    counts = {suite.name: 0 for suite in suites}
+    counts = dict.fromkeys(suites, 0)
     if not suites:
         return Excluded(list(sentences), counts)
-    index = _Index(overlap_of(suites, language, language), base_language(language))
+    labelled = [replace(suite, name=label) for label, suite in suites.items()]
+    index = _Index(overlap_of(labelled, language, language), base_language(language))
     kept = []
     for sentence in sentences:
         found = index.find(key(sentence.text, language))
@@ -65,7 +67,7 @@ class _Index:
                 self.inside.setdefault(words[:WITHIN_WORDS], {})[words] = suite
 
     def find(self, text: str) -> str | None:
-        """Return the name of the first suite with a text that stands here."""
+        """Return the label of the first suite with a text that stands here."""
         if (whole := self.overlap.find(text, "")) is not None:
             return whole.suite
         if not self.inside:

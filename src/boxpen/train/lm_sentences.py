@@ -8,7 +8,7 @@ import hashlib
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from io import BufferedReader
+from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -104,8 +104,28 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _unpacked(file: BufferedReader) -> BinaryIO:
-    start = file.peek(6)  # not read: a pipe has its bytes once
+    start = file.read(max(map(len, _PACKED)))  # a peek has what a pipe's first write had
+    again = BufferedReader(_Again(start, file))
     for magic, unpack in _PACKED.items():
         if start.startswith(magic):
-            return cast(BinaryIO, unpack(file, "rb"))
-    return file
+            return cast(BinaryIO, unpack(again, "rb"))
+    return again
+
+
+class _Again(RawIOBase):
+    """A file from its first byte, though its start is read: a pipe gives its bytes once."""
+
+    def __init__(self, start: bytes, rest: BufferedReader) -> None:
+        self.start = start
+        self.rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.start:
+            return self.rest.readinto1(buffer)
+        taken = self.start[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self.start = self.start[len(taken) :]
+        return len(taken)

@@ -126,8 +126,13 @@ class LmTrainer(ItemTrainer):
                 f"the best weights, of step {step}, cannot be written to {folder} ({error}); the "
                 "same command goes on from its checkpoint"
             ) from error
+        self.drop_best(but=step)
+
+    def drop_best(self, *, but: int | None = None) -> None:
+        """Drop all best weights that are kept, but those of a step."""
+        folder = Path(self.args.output_dir)
         for old in folder.glob(f"{_BEST}*"):
-            if old != best_folder(folder, step):
+            if but is None or old != best_folder(folder, but):
                 shutil.rmtree(old, ignore_errors=True)
 
     def _save_checkpoint(self, *rest: Any) -> None:
@@ -168,6 +173,7 @@ class _Beginning(TrainerCallback):  # type: ignore[misc]
         if state.global_step:
             self.trainer.keep_best()  # it was stopped before this, perhaps
         else:
+            self.trainer.drop_best()  # left by a training whose checkpoint was removed
             self.trainer.evaluate()
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Item
 
-__all__ = ["Split", "drawn", "given", "groups_of", "hold_out", "joined", "without"]
+__all__ = ["Split", "check_share", "drawn", "given", "groups_of", "hold_out", "joined", "without"]
 
 
 class Split(NamedTuple):

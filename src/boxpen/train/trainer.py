@@ -16,25 +16,13 @@ from torch.utils.data import Sampler
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
 from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, Goal, whole
+from boxpen.train.history import ACCURACY, PREFIX, Goal, checkpoints, whole
 
-__all__ = ["ItemTrainer", "checkpoints", "last_checkpoint"]
+__all__ = ["ItemTrainer"]
 
-PREFIX = "checkpoint-"
 _STATES = ("optimizer.pt", "scheduler.pt", "rng_state.pth")  # of a checkpoint, beside its weights
 _SORTED_TOGETHER = 8  # batches
 Scores = Callable[[Any, dict[str, Any]], torch.Tensor]
-
-
-def checkpoints(folder: Path) -> dict[int, Path]:
-    """Return the whole checkpoints of a folder by their steps, in order."""
-    found = {p.name.removeprefix(PREFIX): p for p in folder.glob(f"{PREFIX}*") if p.is_dir()}
-    return {int(step): found[step] for step in sorted((s for s in found if s.isdigit()), key=int)}
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """Return the last whole checkpoint of a folder, or None."""
-    return next(reversed(checkpoints(folder).values()), None)
 
 
 class ItemTrainer(Trainer):  # type: ignore[misc]

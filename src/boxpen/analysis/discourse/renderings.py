@@ -77,7 +77,7 @@ def renderings_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Renderin
     Raises:
         RunError: If a run has nothing to judge, or a class that does not exist.
     """
-    found: dict[tuple[str, str, str], Rendering] = {}
+    found: dict[tuple[str, ...], Rendering] = {}
     for system, runs in systems:
         for run in runs:
             suite = run.about["suite"]["name"]
@@ -90,8 +90,8 @@ def renderings_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Renderin
                 )
             for one in made:
                 rendering = _rendering(system, one, run)
-                # A part of a suite has the items of the whole.
-                key = (system, suite.rpartition(".")[0] or suite, one.id)
+                # A part of a suite has the items of the whole; other suites may use their names.
+                key = (system, one.id, one.context or "", one.source, one.reference)
                 found.setdefault(key, rendering)
     return list(found.values())
 

@@ -26,7 +26,7 @@ def discourse_suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         citation=config.suite.citation,
         notes="made by boxpen build discourse; the tag word is what shows the class in the "
         "reference, score how sure the rules are"
-        + ("" if config.review is None else "; accepted by people"),
+        + ("" if config.review is None else "; accepted by judges"),
     )
     return Suite(config.name, tuple(map(_item, rows)), card).validate()
 

@@ -9,7 +9,6 @@ from boxpen.build.duals.difference import (
     CAUSES,
     CONDITIONS,
     Both,
-    are_named,
     contrary,
     differ_in_predicate,
     differing_clause,
@@ -93,23 +92,14 @@ def _negations(pair: Pair) -> Iterator[Edit]:
         pair, "negation", lambda side, words: negated(words, both[side]), flipped=True,
         reason=_NEGATED,
     )  # fmt: skip
-    main = next((each for each in pair.matched if each[0].role == "main"), both)
-    if main != both and both[0].role == "subordinate" and are_named(pair):
-        _check_negatable(pair, main)
-        yield _edit(
-            pair, "negation", lambda side, words: negated(words, main[side]), flipped=True,
-            reason="'not' turns round the main clause, whose cause or purpose differs",
-        )  # fmt: skip
 
 
 def _decides(pair: Pair, both: Both) -> bool:
     """Tell whether 'not' in a clause makes the one sentence senseless and the other sensible.
 
-    It does if the clause speaks of a kind in general, or if the question is which of two is meant.
-    If it tells what happened once, another clause must let the contrary expect.
+    It does if the clause speaks of a kind in general. If it tells what happened once, another
+    clause must let the contrary expect.
     """
-    if are_named(pair):
-        return True
     differs = differing_clause(pair)
     others = [each for each in pair.matched if each != both]
     if all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both)) and all(

@@ -67,20 +67,21 @@ def _decides(pair: Pair, both: Both) -> bool:
     """Tell whether a clause without its negation makes the other sentence the sensible one.
 
     It does if the senseless sentence denies what is true: what somebody can do, what is so in
-    general, or what another clause lets expect; and if the question is which of two is meant. That
-    somebody did not do a senseless thing is only odd, and that he did it is odder.
+    general, or what another clause lets expect. That somebody did not do a senseless thing is only
+    odd, and that he did it is odder. If the question is which of two is meant, a negation in
+    another clause than theirs has little to do with it.
     """
     one, two = (pair.differing(side) for side in range(2))
     if any(clause.subject is None for clause in both) or {*one, *two} & listed("quantified"):
         return False
     if any("because" in words[1:] or "need" in words for words in inside(pair, both)):
         return False  # 'cannot see because of the fog'; nobody needs what is senseless
-    if are_named(pair):
-        return True
     cause = expected_from(pair, both)
     if sorted(one) == sorted(two):
         return cause is not None  # the same words in other places
     differs = differing_clause(pair)
+    if are_named(pair) and differs != both:
+        return False
     if differs is None or any(len(every) != len(pair.matched) for every in pair.clauses):
         return False
     lasts = all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both))

@@ -15,26 +15,35 @@ from boxpen.build.kg.grammar import number, plural, singular
 from boxpen.build.kg.lexicon import lemmas
 from boxpen.build.kg.lexicon import listed as known
 from boxpen.build.wordnet import Sense, WordNet, open_wordnet
+from boxpen.errors import BuildError
 
 __all__ = ["Dictionary", "commonness", "in_number_of", "open_dictionary"]
 
 _COMMON = 4000  # times in the word list of pyspellchecker: 'stove' 5,222, 'rhinoceros' 615
 _MOST = 4  # words of one kind that are answered
 _THINGS = frozenset(f"noun.{name}" for name in ("animal", "artifact", "body", "food"))
-# Senses, by their place among those of the word, of which nearly everything is a kind.
+# Senses of which nearly everything is a kind: the place among those of the word, and what it is a
+# kind of itself, by which it is known to be the right one.
 _BROAD = {
-    "whole": 2, "object": 1, "artifact": 1, "entity": 1, "person": 1, "instrumentality": 3,
-    "physical entity": 1, "matter": 3, "living thing": 1, "adult": 1, "device": 1,
-    "causal agent": 1, "organism": 1, "substance": 1, "worker": 1, "unit": 3,
+    "whole": (2, "object"), "object": (1, "physical entity"), "artifact": (1, "whole"),
+    "entity": (1, None), "person": (1, "organism"), "instrumentality": (3, "artifact"),
+    "physical entity": (1, "entity"), "matter": (3, "physical entity"),
+    "living thing": (1, "whole"), "adult": (1, "person"), "device": (1, "instrumentality"),
+    "causal agent": (1, "physical entity"), "organism": (1, "living thing"),
+    "substance": (1, "matter"), "worker": (1, "person"), "unit": (3, "organization"),
 }  # fmt: skip
 
 
 class Dictionary:
-    """The questions that dual tests ask of WordNet."""
+    """The questions that dual tests ask of WordNet.
+
+    Raises:
+        BuildError: If it is another edition, in which the senses stand in another order.
+    """
 
     def __init__(self, wordnet: WordNet) -> None:
         self._wordnet = wordnet
-        self._broad = {wordnet.senses(word, "n")[at - 1] for word, at in _BROAD.items()}
+        self._broad = {_sense(wordnet, word, at, above) for word, (at, above) in _BROAD.items()}
 
     def opposites(self, word: str, part: str) -> list[str]:
         """Return common opposites of a base form in its two commonest senses, commonest first."""
@@ -103,7 +112,7 @@ def open_dictionary() -> Dictionary:
     """Open WordNet, once.
 
     Raises:
-        BuildError: If it is nowhere, and cannot be fetched.
+        BuildError: If it is nowhere, and cannot be fetched, or is another edition.
     """
     return Dictionary(open_wordnet())
 
@@ -116,6 +125,19 @@ def commonness(word: str) -> int:
 def in_number_of(noun: str, like: str) -> str:
     """Return a noun in the number of another one."""
     return plural(noun) if number(like) == "plural" and singular(like) != like else noun
+
+
+def _sense(wordnet: WordNet, word: str, at: int, above: str | None) -> Sense:
+    """Return a sense of a noun by its place, if it is a kind of what it should be."""
+    for sense in wordnet.senses(word, "n")[at - 1 : at]:
+        kinds = [wordnet.name(kind) for kind in wordnet.above(sense)]
+        if above in kinds or (above is None and not kinds):
+            return sense
+    what = "what all things are" if above is None else f"a kind of '{above}'"
+    raise BuildError(
+        f"sense {at} of the noun '{word}' in WordNet is not {what}, expected WordNet 3.0; set "
+        "BOXPEN_WORDNET to a folder with its files"
+    )
 
 
 def _usual(names: Iterable[str]) -> list[str]:

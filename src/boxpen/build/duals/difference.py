@@ -42,8 +42,8 @@ CONDITIONS = frozenset({"if", "when", "whenever"})
 
 
 def contrary(pair: Pair) -> bool:
-    """Tell whether what one sentence says, the other denies: by opposites, by 'not', by name."""
-    return by_opposites(pair) or by_negation(pair) or are_named(pair)
+    """Tell whether what one sentence says, the other denies: by opposites or by 'not'."""
+    return by_opposites(pair) or by_negation(pair)
 
 
 def by_opposites(pair: Pair) -> bool:

@@ -9,7 +9,6 @@ from boxpen.build.duals.dictionary import Dictionary
 from boxpen.build.duals.difference import (
     CONDITIONS,
     Both,
-    are_named,
     by_negation,
     by_opposites,
     contrary,
@@ -27,7 +26,6 @@ from boxpen.build.duals.verbs import has_not
 from boxpen.build.duals.wordlists import pairs
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.conjugation import VerbForm, verb_form
-from boxpen.build.kg.grammar import DETERMINERS
 from boxpen.build.kg.lexicon import is_adjective, is_adverb, lemmas
 
 __all__ = ["opposites"]
@@ -36,14 +34,13 @@ _AGAINST = {"because": "although", "so": "but"}
 _WITH = {"although": "because", "though": "because", "but": "so"}
 _BE = frozenset({"am", "is", "are", "was", "were", "be", "being", "'m", "'s", "'re"})
 _SIDES = frozenset({"right", "wrong"})  # 'a right turn' is no contrary of 'a wrong turn'
-_TIMES = {"before": "after", "after": "before"}
 
 
 def opposites(pair: Pair, book: Dictionary) -> Iterator[Edit]:
     """Yield duals with an opposite in place of a word that both sentences have.
 
     It may be a word that links two clauses; an adjective that says what a subject is like; a verb
-    of liking or growing; and any opposite, if the differing words are both named elsewhere.
+    of liking or growing.
     """
     for place in sorted(pair.shared):
         low = pair.words[0][place].low
@@ -65,10 +62,6 @@ def _links(pair: Pair, place: int, low: str) -> Iterator[str]:
     """
     before = pair.words[0][place - 1].low if place else ""
     after = pair.words[0][place + 1].low if place + 1 < len(pair.words[0]) else ""
-    if low in _TIMES and place and before not in listed("just_before_links"):
-        if are_named(pair):
-            yield _TIMES[low]
-        return
     opens = [both for both in pair.matched if both[0].opens == place]
     if low not in _AGAINST | _WITH or not opens or after in {"of", "that"}:
         return
@@ -136,10 +129,7 @@ def _others(pair: Pair, place: int, low: str, book: Dictionary) -> Iterator[str]
     """Yield opposites of a word in its own form, if they turn the sentence round."""
     verb = _turns(pair, place, low)
     predicate = not verb and _is_predicate(pair, place)
-    if are_named(pair):
-        if not (verb or predicate or (low in pairs("opposites") and not _is_side(pair, place))):
-            return
-    elif not (verb or predicate) or not _decides(pair, place):
+    if not (verb or predicate) or not _decides(pair, place):
         return
     if verb:
         root = lemmas(low)["VERB"][0]
@@ -222,12 +212,6 @@ def _is_predicate(pair: Pair, place: int) -> bool:
         return False
     verbs = {at for clause in pair.clauses[0] for at in (clause.verb.place, clause.verb.group)}
     return words[before].low in listed("linking") and (before in verbs or before == 0)
-
-
-def _is_side(pair: Pair, place: int) -> bool:
-    """Tell whether a word is one of two sides: 'on its right', 'a right turn'."""
-    before = pair.words[0][place - 1].low if place else ""
-    return pair.words[0][place].low in _SIDES and before in DETERMINERS
 
 
 def _may_be_noun(low: str) -> bool:

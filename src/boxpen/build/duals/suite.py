@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +16,13 @@ __all__ = ["dual_suite", "is_dual_suite"]
 
 _LONGEST = 1 << 20
 """Bytes of a card, which is the first line of a suite."""
+_JUDGED = r"(; accepted by people|; accepted by judges, each dual judged by \d+( to \d+)?)?"
+"""What ``_judged`` says; once it said that people had accepted them."""
 
 
-def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool) -> Suite:
+def dual_suite(
+    source: Suite, rows: Iterable[Row], name: str, *, judges: Collection[int] = ()
+) -> Suite:
     """Return a suite with a block of two items for every dual, the original first.
 
     Both items have the tags of the original, and besides ``operation``, ``edit`` (the kind of
@@ -28,7 +33,7 @@ def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool)
         source: The suite of the originals.
         rows: Duals.
         name: Of the new suite.
-        reviewed: Whether people have accepted them.
+        judges: How many judged each of them; none if they were not judged.
 
     Raises:
         BuildError: If a dual is of an item that the source has not, or of other sentences.
@@ -63,7 +68,7 @@ def dual_suite(source: Suite, rows: Iterable[Row], name: str, *, reviewed: bool)
         )
         items += [first, second]
     title = f"Duals of {source.card.title or source.name}"
-    card = replace(source.card, title=title, notes=_notes(source, reviewed=reviewed))
+    card = replace(source.card, title=title, notes=_notes(source, _judged(judges)))
     return Suite(name, tuple(items), card).validate()
 
 
@@ -84,9 +89,20 @@ def is_dual_suite(path: Path, source: Suite) -> bool:
         return False
     if not isinstance(card, dict) or card.get("kind") != "suite":
         return False
-    return card.get("notes") in [_notes(source, reviewed=reviewed) for reviewed in (True, False)]
+    notes = card.get("notes")
+    mark = "\0"  # where the notes tell of judges
+    before, _, after = (re.escape(part) for part in _notes(source, mark).partition(mark))
+    return isinstance(notes, str) and bool(re.fullmatch(before + _JUDGED + after, notes))
 
 
-def _notes(source: Suite, *, reviewed: bool) -> str:
-    notes = "duals made by boxpen build duals" + ("; accepted by people" if reviewed else "")
+def _judged(judges: Collection[int]) -> str:
+    if not judges:
+        return ""
+    fewest, most = min(judges), max(judges)
+    number = str(most) if fewest == most else f"{fewest} to {most}"
+    return f"; accepted by judges, each dual judged by {number}"
+
+
+def _notes(source: Suite, judged: str) -> str:
+    notes = "duals made by boxpen build duals" + judged
     return notes + (f"; of the originals: {source.card.notes}" if source.card.notes else "")

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Literal
 
 from boxpen.build.kg.lexicon import lemmas, listed, parts
+from boxpen.shared import shared
 
 __all__ = [
     "PRONOUNS",
@@ -250,9 +251,14 @@ def _engine() -> Any:
     return inflect.engine()
 
 
+@shared
 @contextmanager
 def _unchecked() -> Iterator[None]:
-    """Leave checks of types out of what is imported, as ``python -O`` does: they take seconds."""
+    """Leave checks of types out of inflect, as ``python -O`` does: they take seconds.
+
+    A module is imported once, so inflect stays unchecked for the whole program. What others have
+    checked meanwhile is checked as ever.
+    """
     try:
         import typeguard
     except ImportError:
@@ -260,7 +266,12 @@ def _unchecked() -> Iterator[None]:
         return
     checks: Any = typeguard
     before = checks.typechecked
-    checks.typechecked = lambda function: function
+
+    def typechecked(target: Any = None, **options: Any) -> Any:
+        theirs = getattr(target, "__module__", "") or ""
+        return target if theirs.split(".")[0] == "inflect" else before(target, **options)
+
+    checks.typechecked = typechecked
     try:
         yield
     finally:
