@@ -115,11 +115,14 @@ def read_run(
 def run_directories(paths: Sequence[Path]) -> list[Path]:
     """Return the run directories among paths, each of which is one or a folder of some.
 
+    A journal of judgements stands beside the runs, and a pattern of the shell such as
+    ``runs/discourse-*`` finds it too: it is passed over, unless there is nothing else.
+
     Raises:
         RunError: If a path is neither.
     """
     found: dict[Path, None] = {}
-    for path in paths:
+    for path in [p for p in paths if not _is_journal(p)] or paths:
         if (path / "run.json").is_file():
             found[path] = None
             continue
@@ -132,6 +135,10 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
             )
         found |= dict.fromkeys(inside)
     return list(found)
+
+
+def _is_journal(path: Path) -> bool:
+    return path.name.endswith("-judgements.jsonl") and path.is_file()
 
 
 def check_writable(parent: Path) -> None:

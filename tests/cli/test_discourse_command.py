@@ -247,7 +247,14 @@ class TestPeople:
         assert "13 judgement(s) added" in done.stderr
         assert (good.parent / "discourse-judgements.jsonl").exists()
 
+        # A pattern of the shell, runs/discourse-*, finds the journal too.
+        beside = [*runs, good.parent / "discourse-judgements.jsonl"]
+        done = invoke("discourse", "table", *beside, "--by", "people", "--json")
+        assert done.exit_code == 0, done.output
+        refused(invoke("discourse", "table", beside[-1]), "is not a run directory")
+        assert invoke("discourse", "status", *beside).exit_code == 0
         data = json.loads(invoke("discourse", "table", *runs, "--by", "people", "--json").stdout)
+        assert json.loads(done.stdout) == data
         right = {(r["system"], r["class"]): r["right"] for r in data["accuracy"]}
         assert right["bad", "you (pl.)"]["n"] == 0  # ann and bo differ
         assert right["bad", "she (pl.)"]["value"] == 1
