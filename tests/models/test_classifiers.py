@@ -32,7 +32,7 @@ from boxpen import (
     resolve_model,
 )
 from boxpen.cli.app import app
-from boxpen.models.checkpoint import kind_of
+from boxpen.models.kinds import kind_of
 from boxpen.models.plain_pairs import PLAIN, checked
 
 EN = Card(language="en")

@@ -11,7 +11,7 @@ import torch
 import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
-from boxpen.models.checkpoint import kind_of
+from boxpen.models.kinds import kind_of
 
 
 def use_of(spec) -> None:

@@ -1,4 +1,4 @@
-"""Loading checkpoints through Transformers: which kind of model is this, and what does it read?"""
+"""Loading checkpoints through Transformers, and what they read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from boxpen.errors import ModelError
 from boxpen.models import fingerprint
 from boxpen.models.base import Kind
 from boxpen.models.gguf_file import read_fast
+from boxpen.models.kinds import auto_class, class_of, kind_of
 from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
-from boxpen.models.own import BIDIRECTIONAL, CONTEXTUAL, OWN, introduce
+from boxpen.models.own import BIDIRECTIONAL, OWN, introduce
 from boxpen.models.quiet import quiet
 from boxpen.models.trained_vocabulary import foreign_vocabulary
 from boxpen.scoring.policy import Dtype
@@ -26,7 +27,7 @@ from boxpen.scoring.policy import Dtype
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair", "kind_of"]
+__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair"]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -88,10 +89,10 @@ def from_checkpoint(
         digest = fingerprint.of_parts(path, str(getattr(config, "_commit_hash", None)))
 
     def load() -> Any:
-        auto = getattr(transformers, _auto(kind, config))
+        auto = getattr(transformers, auto_class(kind, config))
         return _module(name, auto, where, settled, device)
 
-    return _class_of(kind, config.model_type)(
+    return class_of(kind, config.model_type)(
         **order,
         name=name,
         load=load,
@@ -136,7 +137,7 @@ def from_gguf(
                 name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
             )
 
-    return _class_of("causal")(
+    return class_of("causal")(
         name=name,
         load=load,
         config=config,
@@ -169,7 +170,7 @@ def from_elmo(
 
         return files.load().to(device, getattr(torch, settled))
 
-    return _class_of("bidirectional")(
+    return class_of("bidirectional")(
         name=name,
         load=load,
         config=config,
@@ -197,7 +198,7 @@ def from_pair(
         digest = fingerprint.of_parts(
             digest, *tokenizer.model_input_names, tokenizer.truncation_side
         )
-    made = _class_of(kind, module.config.model_type)(
+    made = class_of(kind, module.config.model_type)(
         **order,
         name=name or type(module).__name__,
         load=lambda: module,
@@ -209,71 +210,6 @@ def from_pair(
     )
     made.in_memory = True
     return made
-
-
-_AUTO: dict[Kind, str] = {
-    "causal": "AutoModelForCausalLM",
-    "masked": "AutoModelForMaskedLM",
-    "permuted": "AutoModelForCausalLM",
-    "bidirectional": "AutoModel",
-    "seq2seq": "AutoModelForSeq2SeqLM",
-    "nli": "AutoModelForSequenceClassification",
-    "choice": "AutoModelForMultipleChoice",
-}
-
-
-def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
-    """Tell the kind of a checkpoint from its architecture, or else from its model type.
-
-    Raises:
-        ModelError: If it is a kind that gives no probabilities to texts.
-    """
-    from transformers.models.auto import modeling_auto as auto
-
-    tables: dict[Kind, dict[str, Any]] = {
-        "seq2seq": {
-            **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-            **OWN,
-        },
-        "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-        "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    }
-    if config.model_type == "xlnet":
-        tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
-    if config.model_type in BIDIRECTIONAL:
-        tables = {"bidirectional": BIDIRECTIONAL}
-    in_memory = architecture is not None
-    architecture = architecture or _architecture(config)
-    if architecture is not None and architecture.endswith("ForMultipleChoice"):
-        return "choice"
-    if architecture is not None and architecture.endswith("ForSequenceClassification"):
-        return "choice" if config.num_labels == 1 else "nli"
-    for kind, table in tables.items():
-        names = {n for v in table.values() for n in ((v,) if isinstance(v, str) else v)}
-        if architecture in names:
-            return kind
-    # A checkpoint may name a class without the output layer and still hold it: loading will tell.
-    bare = architecture is None or re.search(r"(Model|ForPreTraining)$", architecture)
-    if bare and not in_memory:
-        for kind, table in tables.items():
-            if config.model_type in table:
-                return kind
-    raise ModelError(
-        f"model '{name}' is a {architecture or config.model_type}, which gives no probabilities to "
-        "texts; expected a causal, masked, permuted, bidirectional or sequence-to-sequence "
-        "language model, an inference classifier or a multiple-choice model"
-    )
-
-
-def _architecture(config: Any) -> str | None:
-    return next(iter(getattr(config, "architectures", None) or ()), None)
-
-
-def _auto(kind: Kind, config: Any) -> str:
-    """Return the class that loads a checkpoint; there are two forms of multiple choice."""
-    if kind == "choice" and str(_architecture(config)).endswith("ForSequenceClassification"):
-        return _AUTO["nli"]
-    return _AUTO[kind]
 
 
 def _order(
@@ -302,40 +238,6 @@ def _fingerprint(
     # Once, a GPU rounded what the filters over characters multiply to TF32.
     exact = ["filters float32"] if kind == "bidirectional" else []
     return fingerprint.of_parts(digest, kind, _precision(dtype), *named, *exact)
-
-
-def _class_of(kind: Kind, architecture: str = "") -> type[TransformersModel]:
-    if kind == "causal":
-        from boxpen.models.causal import CausalModel
-
-        return CausalModel
-    if kind == "masked":
-        from boxpen.models.masked import MaskedModel
-
-        return MaskedModel
-    if kind == "permuted":
-        from boxpen.models.permuted import PermutedModel
-
-        return PermutedModel
-    if kind == "bidirectional":
-        from boxpen.models.bidirectional import BidirectionalModel
-
-        return BidirectionalModel
-    if kind == "nli":
-        from boxpen.models.classifier import NliModel
-
-        return NliModel
-    if kind == "choice":
-        from boxpen.models.choosing import ChoiceModel
-
-        return ChoiceModel
-    if architecture in CONTEXTUAL:
-        from boxpen.models.contextual import ContextualModel
-
-        return ContextualModel
-    from boxpen.models.seq2seq import Seq2SeqModel
-
-    return Seq2SeqModel
 
 
 def _transformers() -> Any:
