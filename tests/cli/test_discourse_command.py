@@ -85,7 +85,7 @@ class TestJudge:
         assert right["good", "pronoun"] == right["good", "ellipsis"] == 1
         assert (right["bad", "pronoun"], right["bad", "while"]) == (0.5, 0)
         outcomes = [i["outcome"] for i in data["items"] if i["system"] == "bad"]
-        assert outcomes == ["wrong", "right", "wrong", "cannot tell"]
+        assert outcomes == ["wrong", "right", "wrong", "wrong"]
         assert data["items"][4]["evidence"] == "你 at 1: 你们 is asked for"
         shown = invoke("discourse", "judge", good, bad, "--items", "--paper")
         assert "当…的时候 at 1: time, not contrast" in shown.stdout

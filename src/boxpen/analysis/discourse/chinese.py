@@ -14,7 +14,10 @@ from typing import Any
 
 from boxpen.analysis.discourse.ruling import Hit
 
-__all__ = ["Sentence", "Word", "read"]
+__all__ = ["BROKEN", "Sentence", "Word", "read"]
+
+BROKEN = "\ufffd"
+"""Stands for bytes that are no character: a model that spells in bytes lost its way."""
 
 # Characters that simplified texts have too, with another meaning.
 _SHARED = (

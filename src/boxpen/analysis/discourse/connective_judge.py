@@ -2,7 +2,7 @@
 
 English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
 stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
-of one that stammers, as weak models do, or lacks half of the sentence, that cannot be asked.
+of one that mostly stammers, as weak models do, or lacks half of the sentence, that cannot be asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from boxpen.analysis.discourse.chinese import Sentence, read
+from boxpen.analysis.discourse.chinese import BROKEN, Sentence, read
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
 
 __all__ = ["Sense", "connective_classes", "judge_connective", "realisations"]
@@ -27,7 +27,9 @@ _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
 _ALONE = re.compile(r"^\W*(?:even )?though\b[^,;:–]*$", re.IGNORECASE)
 """A clause of though without another one: "Though she never said so."."""
-_STUTTER = re.compile(r"(\w)\1{3,}|(\w{2,3})\2{2,}|\ufffd")
+_STUTTER = re.compile(rf"(\w)\1{{3,}}|(\w{{2,3}})\2{{2,}}|{BROKEN}")
+_MOSTLY = 1 / 3
+"""Of what stammers more than this, little is left to be asked."""
 _WHOLE = 0.55
 """What has fewer of the reference's characters has most likely lost a clause."""
 _FIRST = re.compile(r"^\W*(?:\w+\W+){0,2}though\b", re.IGNORECASE)
@@ -74,7 +76,7 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     said = _said(sentence, wanted.right, asks=asks)
     weak = _said(sentence, wanted.right, also=True, asks=asks)
     wrong = _unexcused(_said(sentence, wanted.wrong, asks=asks), source)
-    rival = _rival(said, source, reference)
+    rival = _rival(said, wanted.right, source, reference)
     if rival:
         because = f"fewer words for {_senses(said)} than the reference has, with '{rival}'"
         return rule(CANNOT_TELL, because, _hits(said))
@@ -92,9 +94,9 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     if weak:
         return rule(RIGHT, _senses(weak), _hits(weak))
     because = f"no word for {wanted.right[0]}, nor for another sense"
-    broken = _STUTTER.search(sentence.text)
-    if broken:
-        hit = Hit(broken[0], broken.start() + 1)
+    broken = list(_STUTTER.finditer(sentence.text))
+    if BROKEN in sentence.text or _stammered(broken) > _MOSTLY * _letters(sentence.text):
+        hit = Hit(broken[0][0], broken[0].start() + 1)
         return rule(CANNOT_TELL, f"{because}, and no sentence", [hit])
     if _letters(translation) < _WHOLE * _letters(reference):
         return rule(CANNOT_TELL, f"{because}, and much of the sentence is missing")
@@ -156,6 +158,8 @@ def _though(
     conceded = wrong.get("concession", [])
     if not conceded:
         return None
+    if not said and _ALONE.match(source):
+        return rule(RIGHT, "concession, with no other clause that it could be of", conceded)
     if _ASIDE.search(source):
         return rule(WRONG, "concession, and though looks back at the sentence before", conceded)
     if not said and all(sentence.clause(hit.place - 1) for hit in conceded):
@@ -191,6 +195,10 @@ def _letters(text: str) -> int:
     return len(re.findall(r"\w", text))
 
 
+def _stammered(found: Iterable[re.Match[str]]) -> int:
+    return sum(len(some[0]) for some in found)
+
+
 def _unexcused(said: Mapping[str, list[Hit]], source: str) -> dict[str, list[Hit]]:
     """Leave out senses that other words of the source ask for."""
     return {name: hits for name, hits in said.items() if not _rivals([name], source)}
@@ -205,19 +213,14 @@ def _rivals(names: Iterable[str], source: str) -> list[str]:
     return re.findall(rf"(?:(?<![\w'])|(?=\W))(?:{'|'.join(words)})(?!\w)", plain)
 
 
-def _rival(said: Mapping[str, list[Hit]], source: str, reference: str) -> str:
+def _rival(said: Mapping[str, list[Hit]], right: Iterable[str], source: str, reference: str) -> str:
     """Return a word of the source that all words for the right senses may stand for, if any.
 
     It is so where the reference has more of them, and no more are there than such words.
     """
-    known = _said(read(reference), said)
-    found = ""
-    for name, hits in said.items():
-        rivals = _rivals([name], source)
-        if len(hits) > len(rivals) or len(hits) >= len(known.get(name, ())):
-            return ""
-        found = found or rivals[0]
-    return found
+    rivals = _rivals(said, source)
+    found, known = (sum(map(len, x.values())) for x in (said, _said(read(reference), right)))
+    return rivals[0] if rivals and found <= len(rivals) and found < known else ""
 
 
 def _spans(

@@ -4,7 +4,8 @@
 the verbs that it has in common with its context, else the other verbs that it has. A translation is
 right if it has one of them, one that says the same, or another translation of the English verb that
 they stand for. It is right too if it ends where Chinese needs no verb, as English does: 我也是,
-我们会的. It is wrong if it has another verb (做, 是) or none at all.
+我们会的. It is wrong if it has another verb (做, 是) or none, be it a reply (是的, 是吗): what is
+asked is whether the verb is there.
 """
 
 from __future__ import annotations
@@ -13,12 +14,9 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from boxpen.analysis.discourse.chinese import Sentence, Word, read
+from boxpen.analysis.discourse.chinese import BROKEN, Sentence, Word, read
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
 from boxpen.analysis.discourse.stranded import (
-    AUXILIARIES,
-    NEGATED,
-    PRONOUNS,
     Stranded,
     stranded,
 )
@@ -47,20 +45,7 @@ _ALL_ARE = re.compile(f"都是{_TAIL}")
 _UNABLE = re.compile(f"[做办]不到{_TAIL}")
 _DO_NOT = re.compile(rf"(?:不要|别|不用|不必){_TAIL}")
 _SUCH = re.compile(f"(?:[这那]样|如此){_TAIL}")
-_YES = re.compile(r"\b(?:yes|yeah|yep|sure|of course|certainly|indeed|absolutely)\b", re.IGNORECASE)
-_PRONOUN_FIRST = re.compile(r"\W*(?:i|we|you|he|she|it|they|there)\b", re.IGNORECASE)
-_TAG = re.compile(r",[^,]*n't \w+\W*$", re.IGNORECASE)
-"""A tag at the end of a question denies nothing: "You know it, don't you?"."""
-_ASKING_TAG = re.compile(rf",\s*(?:{AUXILIARIES}) {PRONOUNS}\W*\?\W*$", re.IGNORECASE)
-"""The tag alone, 是吗, leaves out what it asks about: "You do, don't you?"."""
-_ECHO = re.compile(
-    rf"^\W*(?:(?:oh|well|really|what)\W+)?"
-    rf"(?:{PRONOUNS} (?:{AUXILIARIES})|(?:{AUXILIARIES}) {PRONOUNS})\W*\?\W*$",
-    re.IGNORECASE,
-)
-"""Surprise at what was said: "You did?", "Isn't it?"."""
 _NEITHER = re.compile(r"\b(?:neither|nor|either)\b", re.IGNORECASE)
-_ENDS_IN_NO = re.compile(r"\bno\W*$", re.IGNORECASE)
 _AND_YOU = re.compile(rf"[你您]们?呢{_TAIL}")
 _ASKS_BACK = re.compile(r"^\W*(?:no|yes|yeah|i)\b.*\byou\b[^.]*\?$", re.IGNORECASE)
 
@@ -107,6 +92,9 @@ def judge_ellipsis(
     wanted, shared = _elided(case)
     if not wanted:
         return _needs_none(case)
+    if BROKEN in sentence.text:
+        place = sentence.text.index(BROKEN) + 1
+        return rule(CANNOT_TELL, "no sentence", [Hit(BROKEN, place)])
     name = " or ".join(dict.fromkeys(word.text for word in wanted))
     hits = [word.hit for word in candidates(sentence) if _means(case, word, wanted)]
     if hits:
@@ -127,7 +115,8 @@ def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str
         return rule(RIGHT, f"says the same as {name}", same)
     if shared and (elided or level(wanted[0])):
         return None  # it is known which verb of the context was elided: others are wrong
-    literal = _hits(case, known[0], strict=True) if known and not elided else []
+    first = [verb for verb in known[0] if verb not in case.overt] if known and not elided else []
+    literal = [hit for hit in _hits(case, first, strict=True) if hit.words not in case.overt]
     if literal:
         return rule(RIGHT, f"as the context in English, the reference has {name}", literal)
     content = [word.text for word in predicates(case.before) if not level(word)]
@@ -150,13 +139,9 @@ def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
     texts = [word.text for word in spoken]
     auxiliary = [word for word in case.there if level(word) == 2 and any_same(word.text, texts)]
     others = [w for w in case.there if w not in auxiliary and w.text not in case.overt]
-    reply = _ends_in_proform(case.sentence) or _bare_reply(case)
-    if reply and all(reply.start() <= word.start < reply.end() for word in others):
-        if reply[0].startswith("没有") and "没" not in case.answer.text:
-            return rule(WRONG, f"denies that it was done, the reference has {name}", _at(reply))
-        if _ASKING_TAG.search(case.source) and _reply(case, verbs().doubts):
-            return rule(WRONG, f"no more than the tag, the reference has {name}", _at(reply))
-        return rule(CANNOT_TELL, f"stands for a verb, the reference has {name}", _at(reply))
+    proform = _ends_in_proform(case.sentence)
+    if proform and all(proform.start() <= word.start < proform.end() for word in others):
+        return rule(CANNOT_TELL, f"stands for a verb, the reference has {name}", _at(proform))
     copula = {word.text for word in others} == {"是"} and "be" in case.left.kinds
     if copula and "是" in case.before.text:
         because = f"no more than the copula, the reference has {name}"
@@ -165,13 +150,13 @@ def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
         return rule(WRONG, f"{name} is asked for", (word.hit for word in others))
     if auxiliary:
         because = f"no more than the auxiliary, the reference has {name}"
-        return rule(CANNOT_TELL, because, (word.hit for word in auxiliary))
+        return rule(WRONG, because, (word.hit for word in auxiliary))
     return rule(WRONG, f"no verb where {name} is asked for")
 
 
 def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
     """Say why a translation is whole without the verb, and by which words; None if it is not."""
-    left, text, tables = case.left, case.sentence.text, verbs()
+    left, text = case.left, case.sentence.text
     agrees = _NEITHER.search(case.source) if left.negated else left.agrees
     doer = _last(_DOER, text)
     if doer and any(doer.start("who") <= word.start < doer.end() for word in case.there):
@@ -180,9 +165,6 @@ def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
     not_done = left.negated and not asks_back and "没" in case.answer.text
     idioms = (
         (agrees, _ends_in_proform(case.sentence), "stands for the verb"),
-        (_ECHO.match(case.source) is not None, _reply(case, tables.doubts), "asks as the source"),
-        (_ENDS_IN_NO.search(case.source) is not None, _reply(case, tables.denials), "says no"),
-        (_was_asked(case), _reply(case, tables.assents), "says yes to a question"),
         (left.of_all and not left.negated, _last(_ALL_ARE, text), "stands for the verb"),
         (_WHO.search(case.context) is not None, doer, "says who"),
         (not_done, _last(_NOT_DONE, text), "denies the verb"),
@@ -285,45 +267,6 @@ def _english(text: str) -> list[tuple[str, ...]]:
 def _ends_in_proform(sentence: Sentence) -> re.Match[str] | None:
     """Return the words that stand for a verb at the end of a clause: 也是."""
     return _last(re.compile(f"(?:{'|'.join(verbs().proforms)}){_TAIL}"), sentence.text)
-
-
-def _bare_reply(case: _Case) -> re.Match[str] | None:
-    """Return a clause that is no more than a reply, as the source has one too: 是的 for "Yes"."""
-    tables = verbs()
-    fitting = [*tables.denials] if case.left.negated else []
-    if "?" in case.source:
-        fitting += tables.doubts
-    if _affirms(case):
-        fitting += tables.assents
-    return _reply(case, fitting)
-
-
-def _reply(case: _Case, fitting: Sequence[str]) -> re.Match[str] | None:
-    """Return the last clause that is no more than one of some replies."""
-    if not fitting:
-        return None
-    clause = re.compile(rf"(?:^|(?<=[{MARKS}]))(?:{'|'.join(fitting)}){_TAIL}")
-    return _last(clause, case.sentence.text)
-
-
-def _affirms(case: _Case) -> bool:
-    """Whether the source says yes to what was not denied: 是的 agrees, also with a denial."""
-    denied = NEGATED.search(_TAG.sub("", case.context)) or (
-        not case.context and re.search("[不没]", case.before.text)
-    )
-    return not denied and (_YES.search(case.source) is not None or _says_so(case))
-
-
-def _was_asked(case: _Case) -> bool:
-    """Whether the source says yes to a question, so that 是的 is a whole answer."""
-    return case.context.rstrip(" \"'”’").endswith("?") and _affirms(case)
-
-
-def _says_so(case: _Case) -> bool:
-    """Whether the source affirms what was said of the same: "I do", not "So do I", "Tom does"."""
-    left = case.left
-    same = _PRONOUN_FIRST.match(case.source) is not None and _WHO.search(case.context) is None
-    return same and not left.negated and not left.agrees and "?" not in case.source
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -52,9 +52,6 @@ class Verbs:
     ignored: frozenset[str]
     proforms: tuple[str, ...]
     short: tuple[str, ...]
-    assents: tuple[str, ...]
-    denials: tuple[str, ...]
-    doubts: tuple[str, ...]
     negative: frozenset[str]
     complements: str
     bleached: frozenset[str]
@@ -194,9 +191,6 @@ def verbs() -> Verbs:
         ignored=frozenset(data["ignored"]),
         proforms=tuple(data["proforms"]),
         short=tuple(data["short"]),
-        assents=tuple(data["assents"]),
-        denials=tuple(data["denials"]),
-        doubts=tuple(data["doubts"]),
         complements=data["complements"],
         bleached=frozenset(data["bleached"]),
         negative=frozenset(data["negative"]),
