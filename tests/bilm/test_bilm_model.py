@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import bilm_twin as twin
@@ -255,11 +256,41 @@ def test_layers_that_run_at_once_leave_the_settings_of_cudnn():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 def test_a_gpu_computes_what_a_cpu_does():
-    model = made(input="characters", hidden_size=64, cell_size=128, filters=((3, 256), (5, 256)))
-    given, _, _ = batch("characters", [9, 4])
+    model, given = wide_model()
     with torch.no_grad():
         there = model.cuda()(**{name: value.cuda() for name, value in given.items()}).loss.cpu()
-        torch.testing.assert_close(model.cpu()(**given).loss, there, rtol=0, atol=1e-4)
+        exact = model.cpu().double()(**given).loss.float()
+    torch.testing.assert_close(there, exact, rtol=0, atol=1e-4)
+
+
+def test_what_a_gpu_is_compared_with_tells_rounding_from_none():
+    """The exact loss is that of a CPU, and not that of filters or memories rounded to TF32."""
+    model, given = wide_model()
+    with torch.no_grad():
+        exact = copy.deepcopy(model).double()(**given).loss.float()
+        torch.testing.assert_close(model(**given).loss, exact, rtol=0, atol=1e-4)
+        for part in ("filters", "layers"):
+            rounded = copy.deepcopy(model)
+            for name, weight in rounded.named_parameters():
+                if f".{part}." in name:
+                    weight.copy_(to_tf32(weight))
+            assert (rounded(**given).loss - exact).abs() > 3e-4, part
+
+
+def wide_model() -> tuple[BiLMForLanguageModeling, dict[str, Any]]:
+    """A model as wide as those that are trained, of weights that keep what they read in bounds."""
+    model = made(input="characters", hidden_size=64, cell_size=128, filters=((3, 256), (5, 256)))
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight *= 4 * weight[0].numel() ** -0.5
+    return model, batch("characters", [9, 4])[0]
+
+
+def to_tf32(weight: torch.Tensor) -> torch.Tensor:
+    """Round to the 10 bits that TF32 has behind the point."""
+    bits = weight.contiguous().view(torch.int32)
+    return ((bits + 0x1000) & ~0x1FFF).view(torch.float32)
 
 
 def test_mixed_precision_trains_every_weight():

@@ -261,9 +261,13 @@ class _Engine:
         read = self.reading.tensors(rows, self.model.device)
         longest = int(search.max_ratio * read["input_ids"].shape[1]) + _MARGIN
         kept = search.scores and search.beam > 1
+        memory = {}
+        if search.beam > 1 and (cache := _cache(self.model)) is not None:
+            memory["past_key_values"] = cache
         with _evaluating(self.model):
             made = self.model.generate(
                 **read,
+                **memory,
                 do_sample=False,
                 num_beams=search.beam,
                 num_return_sequences=search.n_best,
@@ -325,6 +329,12 @@ class _Engine:
         """Cut what fills up sequences behind their end; padding is never produced."""
         lengths = (sequences != self.pad).sum(axis=1).tolist()
         return [row[:n] for row, n in zip(sequences.tolist(), lengths, strict=True)]
+
+
+def _cache(model: Any) -> Any:
+    from boxpen.nmt.beam_cache import beam_cache
+
+    return beam_cache(model)
 
 
 @contextlib.contextmanager
