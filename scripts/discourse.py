@@ -4,8 +4,10 @@
     discourse.py train NAME [NAME …]   build/discourse/NAME, and its runs; wants a GPU
     discourse.py tables                docs/results/discourse.md
 
-Names are sentence, concat, thumt, cadec and bert-fused; the last four begin from the first. Needs
-``BOXPEN_MIRROR`` to prepare; ``BOXPEN_BERT`` is the folder of the BERT of bert-fused.
+Names are sentence; sentence-2, which is the same with another seed; and concat, thumt, cadec and
+bert-fused, which begin from the first. Needs ``BOXPEN_MIRROR`` to prepare; ``BOXPEN_BERT`` is the
+folder of the BERT of bert-fused. What is prepared, build/discourse/data, may be brought from
+another machine: then nothing else of the corpus is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from results import said, write
+from results import DOCS, said, write
 
 import boxpen
 from boxpen.analysis.discourse.class_judge import PHENOMENA
@@ -34,7 +36,7 @@ from boxpen.analysis.discourse.context_gain import (
 )
 from boxpen.metrics.intervals import Estimate
 from boxpen.nmt.config import NmtConfig, read_config
-from boxpen.nmt.prepared import Prepared, prepare
+from boxpen.nmt.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.training import Course, Training
 from boxpen.report.context_gain import context_notes
 from boxpen.report.numbers import p_value
@@ -43,7 +45,19 @@ from boxpen.rundir import run_directories
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
 PAGE = "discourse.md"
-STEPS = {"sentence": 3500, "concat": 1500, "thumt": 1500, "cadec": 700, "bert-fused": 1200}
+VERDICTS = DOCS / "discourse-verdicts.jsonl"
+"""What readers said of translations, by the numbers of items and texts."""
+STEPS = {
+    "sentence": 3500,
+    "sentence-2": 3500,
+    "concat": 1500,
+    "thumt": 1500,
+    "cadec": 700,
+    "bert-fused": 1200,
+}
+SENTENCE = ("sentence", "sentence-2")
+"""Those that read no context; the others begin from the first."""
+SEEDS = {"sentence-2": 2}
 LOOKS = 5
 HELD_OUT = 300
 """One episode of so many is for validation."""
@@ -60,7 +74,7 @@ def main() -> None:
     elif given.command == "train":
         for name in given.names:
             settings = config(name)
-            train(name, prepare(settings, print), suites(), lambda run, _: _saved(run), settings)
+            train(name, prepared(settings), suites(), lambda run, _: _saved(run), settings)
     else:
         tables()
 
@@ -83,6 +97,13 @@ def divide(subtitles: Path) -> None:
         path.replace(FOLDER / path.name[1:])
 
 
+def prepared(settings: NmtConfig) -> Prepared:
+    """Return the corpus: as it was brought here, or prepared of what was divided here."""
+    if (FOLDER / "train.tsv").is_file():
+        return prepare(settings, print)
+    return open_prepared(settings.data)
+
+
 def config(name: str) -> NmtConfig:
     """Return the configuration of a training."""
     if name not in STEPS:
@@ -93,21 +114,25 @@ def config(name: str) -> NmtConfig:
     path.write_text(text.replace("FOLDER", str(FOLDER)), "utf-8")
     found = read_config(path)
     model = found.model
-    if name != "sentence":
+    if name not in SENTENCE:
         bert = Path(os.environ["BOXPEN_BERT"]) if name == "bert-fused" else None
         model = replace(
             model,
             architecture=name,  # type: ignore[arg-type]
-            base=FOLDER / "sentence",
+            base=FOLDER / SENTENCE[0],
             bert=bert,
         )
     steps = STEPS[name]
     return replace(
         found,
         folder=FOLDER / name,
+        seed=SEEDS.get(name, found.seed),
         model=model,
         train=replace(
-            found.train, max_steps=steps, warmup=steps // 6, validate_every=-(-steps // LOOKS)
+            found.train,
+            max_steps=steps,
+            warmup=steps // 6,
+            validate_every=-(-steps // LOOKS),
         ),
     )
 
@@ -138,7 +163,7 @@ def train(
         for context in ("given", "none", "shuffled"):
             run = boxpen.evaluate(
                 f"hf:{settings.folder}", suite, cache=":memory:", context=context,
-                translate=context != "shuffled" and (context == "given" or name != "sentence"),
+                translate=context != "shuffled" and (context == "given" or name not in SENTENCE),
             )  # fmt: skip
             save(run, f"{suite.name}-{context}")
     figures = {**result, "name": name, "evaluation_seconds": round(time.time() - started, 1)}
@@ -155,13 +180,38 @@ def tables() -> None:
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))
     runs = FOLDER / "runs"
+    people()
     for suite in ("discourse", "starter.discourse"):
         given = sorted(str(path) for path in (runs / "given").glob(f"{suite}-*"))
         every = sorted(str(path) for path in runs.glob(f"*/{suite}-*"))
-        write(PAGE, f"{suite} judge", said("discourse", "table", *given, "--paper", "--markdown"))
+        beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
+        write(PAGE, f"{suite} judge", said("discourse", "table", *given, *beside, "--markdown"))
         write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
         loaded = [boxpen.Run.load(path) for path in run_directories([Path(one) for one in every])]
-        write(PAGE, f"{suite} context", context_table(context_gains(loaded)))
+        whole = with_all_contexts(loaded)
+        left = sorted({_name(run) for run in loaded} - {_name(run) for run in whole})
+        lines = context_table(context_gains(whole))
+        if left:
+            lines += f"\n- not run with every context, and left out: {', '.join(left)}"
+        write(PAGE, f"{suite} context", lines)
+
+
+def people() -> None:
+    """Put in what readers found, and how far the class judge agrees with them."""
+    given = sorted(str(path) for path in (FOLDER / "runs" / "given").glob("discourse-*"))
+    read = ("--journal", str(VERDICTS))
+    found = said("discourse", "table", *given, *read, "--by", "people", "--paper", "--markdown")
+    bleu, _, right = found.partition("### right by people")  # BLEU stands above
+    assert bleu.startswith("### BLEU"), bleu
+    write(PAGE, "people", "### right by people" + right)
+    agreement = said("discourse", "status", *given, *read).partition("\nJudges differ:")[0].strip()
+    write(PAGE, "agreement", f"```\n{agreement}\n```")
+
+
+def with_all_contexts(runs: Sequence[boxpen.Run]) -> list[boxpen.Run]:
+    """Return the runs of models that were given the context, none, and another item's."""
+    found = {(_name(run), run.about["policy"]["context"]) for run in runs}
+    return [run for run in runs if all((_name(run), context) in found for context in CONTEXTS)]
 
 
 def context_table(found: ContextGains) -> str:
@@ -221,6 +271,11 @@ def trainings_table(found: dict[str, dict[str, Any]]) -> str:
         for name, f in found.items()
     ]
     return "\n".join(out)
+
+
+def _name(run: boxpen.Run) -> str:
+    name: str = run.about["model"]["short"]
+    return name
 
 
 def _saved(run: boxpen.Run) -> None:

@@ -1,11 +1,11 @@
-"""Train the models of docs/results/sense.md, put them to Sen-Making, make the tables.
+"""Train the models of docs/results/sense.md, put them to their suites, make the tables.
 
     sense.py prepare               build/sense: sentences of subtitles and of ConceptNet
     sense.py train NAME [NAME …]   build/sense/NAME, and its runs; wants a GPU
-    sense.py tables                docs/results/sense.md
+    sense.py tables                docs/results/sense.md, and the table of steps.md
 
 Names are bilm, bilm-graph (from the first), bert-mini, bert-mini-graph, smollm2, smollm2-graph;
-bert-mini and smollm2 are only put to the suite. scripts/sense.toml has the settings. ``--quick``
+bert-mini and smollm2 are only put to the suites. scripts/sense.toml has the settings. ``--quick``
 rehearses it all with tiny sizes in build/sense-quick, and prints the tables. Needs
 ``BOXPEN_MIRROR``, and ``BOXPEN_MODELS``, the folder of bert-mini.
 """
@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from results import write
+from results import said, write
 
 import boxpen
 from boxpen.analysis.slices import cut
@@ -42,6 +42,8 @@ PAGE = "sense.md"
 SUITE = "senmaking"
 SETS = ("sen-making", "explanation")
 RECIPES = ("sound", "paper")
+STEPS = "starter.sense"
+"""Its items say how many steps of inference they take."""
 BASES = {"bilm": "", "bert-mini": "hf:MODELS/bert-mini", "smollm2": "smollm2"}
 """What is put to the suite before it is trained on the graph; bilm is trained here."""
 PAPER = {
@@ -102,6 +104,10 @@ class Sense:
             run.save(self.folder / "runs" / name / recipe)
             rows = [(r.slice, round(r.value, 4)) for r in run.summary() if r.metric == "accuracy"]
             print(name, recipe, rows, flush=True)
+        run = boxpen.evaluate(
+            self._spec(name), STEPS, cache=":memory:", check_languages=not self.quick
+        )
+        run.save(self._steps(name))
 
     def suite(self) -> boxpen.Suite:
         """Return Sen-Making, or a few items of each of its sets."""
@@ -113,14 +119,18 @@ class Sense:
         return replace(whole, items=tuple(few))
 
     def tables(self) -> None:
-        """Put all tables into docs/results/sense.md, or print those of a rehearsal."""
+        """Put the tables of what is trained into docs/results, or print those of a rehearsal."""
+        places = {name: self.folder / f"{name}.figures.json" for name in self.names}
         figures = {
-            name: json.loads((self.folder / f"{name}.figures.json").read_text("utf-8"))
-            for name in self.names
+            name: json.loads(place.read_text("utf-8"))
+            for name, place in places.items()
+            if place.is_file()
         }
+        for name in places.keys() - figures.keys():
+            print(f"{name} is not trained", file=sys.stderr)
         runs = {
             (name, recipe): boxpen.Run.load(place)
-            for name in self.names
+            for name in figures
             for recipe in RECIPES
             for place in run_directories([self.folder / "runs" / name / recipe])
         }
@@ -130,6 +140,12 @@ class Sense:
             "pairs": pairs_table(runs),
             "signatures": "\n".join(f"- {name}: `{r.signature}`" for (name, _), r in runs.items()),
         }
+        steps = [str(place) for name in figures for place in run_directories([self._steps(name)])]
+        by_steps = said("slices", *steps, "--by", "set x steps", "--trend", "--markdown")
+        if self.quick:
+            made["steps"] = by_steps
+        else:
+            write("steps.md", "steps", by_steps.partition("\n\n")[2])  # without its heading
         for key, lines in made.items():
             if self.quick:
                 print(f"## {key}\n\n{lines}\n")
@@ -164,6 +180,9 @@ class Sense:
         if "MODELS" in model:
             model = model.replace("MODELS", os.environ["BOXPEN_MODELS"])
         return model.replace("FOLDER", str(self.folder))
+
+    def _steps(self, name: str) -> Path:
+        return self.folder / "runs" / name / "steps"
 
     def _most(self, what: str) -> int | None:
         return int(self.config["quick"][what]) if self.quick else None
@@ -216,7 +235,10 @@ def pairs_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
     found: list[tuple[str, str, Pair]] = []
     for recipe in RECIPES:
         for base in BASES:
-            parts = {name: cut(runs[name, recipe], "set") for name in (base, f"{base}-graph")}
+            both = (base, f"{base}-graph")
+            if any((name, recipe) not in runs for name in both):
+                continue
+            parts = {name: cut(runs[name, recipe], "set") for name in both}
             for part in SETS:
                 (pair,) = compare_verdicts({name: by[part] for name, by in parts.items()}, part)
                 found.append((recipe, part, pair))

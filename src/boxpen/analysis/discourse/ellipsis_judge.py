@@ -99,9 +99,13 @@ def judge_ellipsis(
     hits = [word.hit for word in candidates(sentence) if _means(case, word, wanted)]
     if hits:
         return rule(RIGHT, f"{name} is asked for", hits)
-    own = [word.hit for word in case.there if word.text in case.overt]
-    if own and (not case.left.kinds or "so" in case.left.kinds):
-        return rule(RIGHT, f"the verb of the source itself, the reference has {name}", own)
+    own = [word for word in case.there if word.text in case.overt]
+    if not case.left.kinds:  # what is left out is no verb: "They don't know either."
+        repeats = [word.text for word in predicates(case.answer)]
+        own = [word for word in own if any_same(word.text, repeats)]
+    if own and case.left.kinds <= {"so"}:  # 我不这么认为 for "I don't think so"
+        because = f"the verb of the source itself, the reference has {name}"
+        return rule(RIGHT, because, (word.hit for word in own))
     return _otherwise_said(case, wanted, shared, name) or _without(case, wanted, name)
 
 
