@@ -274,7 +274,7 @@ def test_as_many_sentences_are_read_of_either_side():
 def test_what_does_not_go_together_is_refused(toy, tmp_path):
     with pytest.raises(NmtError, match="'thumt', which needs base = the folder"):
         ModelConfig(architecture="thumt")
-    with pytest.raises(NmtError, match="which reads no context and begins from no base"):
+    with pytest.raises(NmtError, match="'rnnsearch', which begins from no Transformer"):
         ModelConfig(architecture="rnnsearch", base=toy / "base")
     with pytest.raises(NmtError, match="'bert-fused', which needs bert"):
         ModelConfig(architecture="bert-fused", base=toy / "base")
@@ -330,6 +330,20 @@ def test_a_wrong_base_is_told_first_and_leaves_the_folder_free(toy, tmp_path):
     with pytest.raises(NmtError, match="nowhere"):
         Training(wrong, prepare(wrong), device="cpu").run()
     assert Training(config, prepare(config), device="cpu").run()["steps"] == 2
+
+
+def test_a_transformer_goes_on_from_another(toy, tmp_path):
+    """It begins with the weights of its base, and learns on."""
+    config = configured(toy, tmp_path, "transformer", max_steps="2", validate_every="1")
+    prepared = prepare(config)
+    base, _ = load_model(toy / "base")
+    made = ModelFolder(config, prepared).new_model()
+    for name, weight in base.state_dict().items():
+        assert torch.equal(made.state_dict()[name], weight), name
+    assert Training(config, prepared, device="cpu").run()["steps"] == 2
+    after, _ = load_model(config.folder)
+    moved = [n for n, w in base.state_dict().items() if not torch.equal(after.state_dict()[n], w)]
+    assert "model.decoder.layers.0.fc1.weight" in moved
 
 
 def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):

@@ -36,8 +36,8 @@ class ModelConfig:
             ``thumt``, ``cadec`` or ``bert-fused``, which also read those before it.
         size: ``tiny``, ``small`` or ``base``; ``boxpen nmt sizes`` shows them.
         dropout: Another than the size's own.
-        base: Folder of a trained Transformer that a model with context begins from, and whose size
-            it has; ``concat`` may do without.
+        base: Folder of a trained Transformer that another, or a model with context, begins from,
+            and whose size it has; ``transformer`` and ``concat`` may do without.
         context: Sentences before, at most, that such a model reads.
         bert: Folder of the BERT that ``bert-fused`` reads with.
         drop_net: How often a layer of it takes one of its attentions alone in training.
@@ -71,8 +71,8 @@ class ModelConfig:
         named = f"[model] has architecture = '{self.architecture}'"
         if self.architecture in ("thumt", "cadec", "bert-fused") and self.base is None:
             raise NmtError(f"{named}, which needs base = the folder of a trained Transformer")
-        if not self.reads_context and self.base is not None:
-            raise NmtError(f"{named}, which reads no context and begins from no base")
+        if self.architecture == "rnnsearch" and self.base is not None:
+            raise NmtError(f"{named}, which begins from no Transformer; leave out base")
         if (self.architecture == "bert-fused") != (self.bert is not None):
             lacking = "needs" if self.bert is None else "has no use for"
             raise NmtError(f"{named}, which {lacking} bert = the folder of a BERT")

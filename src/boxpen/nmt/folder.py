@@ -114,6 +114,13 @@ class ModelFolder:
             from boxpen.nmt.context.making import new_context_model
 
             return self._decoding(new_context_model(model, self.prepared.subwords, self._plain))
+        if model.base is not None:
+            from boxpen.nmt.loading import load_base
+
+            base = load_base(model.base, self.prepared.subwords)
+            if model.dropout is not None:
+                base.config.dropout = model.dropout
+            return self._decoding(base)
         return self._decoding(self._plain())
 
     def _plain(self) -> Any:

@@ -13,7 +13,7 @@ from boxpen.models.trained_vocabulary import foreign_vocabulary
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.reading import context_limit
 
-__all__ = ["check_numbers", "load_model", "load_tokenizer"]
+__all__ = ["check_numbers", "load_base", "load_model", "load_tokenizer"]
 
 _SIZES = (
     "vocab_size", "decoder_vocab_size", "max_position_embeddings", "d_model", "hidden_size",
@@ -50,6 +50,32 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     if wrong := foreign_vocabulary(path):
         raise NmtError(f"{folder} {wrong}")
     return model.eval(), tokenizer
+
+
+def load_base(folder: Path, subwords: Path) -> Any:
+    """Return the trained Transformer that another model begins from.
+
+    Args:
+        folder: Where it is.
+        subwords: The tokenizer of the corpus that is learnt from.
+
+    Raises:
+        NmtError: If it is no Transformer, or has another vocabulary.
+    """
+    base, _ = load_model(folder)
+    if type(base).__name__ != "MarianMTModel":
+        raise NmtError(
+            f"[model] base = {folder} is a {base.config.model_type}, expected a Transformer"
+        )
+    for name in ("source.spm", "target.spm", "vocab.json"):
+        ours, theirs = subwords / name, folder / name
+        if not theirs.is_file() or ours.read_bytes() != theirs.read_bytes():
+            raise NmtError(
+                f"[model] base = {folder} has another vocabulary than the corpus in "
+                f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
+                "the base on this corpus"
+            )
+    return base
 
 
 def load_tokenizer(folder: Path | str) -> Any:

@@ -13,6 +13,7 @@ from boxpen.atomic import replaced
 from boxpen.models.own import CONTEXTUAL
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.inputs import Reads
+from boxpen.nmt.loading import load_base
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +41,7 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     """
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
-    base = _base(config.base, subwords) if config.base is not None else plain()
+    base = load_base(config.base, subwords) if config.base is not None else plain()
     if config.dropout is not None:
         base.config.dropout = config.dropout
     options: dict[str, Any] = {}
@@ -173,23 +174,3 @@ def bert_digest(examples: Examples, reader: BertReader) -> str:
     digest = hashlib.sha256(examples.source.tobytes() + examples.source_ends.tobytes())
     digest.update(reader.tokenizer.backend_tokenizer.to_str().encode())
     return digest.hexdigest()[:12]
-
-
-def _base(folder: Path, subwords: Path) -> Any:
-    """Return the trained model that another begins from."""
-    from boxpen.nmt.loading import load_model
-
-    base, _ = load_model(folder)
-    if type(base).__name__ != "MarianMTModel":
-        raise NmtError(
-            f"[model] base = {folder} is a {base.config.model_type}, expected a Transformer"
-        )
-    for name in ("source.spm", "target.spm", "vocab.json"):
-        ours, theirs = subwords / name, folder / name
-        if not theirs.is_file() or ours.read_bytes() != theirs.read_bytes():
-            raise NmtError(
-                f"[model] base = {folder} has another vocabulary than the corpus in "
-                f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
-                "the base on this corpus"
-            )
-    return base
