@@ -40,7 +40,6 @@ from boxpen.nmt.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.training import Course, Training
 from boxpen.report.context_gain import context_notes
 from boxpen.report.numbers import p_value
-from boxpen.rundir import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
@@ -180,15 +179,13 @@ def tables() -> None:
     figures = {n: json.loads(p.read_text("utf-8")) for n, p in places.items() if p.is_file()}
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))
-    runs = FOLDER / "runs"
     people()
     for suite in ("discourse", "starter.discourse"):
-        given = sorted(str(path) for path in (runs / "given").glob(f"{suite}-*"))
-        every = sorted(str(path) for path in runs.glob(f"*/{suite}-*"))
+        given = runs_on(suite, "given")
         beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
         write(PAGE, f"{suite} judge", said("discourse", "table", *given, *beside, "--markdown"))
         write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
-        loaded = [boxpen.Run.load(path) for path in run_directories([Path(one) for one in every])]
+        loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on(suite, c)]
         whole = with_all_contexts(loaded)
         left = sorted({_name(run) for run in loaded} - {_name(run) for run in whole})
         lines = context_table(context_gains(whole))
@@ -197,9 +194,15 @@ def tables() -> None:
         write(PAGE, f"{suite} context", lines)
 
 
+def runs_on(suite: str, context: str) -> list[str]:
+    """Return the folders of runs, in the order of the models."""
+    folder = FOLDER / "runs" / context
+    return [str(path) for name in STEPS for path in folder.glob(f"{suite}-{name}-sound-*")]
+
+
 def people() -> None:
     """Put in what readers found, and how far the class judge agrees with them."""
-    given = sorted(str(path) for path in (FOLDER / "runs" / "given").glob("discourse-*"))
+    given = runs_on("discourse", "given")
     read = ("--journal", str(VERDICTS))
     found = said("discourse", "table", *given, *read, "--by", "people", "--paper", "--markdown")
     bleu, _, right = found.partition("### right by people")  # BLEU stands above
