@@ -123,7 +123,7 @@ def test_the_table_shows_levels_slope_and_what_may_be_chance():
     assert "### small: accuracy by steps, % [95 %]" in shown
     assert "| system | part | 1 | 2 | 3 | 4 | slope, points [95 %] | p |" in shown
     assert "| one | all | 100.0 [34.2, 100.0] |" in shown
-    assert "- one: falling, without a turn\n" in shown
+    assert "- one, 2 : 2 : 2 : 2 items: falling, without a turn\n" in shown
     assert run.signature in shown
     (row,) = trends_object(found)
     assert row["slope"]["value"] == pytest.approx(-0.35)

@@ -122,7 +122,7 @@ def test_a_trend_in_all_forms(tmp_path):
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "small: accuracy by steps, % [95 %]" in shown.stdout
-    assert "one: falling, without a turn" in shown.stdout
+    assert "one, 4 : 4 : 4 items: falling, without a turn" in shown.stdout
     assert "Cochran-Armitage" in shown.stdout
     (found,) = json.loads(invoke("slices", run, "--by", "steps", "--trend", "--json").stdout)[
         "trends"

@@ -130,7 +130,8 @@ def _notes(found: Found) -> list[str]:
         trend, part = one.trend, f", {one.part}" if one.part else ""
         way = "without a turn" if trend.monotone else "with a turn between levels"
         sure = "" if trend.p < 0.05 else " (which may be chance)"
-        notes.append(f"{names[id(run)]}{part}: {trend.direction}, {way}{sure}")
+        items = " : ".join(f"{right.n:,}" for _, right in trend.levels)
+        notes.append(f"{names[id(run)]}{part}, {items} items: {trend.direction}, {way}{sure}")
     notes.append("slope: points of accuracy for one more, least squares; robust to blocks")
     tests = " or ".join(sorted({one.trend.test for _, one in every}))
     notes.append(f"p: two-sided, {tests}; not corrected for the number of lines")
