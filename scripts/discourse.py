@@ -99,9 +99,12 @@ def divide(subtitles: Path) -> None:
 
 
 def prepared(settings: NmtConfig) -> Prepared:
-    """Return the corpus: as it was brought here, or prepared of what was divided here."""
+    """Return the corpus: as it was brought here, or prepared of what was divided here.
+
+    All models have one vocabulary, that of the first: its lines are drawn by the seed.
+    """
     if (FOLDER / "train.tsv").is_file():
-        return prepare(settings, print)
+        return prepare(config("sentence"), print)
     return open_prepared(settings.data)
 
 

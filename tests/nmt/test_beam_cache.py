@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from boxpen.nmt.beam_cache import beam_cache  # noqa: E402
+from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.cadec import CADecForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.thumt import ThumtForConditionalGeneration  # noqa: E402
@@ -43,8 +44,17 @@ def sources(rows: int, width: int, seed: int) -> dict[str, Any]:
     return {"input_ids": ids.masked_fill(~mask, PAD), "attention_mask": mask.long()}
 
 
-def context(rows: int) -> dict[str, Any]:
-    return {f"context_{name}": value for name, value in sources(rows, 5, seed=2).items()}
+def context(rows: int, of: str) -> dict[str, Any]:
+    return {f"{of}_{name}": value for name, value in sources(rows, 5, seed=2).items()}
+
+
+def small_bert() -> Any:
+    torch.manual_seed(4)
+    shape = transformers.BertConfig(
+        vocab_size=WORDS, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64,
+    )  # fmt: skip
+    return transformers.BertModel(shape)
 
 
 def searched(model: Any, cache: Any, **read: Any) -> Any:
@@ -61,15 +71,20 @@ def searched(model: Any, cache: Any, **read: Any) -> Any:
         lambda base: base,
         ThumtForConditionalGeneration.from_sentence_model,
         ConcatForConditionalGeneration.from_sentence_model,
+        lambda base: BertFusedForConditionalGeneration.from_sentence_model(base, small_bert()),
     ],
-    ids=["transformer", "thumt", "concat"],
+    ids=["transformer", "thumt", "concat", "bert-fused"],
 )
 def test_translations_are_those_of_the_library(of: Callable[[Any], Any]) -> None:
     model = of(made()).eval()
     read = sources(7, 9, seed=1)
-    if getattr(model, "reads", ()):
-        read |= context(7)
-    ours, theirs = searched(model, beam_cache(model), **read), searched(model, None, **read)
+    for name in sorted(getattr(model, "reads", ())):
+        read |= context(7, name.removesuffix("_input_ids"))
+    cache = beam_cache(model)
+    assert cache is not None
+    ours, theirs = searched(model, cache, **read), searched(model, None, **read)
+    kinds = {type(layer).__name__ for layer in cache.cross_attention_cache.layers}
+    assert kinds == {"_OfTheSource"}
     assert ours.sequences.tolist() == theirs.sequences.tolist()
     torch.testing.assert_close(ours.sequences_scores, theirs.sequences_scores)
     lengths = (ours.sequences != PAD).sum(1)
@@ -109,3 +124,9 @@ def test_the_source_is_laid_out_once() -> None:
 )
 def test_models_with_a_memory_of_their_own_keep_it(model: Callable[[], Any]) -> None:
     assert beam_cache(model()) is None
+
+
+def test_a_cache_that_somebody_has_chosen_stays() -> None:
+    model = made()
+    model.generation_config.cache_implementation = "static"
+    assert beam_cache(model) is None

@@ -341,6 +341,13 @@ def test_a_transformer_goes_on_from_another(toy, tmp_path):
     for name, weight in base.state_dict().items():
         assert torch.equal(made.state_dict()[name], weight), name
     assert Training(config, prepared, device="cpu").run()["steps"] == 2
+    other = replace(config, model=replace(config.model, dropout=0.4))
+    changed = ModelFolder(other, prepared).new_model()
+    assert {layer.dropout for layer in changed.model.decoder.layers} == {0.4}
+    assert torch.equal(changed.lm_head.weight, base.lm_head.weight)
+    longer = replace(config, model=replace(config.model, max_tokens=100_000))
+    with pytest.raises(NmtError, match="max_tokens = 100000, more than the 512 that base = "):
+        ModelFolder(longer, prepared).new_model()
     after, _ = load_model(config.folder)
     moved = [n for n, w in base.state_dict().items() if not torch.equal(after.state_dict()[n], w)]
     assert "model.decoder.layers.0.fc1.weight" in moved

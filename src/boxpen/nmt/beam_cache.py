@@ -34,6 +34,8 @@ def beam_cache(model: Any) -> EncoderDecoderCache | None:
     """
     if not isinstance(model, MarianPreTrainedModel) or not model._supports_default_dynamic_cache():
         return None
+    if getattr(model.generation_config, "cache_implementation", None) is not None:
+        return None  # somebody has chosen another
     spare = _Spare()
     return EncoderDecoderCache(
         Cache(layer_class_to_replicate=partial(_Growing, spare)),
@@ -57,7 +59,7 @@ class _Spare:
     def reordered(self, buffer: Tensor, length: int, rows: Tensor) -> Tensor:
         """Return a buffer with other rows of the first positions; the old one is the next spare."""
         free = self._free
-        if free is None or free.shape != buffer.shape:
+        if free is None or (free.shape, free.device) != (buffer.shape, buffer.device):
             free = torch.empty_like(buffer)
         torch.index_select(buffer[:length], 1, rows, out=free[:length])
         self._free = buffer

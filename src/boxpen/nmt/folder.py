@@ -117,10 +117,7 @@ class ModelFolder:
         if model.base is not None:
             from boxpen.nmt.loading import load_base
 
-            base = load_base(model.base, self.prepared.subwords)
-            if model.dropout is not None:
-                base.config.dropout = model.dropout
-            return self._decoding(base)
+            return self._decoding(load_base(model.base, self.prepared.subwords, model.dropout))
         return self._decoding(self._plain())
 
     def _plain(self) -> Any:
@@ -128,7 +125,7 @@ class ModelFolder:
         from boxpen.nmt.sizes import new_model
 
         model = self.config.model
-        # One size for both: beam search of Transformers before 5.18 takes the source's for all.
+        # One size for both, as MarianMTModel and what converts it mostly expect.
         rows = max(vocabulary_sizes(self.prepared.subwords))
         return new_model(
             "rnnsearch" if model.architecture == "rnnsearch" else "transformer",
@@ -143,9 +140,21 @@ class ModelFolder:
         )
 
     def _decoding(self, made: Any) -> Any:
-        made.generation_config.num_beams = self.config.decode.beam
-        if self.config.decode.beam > 1:  # or Transformers refuses to save it
-            made.generation_config.length_penalty = self.config.decode.length_penalty
+        """Let a model translate as the configuration says.
+
+        Raises:
+            NmtError: If it begins from one that takes fewer tokens than a sentence may have.
+        """
+        room, wanted = getattr(made.config, "max_position_embeddings", None), self.config.model
+        if room is not None and room < wanted.max_tokens:
+            raise NmtError(
+                f"[model] has max_tokens = {wanted.max_tokens}, more than the {room} that base = "
+                f"{wanted.base} takes"
+            )
+        decode = self.config.decode
+        made.generation_config.num_beams = decode.beam
+        # Without beams Transformers refuses to save a penalty, be it that of the base.
+        made.generation_config.length_penalty = decode.length_penalty if decode.beam > 1 else None
         return made
 
     def log(self, entry: Mapping[str, Any]) -> None:

@@ -52,12 +52,13 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     return model.eval(), tokenizer
 
 
-def load_base(folder: Path, subwords: Path) -> Any:
+def load_base(folder: Path, subwords: Path, dropout: float | None = None) -> Any:
     """Return the trained Transformer that another model begins from.
 
     Args:
         folder: Where it is.
         subwords: The tokenizer of the corpus that is learnt from.
+        dropout: Another than it was trained with.
 
     Raises:
         NmtError: If it is no Transformer, or has another vocabulary.
@@ -75,7 +76,13 @@ def load_base(folder: Path, subwords: Path) -> Any:
                 f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
                 "the base on this corpus"
             )
-    return base
+    if dropout is None:
+        return base
+    base.config.dropout = dropout
+    made = type(base)(base.config)  # layers take it from the configuration when they are made
+    made.load_state_dict(base.state_dict())
+    made.generation_config = base.generation_config
+    return made
 
 
 def load_tokenizer(folder: Path | str) -> Any:

@@ -25,7 +25,7 @@ _EDGE = "，,。.！!？?；;：:…—、“”\"' 　"  # what a clause may be
 _WIDEST = 40  # characters between the parts of a word that has two
 _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
-_ALONE = re.compile(r"^\W*(?:even )?though\b[^,;:–]*$", re.IGNORECASE)
+_ALONE = re.compile(r"^\W*(?:even )?though\b(?!.*\byet\b)[^,;:–—….!?]*\W*$", re.IGNORECASE)
 """A clause of though without another one: "Though she never said so."."""
 _STUTTER = re.compile(rf"(\w)\1{{3,}}|(\w{{2,3}})\2{{2,}}|{BROKEN}")
 _MOSTLY = 1 / 3
@@ -158,7 +158,8 @@ def _though(
     conceded = wrong.get("concession", [])
     if not conceded:
         return None
-    if not said and _ALONE.match(source):
+    first = [hit for hit in conceded if _begins(sentence, hit.place - 1)]
+    if not said and _ALONE.match(source) and first and not sentence.clause(first[0].place - 1):
         return rule(RIGHT, "concession, with no other clause that it could be of", conceded)
     if _ASIDE.search(source):
         return rule(WRONG, "concession, and though looks back at the sentence before", conceded)

@@ -92,13 +92,13 @@ def judge_ellipsis(
     wanted, shared = _elided(case)
     if not wanted:
         return _needs_none(case)
-    if BROKEN in sentence.text:
-        place = sentence.text.index(BROKEN) + 1
-        return rule(CANNOT_TELL, "no sentence", [Hit(BROKEN, place)])
     name = " or ".join(dict.fromkeys(word.text for word in wanted))
     hits = [word.hit for word in candidates(sentence) if _means(case, word, wanted)]
     if hits:
         return rule(RIGHT, f"{name} is asked for", hits)
+    if BROKEN in sentence.text:
+        place = sentence.text.index(BROKEN) + 1
+        return rule(CANNOT_TELL, f"no sentence, and {name} is asked for", [Hit(BROKEN, place)])
     own = [word for word in case.there if word.text in case.overt]
     if not case.left.kinds:  # what is left out is no verb: "They don't know either."
         repeats = [word.text for word in predicates(case.answer)]
@@ -138,7 +138,7 @@ def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
     if enough is not None:
         because, hits = enough
         return rule(RIGHT, f"{because}, the reference has {name}", hits)
-    # Where a verb of its own is asked for, any auxiliary of the dialogue may be all of the reply.
+    # Where a verb of its own is asked for, an auxiliary of the dialogue is no other verb.
     spoken = [*predicates(case.answer), *([] if level(wanted[0]) else predicates(case.before))]
     texts = [word.text for word in spoken]
     auxiliary = [word for word in case.there if level(word) == 2 and any_same(word.text, texts)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from boxpen.analysis.discourse.verbs import verbs
 
-__all__ = ["AUXILIARIES", "NEGATED", "PRONOUNS", "Stranded", "stranded"]
+__all__ = ["Stranded", "stranded"]
 
 _KINDS = {
     "do": "do does did don't doesn't didn't",
@@ -25,17 +25,17 @@ _KINDS = {
 }
 _KIND = {form: kind for kind, forms in _KINDS.items() for form in forms.split()}
 _MODALS = frozenset(f for f, kind in _KIND.items() if kind not in ("do", "have", "be"))
-AUXILIARIES = "|".join(sorted(_KIND, key=len, reverse=True))
-_AUXILIARY = rf"(?P<aux>(?<![\w'])(?:{AUXILIARIES})|(?<=\w)'(?:ll|d|m|re|ve|s(?= not)))"
+_AUXILIARIES = "|".join(sorted(_KIND, key=len, reverse=True))
+_AUXILIARY = rf"(?P<aux>(?<![\w'])(?:{_AUXILIARIES})|(?<=\w)'(?:ll|d|m|re|ve|s(?= not)))"
 _CLITICS = {"'ll": "will", "'d": "will", "'m": "be", "'re": "be", "'ve": "have", "'s": "be"}
 _AFTER = (
     r"(?: (?:not|too|either|now|already|again|though|really|rather|anymore|indeed|anyway|still|"
     r"once|ever|be|have|been|all|both|always|at that))*"
 )
 _END = r"(?=\s*(?:[,.!?;:…\"-]|$|\b(?:but|and|or|if|because|when|then|maybe|sir|ma'am)\b))"
-PRONOUNS = r"(?:i|you|he|she|it|we|they)"
+_PRONOUNS = r"(?:i|you|he|she|it|we|they)"
 _LEFT = re.compile(rf"{_AUXILIARY}{_AFTER}{_END}")
-_ASKED = re.compile(rf"{_AUXILIARY}(?: not)? {PRONOUNS}{_AFTER}{_END}")
+_ASKED = re.compile(rf"{_AUXILIARY}(?: not)? {_PRONOUNS}{_AFTER}{_END}")
 _TURNED = re.compile(rf"\b(?:so|neither|nor|as) {_AUXILIARY} ")
 _WANT = "want|like|love|care|intend|aim|plan|hope|wish|prefer|hate|mean"
 _HAVE = "have|has|had|need|got|ought|supposed"
@@ -47,11 +47,13 @@ _SO = re.compile(
 _DO_IT = re.compile(
     r"\b(?:do|does|did|done|doing) (?:it|that|this|so|the same|nothing of the kind)\b"
 )
-_DO = re.compile(rf"\b(?:do|does|did|done|doing)\b(?: not)?(?: {PRONOUNS}\b)? ?(?P<next>\w*)")
-_FORBIDDEN = re.compile(rf"^(?:(?!{PRONOUNS}\b)\w+,? ){{0,2}}(?:don't|do not)\b(?! {PRONOUNS}\b)")
-NEGATED = re.compile(r"n't\b|\b(?:not|no|never|neither|nor|nobody|none|cannot)\b", re.IGNORECASE)
+_DO = re.compile(rf"\b(?:do|does|did|done|doing)\b(?: not)?(?: {_PRONOUNS}\b)? ?(?P<next>\w*)")
+_FORBIDDEN = re.compile(rf"^(?:(?!{_PRONOUNS}\b)\w+,? ){{0,2}}(?:don't|do not)\b(?! {_PRONOUNS}\b)")
+_NEGATED = re.compile(r"n't\b|\b(?:not|no|never|neither|nor|nobody|none|cannot)\b", re.IGNORECASE)
 """Words by which English denies."""
-_AGREES = re.compile(rf"\b(?:so|as) (?:{AUXILIARIES})\b|\b(?:too|also|likewise)\b|\bas well\b|^as ")
+_AGREES = re.compile(
+    rf"\b(?:so|as) (?:{_AUXILIARIES})\b|\b(?:too|also|likewise)\b|\bas well\b|^as "
+)
 _ALL = re.compile(r"\b(?:all|both)\b")
 
 
@@ -93,7 +95,7 @@ def stranded(source: str) -> Stranded:
         kinds.update(_CLITICS[form] for form in re.findall(r"'(?:ll|d)\b", text))
     return Stranded(
         kinds=frozenset(kinds),
-        negated=NEGATED.search(text) is not None,
+        negated=_NEGATED.search(text) is not None,
         forbids="do" in kinds and _FORBIDDEN.match(text) is not None,
         agrees=_AGREES.search(text) is not None,
         of_all=_ALL.search(text) is not None,

@@ -347,5 +347,6 @@ def _room_for_bert(cache: EncoderDecoderCache, layers: int) -> None:
     BERT's keys and values are those of a second cross-attention; ``generate`` makes a cache that
     has room for one of each layer.
     """
+    made = cache.cross_attention_cache.layer_class_to_replicate or DynamicLayer
     places = cache.cross_attention_cache.layers
-    places.extend(DynamicLayer() for _ in range(2 * layers - len(places)))
+    places.extend(made() for _ in range(2 * layers - len(places)))

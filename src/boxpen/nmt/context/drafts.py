@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
 from boxpen.nmt.beam_cache import beam_cache
 from boxpen.nmt.errors import NmtError
@@ -172,7 +173,7 @@ def _drafted(
         raise NmtError(f"max_new_tokens is {most}, expected 1 or more")
     ceiling = min(config.max_position_embeddings, most or config.max_position_embeddings)
     limits = (2 * mask.sum(1) + 10).clamp(max=ceiling)
-    cache = beam_cache(base)
+    cache = beam_cache(base) or EncoderDecoderCache(DynamicCache(), DynamicCache())
     last = torch.full_like(limits, config.decoder_start_token_id)
     done = torch.zeros_like(limits, dtype=torch.bool)
     tokens: list[Tensor] = []

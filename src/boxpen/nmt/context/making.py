@@ -41,9 +41,7 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     """
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
-    base = load_base(config.base, subwords) if config.base is not None else plain()
-    if config.dropout is not None:
-        base.config.dropout = config.dropout
+    base = plain() if config.base is None else load_base(config.base, subwords, config.dropout)
     options: dict[str, Any] = {}
     if config.architecture == "bert-fused":
         from boxpen.nmt.context.bert_reading import BertReader, load_bert

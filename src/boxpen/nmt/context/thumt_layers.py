@@ -346,5 +346,6 @@ def _make_room(past: Cache | None, layers: int) -> None:
     would cost more than all the rest of a step.
     """
     if isinstance(past, EncoderDecoderCache):
+        made = past.cross_attention_cache.layer_class_to_replicate or DynamicLayer
         kept = past.cross_attention_cache.layers
-        kept.extend(DynamicLayer() for _ in range(layers - len(kept)))
+        kept.extend(made() for _ in range(layers - len(kept)))
