@@ -4,10 +4,11 @@
     sense.py train NAME [NAME …]   build/sense/NAME, and its runs; wants a GPU
     sense.py tables                docs/results/sense.md, and the table of steps.md
 
-Names are bilm, bilm-graph (from the first), bert-mini, bert-mini-graph, smollm2, smollm2-graph;
-bert-mini and smollm2 are only put to the suites. scripts/sense.toml has the settings. ``--quick``
-rehearses it all with tiny sizes in build/sense-quick, and prints the tables. Needs
-``BOXPEN_MIRROR``, and ``BOXPEN_MODELS``, the folder of bert-mini.
+Names are bilm, bilm-graph (from the first), bilm-tiny and bilm-tiny-graph (for which a CPU will
+do), bert-mini, bert-mini-graph, smollm2, smollm2-graph; bert-mini and smollm2 are only put to the
+suites. scripts/sense.toml has the settings. ``--quick`` rehearses it all with tiny sizes in
+build/sense-quick, and prints the tables. Needs ``BOXPEN_MIRROR``, and ``BOXPEN_MODELS``, the folder
+of bert-mini.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ SETS = ("sen-making", "explanation")
 RECIPES = ("sound", "paper")
 STEPS = "starter.sense"
 """Its items say how many steps of inference they take."""
-BASES = {"bilm": "", "bert-mini": "hf:MODELS/bert-mini", "smollm2": "smollm2"}
-"""What is put to the suite before it is trained on the graph; bilm is trained here."""
+BASES = {"bilm": "", "bilm-tiny": "", "bert-mini": "hf:MODELS/bert-mini", "smollm2": "smollm2"}
+"""What is put to the suites before it is trained on the graph; those without are trained here."""
 PAPER = {
     "random (paper)": (0.500, 0.333),
     "ELMo (paper)": (0.694, 0.334),

@@ -330,7 +330,7 @@ def test_a_bert_that_is_no_number_is_refused(folder: Path, monkeypatch: pytest.M
     weights = load_file(folder / "model.safetensors")
     weights["encoder.layer.1.output.dense.bias"][3] = float("nan")
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    monkeypatch.setattr(making, "_base", lambda *_: tiny_marian(1))
+    monkeypatch.setattr(making, "load_base", lambda *_: tiny_marian(1))
     config = ModelConfig(architecture="bert-fused", base=Path("base"), bert=folder)
     with pytest.raises(NmtError, match=r"bert = .* no finite numbers in its weight 'encoder"):
         making.new_context_model(config, Path("subwords"), lambda: None)
