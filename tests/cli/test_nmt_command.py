@@ -85,7 +85,7 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", **more}
 
 
-def launched(*args: object) -> subprocess.CompletedProcess[str]:
+def launched(*args: object, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command in two processes, which ``accelerate launch`` starts.
 
     It looks for a free port and takes it seconds later, when the libraries are loaded. What another
@@ -96,7 +96,11 @@ def launched(*args: object) -> subprocess.CompletedProcess[str]:
              "--main_process_port", "0", *command(*args)[1:]]  # fmt: skip
     for left in (2, 1, 0):
         with subprocess.Popen(
-            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(**more),
         ) as begun:
             try:
                 out, err = begun.communicate()
@@ -153,7 +157,12 @@ class TestTrain:
         # Data of its own: only one of the processes may prepare it.
         path = tmp_path / "two" / "toy.toml"
         path.write_text(path.read_text().replace(str(toy / "data"), str(tmp_path / "data")))
-        done = launched("nmt", "train", path, "--device", "cpu")
+        # Threads of the process group may abort when the interpreter is taken apart. Here it always
+        # does; a training that is finished does not come to that.
+        (tmp_path / "sitecustomize.py").write_text(
+            "import atexit, os\nif 'LOCAL_RANK' in os.environ:\n    atexit.register(os.abort)\n"
+        )
+        done = launched("nmt", "train", path, "--device", "cpu", PYTHONPATH=str(tmp_path))
         assert done.returncode == 0, done.stderr
         one = invoke("nmt", "train", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
         assert one.exit_code == 0, one.output

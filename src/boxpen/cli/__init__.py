@@ -17,3 +17,8 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # before there was anything to keep
         sys.exit(130)
+    except SystemExit as ended:
+        trained = sys.modules.get("boxpen.nmt.processes")
+        if trained is not None and trained.parted():
+            trained.leave(ended.code)
+        raise

@@ -8,11 +8,12 @@ they would wait for it until they are killed.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from boxpen.errors import BoxpenError
 from boxpen.nmt.errors import NmtError
@@ -20,11 +21,12 @@ from boxpen.nmt.errors import NmtError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Processes", "ToldByChiefError"]
+__all__ = ["Processes", "ToldByChiefError", "leave", "parted"]
 
 T = TypeVar("T")
 _LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
 _PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the others wait
+_parted = False
 
 
 class ToldByChiefError(NmtError):
@@ -142,8 +144,26 @@ class Processes:
 
     def part(self) -> None:
         """Close what connects them; a process that leaves without is taken for one that died."""
+        global _parted
         if self.count > 1:
             self._state.destroy_process_group()
+            _parted = True
+
+
+def parted() -> bool:
+    """Whether this process has trained together with others, and is done."""
+    return _parted
+
+
+def leave(status: int | str | None) -> NoReturn:
+    """End this process without taking the interpreter apart.
+
+    Threads of PyTorch's process groups may still hold tensors. When they let go of them while the
+    interpreter is taken apart, they abort, and the launcher takes a training for failed.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(status if isinstance(status, int) else int(status is not None))
 
 
 def _tried(work: Callable[[], Any]) -> tuple[Any, BoxpenError | None]:
