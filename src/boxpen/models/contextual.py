@@ -97,6 +97,8 @@ class ContextualModel(Seq2SeqModel):
         """Translate by beam search, yielding batches of (index, translation)."""
         import torch
 
+        from boxpen.models.beam_search import search_options
+
         rows = self._reading.rows(sources, contexts)
 
         def run(few: Sequence[int]) -> list[str]:
@@ -110,6 +112,7 @@ class ContextualModel(Seq2SeqModel):
                     do_sample=False,
                     max_length=None,
                     max_new_tokens=min(self._reading.limit - 1, 3 * longest + 20),
+                    **search_options(self.module, beam),
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 

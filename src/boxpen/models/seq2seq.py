@@ -284,6 +284,8 @@ class Seq2SeqModel(TransformersModel):
         """Translate by beam search, yielding batches of (index, translation)."""
         import torch
 
+        from boxpen.models.beam_search import search_options
+
         before = self._tell(languages)
         ids = self.tokenizer([before + s for s in sources], verbose=False)["input_ids"]
         limit = self.limit(None)
@@ -308,6 +310,7 @@ class Seq2SeqModel(TransformersModel):
                     do_sample=False,
                     max_length=None,
                     max_new_tokens=min(limit - 1, 3 * width + 20),
+                    **search_options(self.module, beam),
                     **forced,
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))

@@ -98,8 +98,7 @@ def translate_lines(
         max_ratio: A translation ends at this many tokens (and ten) for each of the longest source
             in its batch.
         n_best: Hypotheses that are returned, of those in the beam.
-        scores: Whether to return scores. Beam search then keeps what it has computed at every
-            step, which takes 8 bytes of memory or so times ``tokens`` times the vocabulary.
+        scores: Whether to return scores.
         device: Where the model is moved to first, for good.
         dtype: What its weights are turned into first, for good.
 
@@ -261,13 +260,10 @@ class _Engine:
         read = self.reading.tensors(rows, self.model.device)
         longest = int(search.max_ratio * read["input_ids"].shape[1]) + _MARGIN
         kept = search.scores and search.beam > 1
-        memory = {}
-        if search.beam > 1 and (cache := _cache(self.model)) is not None:
-            memory["past_key_values"] = cache
         with _evaluating(self.model):
             made = self.model.generate(
                 **read,
-                **memory,
+                **_options(self.model, search.beam, self.pad),
                 do_sample=False,
                 num_beams=search.beam,
                 num_return_sequences=search.n_best,
@@ -277,7 +273,6 @@ class _Engine:
                 # and share that of padding out among the other tokens.
                 forced_eos_token_id=None,
                 renormalize_logits=False,
-                suppress_tokens=[self.pad],
                 return_dict_in_generate=True,
                 output_scores=kept,
                 **search.options,
@@ -331,10 +326,10 @@ class _Engine:
         return [row[:n] for row, n in zip(sequences.tolist(), lengths, strict=True)]
 
 
-def _cache(model: Any) -> Any:
-    from boxpen.nmt.beam_cache import beam_cache
+def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
+    from boxpen.models.beam_search import search_options
 
-    return beam_cache(model)
+    return search_options(model, beam, forbidden=pad)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
-from boxpen.nmt.beam_cache import beam_cache
+from boxpen.models.beam_cache import beam_cache
 from boxpen.nmt.errors import NmtError
 
 __all__ = ["corrupted", "drafts_for_training", "greedy", "sampled"]

@@ -101,6 +101,13 @@ class _Growing(DynamicLayer):  # type: ignore[misc]
             self._buffers = [self._spare.reordered(b, self._length, rows) for b in self._buffers]
             self._show()
 
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep some rows, in this order."""
+        if self._length:
+            rows = indices.to(self._buffers[0].device)
+            self._buffers = [b.index_select(1, rows) for b in self._buffers]
+            self._show()
+
     def _room(self, number: int, new: Tensor, start: int) -> Tensor:
         """Return a larger buffer with what was in the old one."""
         rows, heads, _, width = new.shape

@@ -1,0 +1,153 @@
+"""Beam search that sentences leave, against that of Transformers: same hypotheses, same scores."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from search_models import (  # noqa: E402
+    bart,
+    bert_fused,
+    cadec,
+    concat,
+    read_by,
+    rnnsearch,
+    thumt,
+    transformer,
+)
+
+from boxpen.models import beam_search  # noqa: E402
+from boxpen.models.beam_search import search_options  # noqa: E402
+from boxpen.nmt.subwords import EOS, PAD  # noqa: E402
+
+EVERY = [transformer, rnnsearch, thumt, concat, cadec, bert_fused, bart]
+
+
+def searched(model: Any, *, ours: bool, rows: int = 12, seed: int = 1, **options: Any) -> Any:
+    beam = options.pop("num_beams", 4)
+    given = {"max_new_tokens": 40, "num_return_sequences": beam} | options
+    return model.generate(
+        **read_by(model, rows, seed), **(search_options(model, beam) if ours else {}),
+        num_beams=beam, max_length=None, do_sample=False, return_dict_in_generate=True,
+        output_scores=True, **given,
+    )  # fmt: skip
+
+
+def same(model: Any, **options: Any) -> Any:
+    ours, theirs = (searched(model, ours=mine, **options) for mine in (True, False))
+    width = max(ours.sequences.shape[1], theirs.sequences.shape[1])
+    rows = [
+        torch.nn.functional.pad(s.sequences, (0, width - s.sequences.shape[1]), value=PAD).tolist()
+        for s in (ours, theirs)
+    ]
+    assert rows[0] == rows[1]
+    torch.testing.assert_close(ours.sequences_scores, theirs.sequences_scores)
+    return ours
+
+
+@pytest.fixture
+def leaving(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many sentences stay each time that some leave."""
+    stays: list[int] = []
+    keep = beam_search._Beams.keep
+    monkeypatch.setattr(
+        beam_search._Beams, "keep", lambda self, left: (stays.append(len(left)), keep(self, left))
+    )
+    return stays
+
+
+@pytest.mark.parametrize("make", EVERY)
+@pytest.mark.parametrize("early", [False, True, "never"])
+def test_hypotheses_are_those_of_the_library(
+    make: Callable[[], Any], early: bool | str, leaving: list[int]
+) -> None:
+    found = same(make(), early_stopping=early)
+    lengths = (found.sequences != PAD).sum(1)
+    assert len(set(lengths.tolist())) > 3
+    if early != "never":
+        assert leaving
+        assert leaving == sorted(leaving, reverse=True)
+
+
+@pytest.mark.parametrize("penalty", [-0.5, 0.0, 0.6, 2.0])
+@pytest.mark.parametrize("beams", [2, 5])
+def test_penalties_and_beams(penalty: float, beams: int) -> None:
+    same(transformer(), length_penalty=penalty, num_beams=beams)
+
+
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_other_sources(seed: int) -> None:
+    same(transformer(), seed=seed, rows=seed)
+
+
+def test_a_gpu_is_asked_now_and_then(monkeypatch: pytest.MonkeyPatch, leaving: list[int]) -> None:
+    monkeypatch.setattr(beam_search, "_look_every", lambda _: 4)
+    same(transformer())
+    assert leaving
+
+
+def test_what_a_checkpoint_forbids_stays_forbidden() -> None:
+    """Settings of a checkpoint work on scores, as in the library."""
+    model = transformer()
+    free = searched(model, ours=True).sequences
+    common = torch.mode(free[free > 4]).values.item()
+    options = {"suppress_tokens": [PAD, common], "no_repeat_ngram_size": 2}
+    found = same(model, **options)
+    assert common not in found.sequences
+    assert found.sequences.tolist() != free.tolist()
+
+
+def test_several_tokens_may_end_a_sentence() -> None:
+    model = transformer()
+    model.generation_config.eos_token_id = [EOS, 14, 30]
+    found = same(model)
+    lasts = {row[row != PAD][-1].item() for row in found.sequences}
+    assert len(lasts & {EOS, 14, 30}) > 1
+
+
+def test_what_is_cut_off_at_the_limit() -> None:
+    found = same(transformer(), max_new_tokens=3)
+    assert found.sequences.shape[1] == 4
+    assert not (found.sequences == EOS).any(1).all()
+
+
+def test_half_precision() -> None:
+    """Scores are of float32, whatever the weights are."""
+    model = transformer().bfloat16()
+    found = searched(model, ours=True)
+    assert found.sequences_scores.dtype == torch.float32
+
+
+def test_sequences_alone() -> None:
+    model = transformer()
+    read = read_by(model, 5)
+    ours, theirs = (
+        model.generate(
+            **read, **options, num_beams=3, max_length=None, max_new_tokens=30, do_sample=False
+        )
+        for options in (search_options(model, 3), {})
+    )
+    assert ours[:, : theirs.shape[1]].tolist() == theirs.tolist()
+
+
+def changed(name: str, value: Any) -> Any:
+    model = transformer()
+    setattr(model.generation_config, name, value)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "beam"),
+    [
+        (transformer, 1),
+        (lambda: changed("cache_implementation", "static"), 4),
+        (lambda: changed("max_time", 3.0), 4),
+        (lambda: changed("use_cache", False), 4),
+    ],
+    ids=["greedy", "cache", "time", "no cache"],
+)
+def test_other_ways_are_left_to_the_library(model: Callable[[], Any], beam: int) -> None:
+    assert search_options(model(), beam) == {}
