@@ -62,9 +62,9 @@ from boxpen.runs import Run
 PAGE = "duals.md"
 DRAWN = DOCS / "duals-drawn.csv"
 REVIEW = DOCS / "duals-review.jsonl"
-COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample")
+COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen")
 MOST = 320
-SEEDS = {1: 9, 2: 12, 3: 15}
+SEEDS = {1: 9, 2: 12, 3: 15, 4: 18}
 # How many of which kind the later samples have, at most.
 MENDED = {
     2: {
@@ -75,6 +75,7 @@ MENDED = {
         ("sub", "nobody"): 20,
     },
     3: {("del", "negation"): 20, ("sub", "antonym"): 30},
+    4: {("del", "negation"): 40},
 }
 _CHOICE = 2  # words that may be chosen otherwise
 
@@ -92,6 +93,7 @@ def main() -> None:
     gathering.add_argument("folders", nargs="+", type=Path)
     gathering.add_argument("--sample", type=int, choices=SEEDS, required=True)
     gathering.add_argument("--sheets", nargs="+", type=Path, required=True)
+    gathering.add_argument("--seen", type=Path, help="ids of duals by which rules were mended")
     commands.add_parser("table")
     joining = commands.add_parser("join")
     joining.add_argument("folders", nargs="+", type=Path)
@@ -105,12 +107,15 @@ def main() -> None:
         left = given.leave_out.read_text("utf-8").split() if given.leave_out else ()
         draw(given.folders, given.sample, given.out, given.readers, left)
     elif given.command == "gather":
-        gather(given.folders, given.sample, given.sheets)
+        seen = given.seen.read_text("utf-8").split() if given.seen else ()
+        gather(given.folders, given.sample, given.sheets, seen)
     elif given.command == "table":
         write(PAGE, "accepted", accepted())
         write(PAGE, "edits", accepted_edits())
         for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1}):
             write(PAGE, f"mended-{sample}", accepted_mended(sample))
+            if any(row["seen"] for row in _judged(sample)[0].values()):
+                write(PAGE, f"suites-{sample}", accepted_suites(sample))
     elif given.command == "join":
         join(given.folders, given.samples, given.out)
     elif given.command == "models":
@@ -188,13 +193,20 @@ def of_mended(rows: Sequence[Row], sample: int) -> list[Row]:
     return out
 
 
-def gather(folders: Sequence[Path], sample: int, sheets: Sequence[Path]) -> None:
+def gather(
+    folders: Sequence[Path], sample: int, sheets: Sequence[Path], seen: Iterable[str]
+) -> None:
     """Keep what readers say, and which duals they were shown, without their texts."""
+    known = set(seen)
     shown: set[str] = set()
     for sheet in sheets:
         with sheet.open(encoding="utf-8-sig", newline="") as stream:
             shown |= {row["item"] for row in csv.DictReader(stream)}
-    rows = [{**row, "sample": sample} for row in drawable(folders) if row["id"] in shown]
+    rows = [
+        {**row, "sample": sample, "seen": "yes" if row["id"] in known else ""}
+        for row in drawable(folders)
+        if row["id"] in shown
+    ]
     done = import_sheets(sheets, questions(rows), VERDICTS, Journal(REVIEW))
     others = [row for row in _drawn().values() if row["sample"] != str(sample)]
     with DRAWN.open("w", encoding="utf-8", newline="") as stream:
@@ -308,6 +320,22 @@ def _place(row: Robustness) -> int:
 def _percent(found: Estimate) -> str:
     value, low, high, n = found
     return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if n else "–"
+
+
+def accepted_suites(sample: int) -> str:
+    """Return what is accepted by suite, and of duals that no rule was mended by."""
+    drawn, verdicts = _judged(sample)
+    out = ["| pairs of | judged | accepted | share | not seen before | accepted | share |"]
+    out.append("|---" * 7 + "|")
+    for suite in (*sorted({row["suite"] for row in drawn.values()}), "all"):
+        mine = {k: v for k, v in verdicts.items() if suite in ("all", drawn[k]["suite"])}
+        fresh = [v for k, v in mine.items() if not drawn[k]["seen"]]
+        cells: list[object] = [suite]
+        for of in (list(mine.values()), fresh):
+            good = of.count("accept")
+            cells += [len(of), good, _share(good, len(of))]
+        out.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(out)
 
 
 def _by_kind(

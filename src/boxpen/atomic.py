@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from boxpen.errors import BoxpenError, SuiteError
 
-__all__ = ["moved_in", "replaced", "resolved"]
+__all__ = ["check_free", "moved_in", "replaced", "resolved"]
 
 
 @contextlib.contextmanager
@@ -71,6 +71,23 @@ def resolved(path: Path, error: type[BoxpenError] = SuiteError) -> Path:
     if circle:
         raise error(f"{path} cannot be written: its links lead back to themselves")
     return found
+
+
+def check_free(path: Path, error: type[BoxpenError] = SuiteError, *, overwrite: bool) -> None:
+    """Refuse, before the work, a place where a file stands; a pipe or a device takes anything.
+
+    Args:
+        path: Where a file goes.
+        error: What is raised if one is there already, or the system refuses.
+        overwrite: Whether a file that is there may be written over.
+    """
+    place = resolved(path, error)
+    try:
+        there = place.is_file()
+    except OSError as refused:
+        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+    if there and not overwrite:
+        raise error(f"{path} is there already; give another name or --overwrite")
 
 
 def moved_in(aside: Path, folder: Path, last: str) -> None:

@@ -31,7 +31,7 @@ from boxpen.metrics.agreement import (
     percent_agreement,
 )
 from boxpen.rundir import FORMAT
-from boxpen.runs import Run
+from boxpen.runs import Run, about_suite
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.signature import signature
@@ -264,12 +264,7 @@ def _about(
     return {
         "format": FORMAT,
         "boxpen": __version__,
-        "suite": {
-            "name": suite.name,
-            "hash": suite.hash,
-            "items": len(suite),
-            **asdict(suite.card),
-        },
+        "suite": about_suite(suite),
         "model": {
             "name": shown,
             "short": shown if name else "human",

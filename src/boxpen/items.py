@@ -227,11 +227,19 @@ class Card:
 
 @dataclass(frozen=True)
 class Suite:
-    """A named set of items, in a fixed order, with a card."""
+    """A named set of items, in a fixed order, with a card.
+
+    Attributes:
+        name: Its name.
+        items: The items.
+        card: What must be known of it.
+        file: The file that it was read from, as it was named; None if it is from none.
+    """
 
     name: str
     items: tuple[Item, ...]
     card: Card = field(default_factory=Card)
+    file: str | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.items)

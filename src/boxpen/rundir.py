@@ -187,6 +187,7 @@ def _check_about(about: Mapping[str, Any]) -> None:
     """Raise if ``run.json`` lacks what reports and re-scoring read."""
     texts = (
         *(about["suite"][key] for key in ("name", "hash")),
+        about["suite"].get("file", ""),
         *(about["model"][key] for key in ("name", "short", "kind", "fingerprint", "dtype")),
         about["model"].get("remark", ""),
         *(about["recipe"][key] for key in ("name", "digest")),

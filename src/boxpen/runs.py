@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from boxpen.analysis.lint import Finding
     from boxpen.models.base import Model, Settled
 
-__all__ = ["Row", "Run", "Translation"]
+__all__ = ["Row", "Run", "Translation", "about_suite"]
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,7 @@ class Run:
         about: dict[str, Any] = {
             "format": FORMAT,
             "boxpen": __version__,
-            "suite": {
-                "name": suite.name,
-                "hash": suite.hash,
-                "items": len(suite),
-                **asdict(suite.card),
-            },
+            "suite": about_suite(suite),
             "model": {
                 "name": model.name,
                 "short": model.short,
@@ -113,6 +109,16 @@ class Run:
     def signature(self) -> str:
         """How the numbers of this run were made."""
         return str(self.about["signature"])
+
+    @property
+    def suite_argument(self) -> str:
+        """What a command takes for the suite: its file, or its name; ``FILE`` if neither tells."""
+        from boxpen.catalog import suite_names
+
+        file, name = self.about["suite"].get("file"), str(self.about["suite"]["name"])
+        if file:
+            return shlex.quote(file)
+        return name if name in suite_names(parts=True) else "FILE"
 
     @property
     def human(self) -> bool:
@@ -157,6 +163,12 @@ class Run:
                 beam=self.about["beam"],
             )
         )
+
+    def text_of(self, scored: Scored) -> str:
+        """Return a candidate after its context, as people read it."""
+        # A language model reads one text, with the space in it; others read two.
+        joint = " / " if self.about["model"]["kind"] in ("nli", "choice") else ""
+        return joint.join(filter(None, (scored.prefix, scored.text))).strip()
 
     def rescore(self, **policy: Any) -> Run:
         """Return this run decided under another norm, tie rule or setting; no model is needed.
@@ -238,6 +250,17 @@ class Run:
             RunError: If it is not one, or a file of it is damaged.
         """
         return cls(*read_run(Path(path)))
+
+
+def about_suite(suite: Suite) -> dict[str, Any]:
+    """Return what ``run.json`` holds of a suite."""
+    return {
+        "name": suite.name,
+        "hash": suite.hash,
+        "items": len(suite),
+        **asdict(suite.card),
+        **({"file": suite.file} if suite.file else {}),
+    }
 
 
 def _signature(about: Mapping[str, Any]) -> str:

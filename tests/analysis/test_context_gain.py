@@ -251,7 +251,7 @@ class TestRefused:
     def test_one_kind_of_run_only(self, has, lacks):
         with pytest.raises(RunError, match=f"one has only a run with --context {has}") as refused:
             context_gains([self.run(has)])
-        wanted = f"make one more: boxpen run --suite small --model one --context {lacks}"
+        wanted = f"make one more: boxpen run --suite FILE --model one --context {lacks}"
         assert str(refused.value).endswith(wanted)
 
     def test_runs_that_differ_in_more_than_the_context(self):

@@ -56,6 +56,23 @@ def test_tags_keep_their_order_and_numbers_count_up():
     assert list(found["steps"]) == ["1", "2", "10"]
 
 
+def test_the_id_of_an_original_divides_only_when_asked_for():
+    duals = [
+        (1.0, "one", None, {"side": side, "item": item})
+        for item in ("a", "b")
+        for side in ("original", "dual")
+    ]
+    found = run(duals)
+    assert "item" not in cuts(found)
+    assert ids(cuts(found)["side"]) == {"original": ["0", "2"], "dual": ["1", "3"]}
+    assert {row.slice for row in found.summary()} == {"all", "side=original", "side=dual"}
+    assert ids(cut(found, "item")) == {"a": ["0", "1"], "b": ["2", "3"]}
+    # Elsewhere a tag of this name means what its suite says.
+    own = run([(1.0, "one", None, {"item": kind}) for kind in ("cup", "pot")])
+    assert ids(cuts(own)["item"]) == {"cup": ["0"], "pot": ["1"]}
+    assert "item=cup" in {row.slice for row in own.summary()}
+
+
 def test_lengths_are_words_and_of_chinese_characters():
     found = cuts(run(ROWS))
     assert ids(found["length"]) == {"1": ["2"], "2": ["0"], "3": ["1"], "4": ["3"]}

@@ -31,7 +31,7 @@ ITEMS = (
     Choice(id="1", candidates=("A box is in a pen.", "A pen is in a tree."), gold=0,
            tags={"set": "toy"}),
     Choice(id="2", candidates=("A tree is in a box.", "A tree is in a house."), gold=1),
-    Choice(id="3", candidates=("A bell is not cast of tin.", "A bell is not cast of fog."), gold=1),
+    Choice(id="3", candidates=("A bell is not cast of tin.", "A bell is not cast of wax."), gold=1),
     Choice(id="4", candidates=("one", "two", "three"), gold=1),
 )  # fmt: skip
 SUITE = Suite("toy", ITEMS, Card(title="Toys", language="en", licence="CC0"))

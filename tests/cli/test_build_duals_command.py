@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -90,6 +91,27 @@ def test_proposals_are_counted_and_what_is_left_is_told(boxpen, suite, tmp_path)
     code, out, _ = boxpen("unchanged", "d", "--operation", "del", "--json")
     assert code == 0
     assert {one["item"] for one in json.loads(out)["unchanged"]} == {"p0", "p2", "p3"}
+
+
+def test_items_that_are_no_pairs_are_listed_last(boxpen, suite):
+    found = api.load_suite(suite)
+    three = api.Choice(id="c0", candidates=("A cup.", "A pot.", "A pan."), gold=0, language="en")
+    after = replace(found.items[0], id="c1", context="It rains.")
+    same = replace(found.items[0], id="p9", candidates=("A pan is hot.", "A pan is hot!"))
+    write_suite(found.take([three, after, *found.items, same]), suite)
+    assert boxpen("propose", suite, "--out", "d", "--model", "none")[0] == 0
+    _, out, err = boxpen("unchanged", "d", "--operation", "del", "--limit", 0)
+    lines = [line.split("\t") for line in out.splitlines()]
+    assert [line[0] for line in lines] == ["p0", "p2", "p3", "p9", "c0", "c1"]
+    assert lines[-2][1:] == ["all", "it has 3 candidates, not two"]
+    told = "pair(s) and operation(s) without a dual; 2 item(s) that are no pairs come last"
+    assert err.endswith(f"4 of 4 {told}\n")
+    _, out, err = boxpen("unchanged", "d", "--operation", "del", "--limit", 1)
+    assert (out.count("\n"), out[:2]) == (1, "p0")
+    assert err.endswith(f"1 of 4 {told}\n")
+    _, out, _ = boxpen("unchanged", "d", "--operation", "del", "--limit", 5, "--json")
+    data = json.loads(out)
+    assert (data["total"], data["no_pairs"], data["unchanged"][-1]["item"]) == (6, 2, "c0")
 
 
 def test_a_language_model_ranks(boxpen, suite, gpt2_dir, tmp_path, monkeypatch):

@@ -2,9 +2,11 @@
 
 import json
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +100,23 @@ class TestRun:
 
     def test_without_bos_it_says_that_the_first_token_is_unscored(self, run_args):
         assert "first token of every text is unscored" in invoke(*run_args, "--bos", "never").stdout
+
+    def test_the_hint_of_lint_is_a_command_that_works(self, gpt2_dir, suite, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        items = boxpen.load_suite(suite).items
+        spaced = replace(items[0], candidates=("The box is here. ", "The pen is here."))
+        boxpen.write_suite(boxpen.Suite("another name", (spaced, items[1])), "my own.jsonl")
+        hint = "lint: 1 edge-space (boxpen suite lint 'my own.jsonl')"
+        words = ("--model", f"hf:{gpt2_dir}", "--cache", "c.sqlite", "--out", "runs")
+        done = invoke("run", "--suite", "my own.jsonl", *words)
+        assert f"• {hint}" in done.stdout, done.output
+        assert f"- {hint}" in invoke("report", "runs", "--markdown").stdout
+        command = shlex.split(hint.partition("(boxpen ")[2].removesuffix(")"))
+        assert invoke(*command).stdout.count("edge-space") == 1
+
+        Path("answers.csv").write_text("item,ann\n" + "".join(f"{i.id},0\n" for i in items))
+        done = invoke("human", "my own.jsonl", "answers.csv", "--min-judges", 1, "--out", "people")
+        assert f"• {hint}" in done.stdout, done.output
 
     def test_report_rescore_and_check_need_no_model(self, run_args, gpt2_dir, tmp_path):
         place = json.loads(invoke(*run_args, "--json").stdout)["runs"][0]["path"]

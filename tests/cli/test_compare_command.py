@@ -10,8 +10,10 @@ import pytest
 from test_commands import invoke, refused
 
 import boxpen
+from boxpen import Card, Choice, Suite, evaluate
 from boxpen.errors import RunError
-from small_runs import small_run
+from boxpen.human import human_run
+from small_runs import Liking, human_table, small_run, small_suite
 
 
 @pytest.fixture
@@ -27,7 +29,12 @@ def test_compare_prints_difference_test_and_counts(two):
     assert done.exit_code == 0, done.output
     assert "+0.500 [+0.158, +0.701]" in done.stdout
     assert "10 items differ" in done.stdout
-    assert "    right 1" in done.stdout
+    lines = done.stdout.splitlines()
+    start = lines.index("  i1")
+    assert lines[start + 1 :] == [
+        "    1. right 1 [right, chosen by good]",
+        "    2. wrong 1.0 [chosen by half]",
+    ]
     assert max(map(len, done.stdout.splitlines())) <= 80
     data = json.loads(invoke("compare", *two, "--json").stdout)
     (pair,) = data["pairs"]
@@ -36,6 +43,35 @@ def test_compare_prints_difference_test_and_counts(two):
     assert pair["p"] == pair["adjusted"] == pytest.approx(2 / 2**10)
     assert pair["difference"]["value"] == 0.5
     assert pair["differing"] == [f"i{i}" for i in range(1, 20, 2)]
+
+
+def test_items_of_a_tie_and_of_people(tmp_path):
+    tied = small_run("+=", model="tied").save(tmp_path / "runs")
+    table = human_table(tmp_path, "item,ann\ni0,0\ni1,1\n")
+    people = human_run(small_suite(2), table, min_judges=1, name="ann").save(tmp_path / "runs")
+    lines = invoke("compare", tied, people, "--items", 1).stdout.splitlines()
+    assert lines[lines.index("  i1") + 1 :] == [
+        "    1. right 1 [right, tied for tied]",
+        "    2. wrong 1.0 [tied for tied, chosen by ann]",
+    ]
+
+
+def test_long_texts_go_on_as_far_in_as_they_began(tmp_path):
+    items = tuple(
+        Choice(id=f"i{n}", candidates=(f"{n} " + "word " * 30 + "end", f"wrong {n}"), gold=0)
+        for n in range(2)
+    )
+    suite = Suite("long", items, Card(language="en"))
+    runs = [
+        evaluate(Liking(name, liked), suite, cache=":memory:").save(tmp_path)
+        for name, liked in (("good", {i.candidates[0] for i in items}), ("bad", {"wrong 1"}))
+    ]
+    lines = invoke("compare", *runs, "--items", 2).stdout.splitlines()
+    shown = lines[lines.index("  i1") + 1 :]
+    assert len(shown) == 4
+    assert all(line.startswith("    ") and line == line.rstrip() for line in shown)
+    assert max(map(len, shown)) <= 80
+    assert " ".join(" ".join(shown).split()).startswith("1. 1 word word")
 
 
 def test_a_folder_of_runs_is_as_good(two):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from test_commands import invoke, refused
 
 from boxpen.runs import Run, Translation
@@ -90,6 +91,23 @@ class TestJudge:
         shown = invoke("discourse", "judge", good, bad, "--items", "--paper")
         assert "当…的时候 at 1: time, not contrast" in shown.stdout
         assert "thumt (paper)" in shown.stdout
+
+    def test_items_are_as_wide_as_the_terminal(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "90")
+        run = Run.load(saved(tmp_path / "runs", GOOD, "good"))
+        long = "他" + "很" * 60 + "高兴，而她睡觉。"
+        made = [
+            replace(t, source=t.source + " Really [not]," * 12, translation=long)
+            for t in run.translations
+        ]
+        place = replace(run, translations=tuple(made)).save(tmp_path / "long")
+        shown = invoke("discourse", "judge", place, "--items").stdout
+        start = shown.index("good, d0 (pronoun, 你们): ")
+        lines = shown[start:].splitlines()
+        assert 80 < max(map(cell_len, lines)) <= 90
+        assert all(line.startswith("  ") for line in lines if not line.startswith("good, d"))
+        assert "".join(line.strip() for line in lines).count(long) == 4
+        assert shown.count("Really [not],") >= 4 * 10  # no markup; a few stand on two lines
 
     def test_markdown(self, good):
         shown = invoke("discourse", "judge", good, "--markdown").stdout
@@ -263,6 +281,8 @@ class TestPeople:
         text = invoke("discourse", "table", *runs, "--by", "people", "--paper", "--markdown").stdout
         assert "### BLEU [95 %]" in text
         assert "not decided yet, and left out: 1 of 8" in text
+        assert "- BLEU is of fewer items than the paper's: pronoun 2 of 400, connective 1" in text
+        assert "- accuracy of bad is of fewer items than the paper's: you (pl.) 0 of 80," in text
 
         status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
         assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}

@@ -114,7 +114,7 @@ def test_what_is_refused(tmp_path):
     refused(
         invoke("discourse", "context", one),
         "reader has only a run with --context given",
-        "boxpen run --suite small --model reader --context none",
+        "boxpen run --suite FILE --model reader --context none",
     )
     other = saved(tmp_path / "runs", "none", [-4.0] * 6)
     refused(

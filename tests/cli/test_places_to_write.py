@@ -1,12 +1,16 @@
-"""Where commands may write: over sheets only, and to no place whose links lead in a circle."""
+"""Where commands may write: over what they are told to, and to no place in a circle of links."""
 
 from __future__ import annotations
 
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from test_commands import CSV, invoke, refused
 
+from boxpen.catalog import load_suite
 from boxpen.cli.judging import check_sheet
 from boxpen.judgements import Question, write_sheet
 from small_runs import small_run
@@ -103,3 +107,43 @@ def test_a_circle_of_links_is_told_in_a_sentence(place, command, ending, where):
     assert done.exit_code == 2, (done.exit_code, done.output, done.exception)
     assert done.stderr.splitlines()[-1] == f"boxpen: {told}"
     assert sorted(place.rglob("*")) == before
+
+
+SUITES = {name: WRITERS[name][0] for name in ("export", "import", "contrast")}
+
+
+@pytest.fixture
+def bare(place: Path) -> Path:
+    """The same place, where the suite can be given contrasts."""
+    said = {"id": "d1", "kind": "translate", "source": "They left.", "reference": "她们走了。",
+            "language": "zh", "source_language": "en",
+            "tags": {"set": "pronoun", "class": "她们"}}  # fmt: skip
+    Path("mine.jsonl").write_text(json.dumps(said) + "\n", "utf-8")
+    return place
+
+
+@pytest.mark.parametrize("command", SUITES.values(), ids=SUITES)
+class TestSuites:
+    def test_are_not_written_over_a_file_unless_told_to(self, bare, command):
+        there = bare / "there.jsonl"
+        (bare / "link.jsonl").symlink_to(there)
+        there.write_text("of weeks of work\n")
+        before = sorted(bare.rglob("*"))
+        for name in ("there.jsonl", "link.jsonl"):
+            told = f"boxpen: {name} is there already; give another name or --overwrite"
+            done = invoke(*command, name)
+            refused(done, told)
+            assert done.stderr.splitlines() == [told]
+        assert there.read_text() == "of weeks of work\n"
+        assert sorted(bare.rglob("*")) == before
+        done = invoke(*command, "link.jsonl", "--overwrite")
+        assert done.exit_code == 0, done.output
+        assert len(load_suite(there)) > 0
+        assert (bare / "link.jsonl").is_symlink()
+
+    def test_go_through_a_pipe(self, bare, command):
+        os.mkfifo(bare / "pipe.jsonl")
+        with ThreadPoolExecutor() as threads:
+            read = threads.submit((bare / "pipe.jsonl").read_text, "utf-8")
+            assert invoke(*command, "pipe.jsonl").exit_code == 0
+            assert read.result()

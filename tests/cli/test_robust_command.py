@@ -66,12 +66,13 @@ def test_only_ties_of_pairs_whose_truth_flips_are_left_out_of_them(tmp_path):
 
 def test_items_are_shown_when_asked_for(dual):
     shown = invoke("robust", dual, "--items").stdout
-    assert "b1 (add): option 0 kept, right in the original" in shown
+    assert "b1 (add): option 1 kept, right in the original" in shown
     assert "change   + 1 never" in shown
     assert "margins  +1.00 and −1.00" in shown
     assert "went in" not in invoke("robust", dual).stdout
     data = json.loads(invoke("robust", dual, "--items", "--top", 2, "--json").stdout)
     assert len(data["runs"][0]["items"]) == 2
+    assert data["runs"][0]["items"][0]["option"] == 0  # a place among the candidates, as ``gold``
     assert set(data["runs"][0]["items"][0]) == {
         "block", "operation", "original", "dual", "right", "option", "texts", "change", "margins",
     }  # fmt: skip
@@ -80,7 +81,7 @@ def test_items_are_shown_when_asked_for(dual):
 def test_markdown_has_both_tables_and_the_signature(dual):
     shown = invoke("robust", dual, "--markdown", "--items").stdout
     assert "| add | 4 | 75.0 [30.1, 95.4] | 50.0 [15.0, 85.0] |" in shown
-    assert "| b1 | original | 0 | 1 went in and got wet |" in shown
+    assert "| b1 | original | 1 | 1 went in and got wet |" in shown
     assert Run.load(dual).signature in shown
     widths = {line.count("|") for line in shown.splitlines() if line.startswith("| b")}
     assert widths == {8}

@@ -12,6 +12,7 @@ import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
 from boxpen.models.kinds import kind_of
+from small_runs import Liking
 
 
 def use_of(spec) -> None:
@@ -31,6 +32,26 @@ def saved(folder, module, tokenizer=None):
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     return f"hf:{folder}"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("hf:mine", "mine"),
+        ("hf:mine/", "mine"),
+        ("hf:./mine", "mine"),
+        ("hf:org/mine", "mine"),
+        ("gguf:mine.gguf", "mine.gguf"),
+        ("ct2:mine", "mine"),
+        ("elmo:mine", "mine"),
+        ("smollm2", "smollm2"),
+        ("v2:mine", "v2:mine"),  # a name given to a model in memory
+        ("hf:.", "hf:."),
+        ("hf:../..", "hf:../.."),
+    ],
+)
+def test_the_short_name_has_neither_scheme_nor_folders(name, short):
+    assert Liking(name, set()).short == short
 
 
 @pytest.mark.parametrize("name", list(tiny.BUILDERS))

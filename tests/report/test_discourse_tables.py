@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -63,6 +64,8 @@ def test_totals_of_the_paper_are_the_means_of_its_classes_but_for_one_slip():
             (row["connective"], row["pronoun"]) if swapped else (row["pronoun"], row["connective"])
         )
         assert (pronouns, connectives) == expected
+        # Shares of so many items: 7 of 80 are 8.75 %.
+        assert all(paper().items[c] * row[c] % 100 == 0 for c in COLUMNS)
     assert "thumt" in paper().note
     assert list(paper().bleu["CADec"].values()) == [19.1, 15.3, 25.5]
 
@@ -82,6 +85,32 @@ class TestShown:
         assert "| while | 50.0 [9.5, 90.5] ?50.0 | 57.5 | 48.75 | 53.75 |" in shown
         assert "| ellipsis | – | 10.75 | 2.25 | 5.75 |" in shown
         assert "| as |" not in shown  # nobody translated any
+
+    def test_fewer_items_than_the_paper_has_are_told(self):
+        other = [replace(one, system="two") for one in SOME[:2]]
+        outcomes = OUTCOMES | dict.fromkeys(other, "right")
+        both = [("one", []), ("two", [])]
+        table = discourse_table(both, [*SOME, *other], outcomes, by="people", paper=paper())
+        assert list(table.notes[-2:]) == [
+            "accuracy of one is of fewer items than the paper's: you (pl.) 2 of 80, you (sing.) "
+            "1 of 80, while 2 of 80, pronoun 3 of 400, connective 2 of 400, ellipsis 0 of 400",
+            "accuracy of two is of fewer items than the paper's: you (pl.) 1 of 80, you (sing.) "
+            "1 of 80, pronoun 2 of 400",
+        ]
+        assert discourse_object(table)["paper"]["items"]["while"] == 80
+        table = discourse_table(both[:1], SOME, OUTCOMES, by="people", paper=paper())
+        assert table.notes[-1].startswith("accuracy is of fewer items than the paper's: you (pl.)")
+        table = discourse_table(both[:1], SOME, OUTCOMES, by="people")
+        assert not any("fewer" in note for note in table.notes)
+
+    def test_as_many_items_as_the_paper_has_need_no_note(self):
+        whole = [made(n, "ellipsis", "ellipsis") for n in range(400)]
+        outcomes = dict.fromkeys(whole, "right")
+        table = discourse_table([("one", [])], whole, outcomes, by="judge", paper=paper())
+        assert not any("fewer" in note for note in table.notes)
+        del outcomes[whole[0]]
+        table = discourse_table([("one", [])], whole, outcomes, by="judge", paper=paper())
+        assert table.notes[-1].endswith("than the paper's: ellipsis 399 of 400")
 
     def test_terminal_has_the_same_numbers(self):
         table = discourse_table([("one", [])], SOME, OUTCOMES, by="judge")

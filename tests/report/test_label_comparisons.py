@@ -96,7 +96,26 @@ def test_another_label_or_premise_is_another_item(change):
 def test_items_show_both_texts(tmp_path):
     places = [judged(nli=nli).save(tmp_path) for nli in ("3-way", "2-way")]
     done = invoke("compare", *places, "--force", "--items", 9)
-    assert "    It rained 1. / n" in done.stdout
+    lines = done.stdout.splitlines()
+    start = lines.index("    It rained 1. / n")
+    assert lines[start + 1 : start + 4] == [
+        "    1. entailment [right, chosen by one · nli:2-way]",
+        "    2. neutral [chosen by one · nli:3-way]",
+        "    3. contradiction",
+    ]
+
+
+def test_a_label_that_was_kept_is_shown_by_its_name(tmp_path):
+    tags = {"operation": "add", "expected": "flipped"}
+    items = tuple(
+        Entail(id=f"b-{n}", premise=f"It rained {n}.", hypothesis="n", label=label, block="b",
+               tags=tags)
+        for n, label in enumerate(("neutral", "contradiction"))
+    )  # fmt: skip
+    place = judged(Suite("duals", items, EN)).save(tmp_path)
+    done = invoke("robust", place, "--items")
+    assert "b (add): label neutral kept, right in the original" in done.stdout, done.output
+    assert "| b | original | neutral |" in invoke("robust", place, "--items", "--markdown").stdout
 
 
 def test_a_language_model_and_a_choice_model_stand_side_by_side():

@@ -75,10 +75,7 @@ def _text(run: Run, verdict: Verdict) -> str | None:
     members = run.candidates.get(verdict.id)
     if not members:
         return None
-    chosen = members[0 if run.labels else verdict.winner]
-    # A language model reads one text, with the space in it; others read two.
-    joint = " / " if run.about["model"]["kind"] in ("nli", "choice") else ""
-    return joint.join(filter(None, (chosen.prefix, chosen.text))).strip()
+    return run.text_of(members[0 if run.labels else verdict.winner])
 
 
 def _change(before: str, after: str) -> tuple[tuple[str, str], ...]:

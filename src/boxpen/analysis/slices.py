@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from boxpen.errors import RunError, nearest
-from boxpen.metrics.summary import MOST_VALUES
+from boxpen.metrics.summary import MOST_VALUES, slicing_tags
 from boxpen.runs import Run
 from boxpen.scoring.normalise import words
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -30,7 +30,8 @@ def cuts(run: Run, least: int = 2) -> dict[str, Slices]:
         run: The run.
         least: Into how many slices a cut must divide it.
     """
-    found = {name: _by_tag(run.verdicts, name) for name in _tags(run.verdicts)}
+    tags = slicing_tags([v.tags for v in run.verdicts])
+    found = {name: _by_tag(run.verdicts, name) for name in tags}
     found |= {name: measured(run) for name, measured in MEASURED.items()}
     return {name: slices for name, slices in found.items() if least <= len(slices) <= MOST_VALUES}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
         table = read_table(path, options)
     if validate and not table.rows:
         raise SuiteError(f"{path} has no items, expected at least one")
-    return table.suite(validate=validate)
+    return replace(table.suite(validate=validate), file=str(path))
 
 
 def write_suite(suite: Suite, path: str | Path) -> None:

@@ -24,7 +24,7 @@ from boxpen.cli.judging import (
     show_imported,
     write_questions,
 )
-from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.output import OverwriteFile, console, note, print_json, progress_bar
 from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
@@ -217,15 +217,19 @@ def add_contrasts(
         str, typer.Argument(help="A suite by name or .jsonl file, with classes as tags.")
     ],
     out: Annotated[Path, typer.Option(help="The suite with contrasts, a .jsonl file.")],
+    overwrite: OverwriteFile = False,
     json: Json = False,
 ) -> None:
     """Add wrong translations to the items of a suite that have none, by exchange of the word."""
+    from boxpen.atomic import check_free
     from boxpen.build.discourse.contrast import with_contrasts
     from boxpen.catalog import load_suite, write_suite
+    from boxpen.errors import BuildError
     from boxpen.names import check_name
 
     check_name(suite, "SUITE")
     _check_files(suite, out)
+    check_free(out, BuildError, overwrite=overwrite)
     before = load_suite(suite)
     check_name(before.name, f"the name of the suite in {suite}")
     after = with_contrasts(before)

@@ -120,22 +120,29 @@ def show_unchanged(
     limit: Annotated[int, typer.Option(help="How many to print; 0 for all.", min=0)] = 20,
     json: Json = False,
 ) -> None:
-    """List the pairs that an operation could not change, with the reason."""
+    """List the pairs that an operation could not change, with the reason; then what is no pair."""
     from boxpen.build.duals.propose import check_operation
-    from boxpen.build.duals.rows import read_unchanged
-    from boxpen.build.duals.work import UNCHANGED
+    from boxpen.build.duals.unchanged import left_unchanged
 
     if operation is not None:
         check_operation(operation)
-    found = read_unchanged(folder / UNCHANGED)
-    chosen = [one for one in found if operation is None or one.operation in ("", operation)]
+    pairs, others = left_unchanged(folder, operation)
+    chosen = [*pairs, *others]
     shown = chosen[:limit] if limit else chosen
     if json:
-        print_json({"total": len(chosen), "unchanged": [asdict(one) for one in shown]})
+        print_json(
+            {
+                "total": len(chosen),
+                "no_pairs": len(others),
+                "unchanged": [asdict(one) for one in shown],
+            }
+        )
         return
     for one in shown:
         print("\t".join((one.item, one.operation or "all", one.reason)))
-    note(f"{len(shown):,} of {len(chosen):,} pair(s) and operation(s) without a dual")
+    no_pairs = f"; {len(others):,} item(s) that are no pairs come last" if others else ""
+    note(f"{min(len(shown), len(pairs)):,} of {len(pairs):,} pair(s) and operation(s) without a "
+         f"dual{no_pairs}")  # fmt: skip
 
 
 @duals.command("write")

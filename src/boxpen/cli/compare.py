@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import console, note, print_json, print_lines
 
 if TYPE_CHECKING:
     from boxpen.metrics.compare import Pair
-    from boxpen.runs import Run
 
 __all__ = ["compare"]
 
@@ -38,6 +37,7 @@ def compare(
     corrected for the number of pairs (Holm).
     """
     from boxpen.comparison import compare as compared
+    from boxpen.report.differing import differing_lines
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
@@ -46,14 +46,15 @@ def compare(
     if json:
         print_json({"pairs": [asdict(p) | {"difference": p.difference._asdict()} for p in pairs]})
         return
-    console().print(_table(pairs))
+    screen = console()
+    screen.print(_table(pairs))
     for suite, pair in {p.suite: p for p in pairs}.items():
         most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
         if pair.n < most:
             note(f"• {suite}: {pair.n:,} items that all runs have, of up to {most:,}")
     print("\ndifference: accuracy of A less that of B; A>B: items of which A earned more")
     for pair in pairs if items else ():
-        _show_items(pair, loaded, items)
+        print_lines(screen, differing_lines(pair, loaded, items))
 
 
 def _table(pairs: list[Pair]) -> object:
@@ -82,19 +83,3 @@ def _table(pairs: list[Pair]) -> object:
             style="bold" if p.adjusted < 0.05 else "",
         )
     return table
-
-
-def _show_items(pair: Pair, runs: list[Run], count: int) -> None:
-    texts: dict[str, list[str]] = {}
-    for run in runs:
-        if run.about["suite"]["name"] == pair.suite:
-            # A language model reads one text, with the space in it; others read two.
-            joint = " / " if run.about["model"]["kind"] in ("nli", "choice") else ""
-            for name, members in run.candidates.items():
-                texts[name] = [joint.join(filter(None, (s.prefix, s.text))) for s in members]
-    screen = console()
-    screen.print(f"\n{pair.a} against {pair.b}: {len(pair.differing)} items differ", markup=False)
-    for name in pair.differing[:count]:
-        screen.print(f"  {name}", style="bold", markup=False)
-        for text in texts.get(name, ()):
-            screen.print(f"    {text}", markup=False)

@@ -12,7 +12,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import console, print_json, print_lines
 from boxpen.cli.run_sheets import journal_beside
 
 if TYPE_CHECKING:
@@ -232,10 +232,13 @@ def _show(table: DiscourseTable, *, markdown: bool) -> None:
 
 
 def _show_items(rulings: Mapping[Rendering, Ruling]) -> None:
-    print()
+    screen = console()
+    screen.print()
     for one, ruling in rulings.items():
-        print(f"{one.system}, {one.id} ({one.phenomenon}, {one.cls}): {ruling.outcome}")
-        print(f"  {one.source}\n  {one.translation}\n  {ruling.evidence}")
+        head = f"{one.system}, {one.id} ({one.phenomenon}, {one.cls}): {ruling.outcome}"
+        print_lines(
+            screen, (head, f"  {one.source}", f"  {one.translation}", f"  {ruling.evidence}")
+        )
 
 
 def _item(one: Rendering, ruling: Ruling) -> dict[str, str]:

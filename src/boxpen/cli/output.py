@@ -6,13 +6,16 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from boxpen.models.cached import Progress
     from boxpen.report.failures import FailureTable
@@ -20,7 +23,20 @@ if TYPE_CHECKING:
 
 _NARROWEST = 76
 
-__all__ = ["console", "note", "print_json", "print_runs", "progress_bar", "runs_object"]
+__all__ = [
+    "OverwriteFile",
+    "console",
+    "note",
+    "print_json",
+    "print_lines",
+    "print_runs",
+    "progress_bar",
+    "runs_object",
+]
+
+OverwriteFile = Annotated[
+    bool, typer.Option("--overwrite", help="Write over a file that is there.")
+]
 
 
 def console() -> Console:
@@ -46,6 +62,18 @@ def print_json(data: Any) -> None:
     """Print one JSON object on stdout; numbers that are none become null."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     print(json.dumps(_finite(data), ensure_ascii=plain, indent=1))
+
+
+def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
+    """Print lines; what the screen is too narrow for goes on in the next one, as far in."""
+    from rich.text import Text
+
+    for line in lines:
+        text = Text(line) if isinstance(line, str) else line
+        start = len(text.plain) - len(text.plain.lstrip(" "))
+        for part in text[start:].wrap(screen, screen.width - start):
+            part.rstrip()
+            screen.print(Text(" " * start) + part)
 
 
 def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import OverwriteFile, console, note, print_json
 from boxpen.cli.several import Several
 
 __all__ = ["suite"]
@@ -246,10 +246,13 @@ def audit_suite(
 def export_suite(
     name: Name,
     out: Annotated[Path, typer.Option(help="A .jsonl, .csv, .tsv or .parquet file.")],
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Write a suite to a file."""
+    from boxpen.atomic import check_free
     from boxpen.catalog import load_suite, write_suite
 
+    check_free(out, overwrite=overwrite)
     found = load_suite(name)
     write_suite(found, out)
     note(f"{found.name}: {len(found)} items written to {out}")
@@ -276,14 +279,17 @@ def import_suite(
     wrong: Annotated[list[str] | None, typer.Option(help="Columns of wrong candidates.")] = None,
     reference: Annotated[str | None, typer.Option(help="Column of a reference.")] = None,
     tags: Annotated[list[str] | None, typer.Option(help="Columns that become tags.")] = None,
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Make a suite of a table of your own.
 
     A table with columns like CommonMT's (a source, '…correct', '…wrong') needs no options.
     """
     from boxpen.analysis.lint import lint
+    from boxpen.atomic import check_free
     from boxpen.catalog import read_suite, write_suite
 
+    check_free(out, overwrite=overwrite)
     columns: dict[str, Any] = {
         "id": id, "block": block, "block_size": block_size, "source": source, "context": context,
         "candidates": candidates, "gold": gold, "gold_start": gold_start, "correct": correct,

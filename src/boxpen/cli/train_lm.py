@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.device import Device
-from boxpen.cli.output import note, print_json, progress_bar
+from boxpen.cli.output import OverwriteFile, note, print_json, progress_bar
 from boxpen.cli.train import (
     Accumulate,
     BatchSize,
@@ -110,9 +110,7 @@ def sentences(
         ),
     ] = None,
     ways: Ways = 1,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over a file that is there.")
-    ] = False,
+    overwrite: OverwriteFile = False,
 ) -> None:
     """Write what a graph says as sentences, to look at them."""
     from boxpen.train.lm_triples import check_out, verbalise, write_sentences

@@ -21,7 +21,7 @@ from boxpen.metrics.choice import (
 from boxpen.metrics.intervals import Estimate
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["MOST_VALUES", "Row", "Translation", "estimates", "summarise"]
+__all__ = ["MOST_VALUES", "Row", "Translation", "estimates", "slicing_tags", "summarise"]
 
 MOST_VALUES = 32
 """A tag with more values than this (an ambiguous word, say) makes no slices."""
@@ -90,7 +90,8 @@ def summarise(
 ) -> list[Row]:
     """Return every metric, over all and by every tag."""
     names = ["all"]
-    for tag, values in _tags([v.tags for v in verdicts] + [t.tags for t in translations]).items():
+    found = slicing_tags([v.tags for v in verdicts] + [t.tags for t in translations])
+    for tag, values in found.items():
         names += [f"{tag}={value}" for value in values]
     rows: list[Row] = []
     for name in names:
@@ -139,11 +140,18 @@ def estimates(
     return found
 
 
-def _tags(tags: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+def slicing_tags(tags: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Return the tags that divide items, with their values, both in order of first appearance.
+
+    A tag that tells items apart divides nothing: one with many values, and ``item`` beside
+    ``side``, the id of the original in suites that ``boxpen build duals`` makes.
+    """
     seen: dict[str, dict[str, None]] = {}
     for each in tags:
         for tag, value in each.items():
             seen.setdefault(tag, {})[value] = None
+    if "side" in seen:
+        seen.pop("item", None)
     return {tag: list(values) for tag, values in seen.items() if len(values) <= MOST_VALUES}
 
 

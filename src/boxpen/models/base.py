@@ -25,11 +25,14 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.turns import Turns
 
-__all__ = ["Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
+__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
+
+SCHEMES = ("hf", "gguf", "ct2", "elmo")
+"""What may stand before the colon in the name of a model that is loaded from somewhere."""
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
@@ -237,8 +240,10 @@ class Model(ABC):
 
     @property
     def short(self) -> str:
-        """The name without the folders of a path, for narrow places."""
-        return self.name.rstrip("/").rsplit("/", 1)[-1]
+        """The name without ``hf:`` and the folders of a path, for narrow places."""
+        scheme, _, rest = self.name.partition(":")
+        bare = (rest if scheme in SCHEMES else self.name).rstrip("/").rsplit("/", 1)[-1]
+        return bare if bare.strip(".") else self.name  # the folder that one is in has no name here
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
         """Return what tokens look like in a text, with the space before a word; [] if unknown."""

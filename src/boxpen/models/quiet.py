@@ -6,6 +6,8 @@ import contextlib
 import io
 from collections.abc import Iterator
 
+from boxpen.shared import shared
+
 __all__ = ["quiet"]
 
 _CRITICAL = 50
@@ -15,9 +17,18 @@ _CRITICAL = 50
 def quiet(*, silent: bool = True) -> Iterator[None]:
     """Keep bars and warnings off the terminal for a while: of new heads, of loading, of saving.
 
+    Levels, bars and stderr are those of all threads: they come back when the last one has left.
+
     Args:
         silent: Whether nothing at all is let through to stderr; some bars heed no setting.
     """
+    with _few_words(), _no_stderr() if silent else contextlib.nullcontext():
+        yield
+
+
+@shared
+@contextlib.contextmanager
+def _few_words() -> Iterator[None]:
     from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
@@ -27,10 +38,16 @@ def quiet(*, silent: bool = True) -> Iterator[None]:
     hub_logging.set_verbosity(_CRITICAL)
     logging.disable_progress_bar()
     try:
-        with contextlib.redirect_stderr(io.StringIO()) if silent else contextlib.nullcontext():
-            yield
+        yield
     finally:
         logging.set_verbosity(levels[0])
         hub_logging.set_verbosity(levels[1])
         if bars:
             logging.enable_progress_bar()
+
+
+@shared
+@contextlib.contextmanager
+def _no_stderr() -> Iterator[None]:
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield

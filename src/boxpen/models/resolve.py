@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.errors import ModelError, nearest
-from boxpen.models.base import Model
+from boxpen.models.base import SCHEMES, Model
 from boxpen.models.presets import PRESETS
 from boxpen.scoring.policy import Dtype
 
 __all__ = ["resolve_model"]
-
-_SCHEMES = ("hf", "gguf", "ct2", "elmo")
 
 
 def resolve_model(
@@ -90,7 +88,7 @@ def _resolved(
         from boxpen.models.embedded import smollm2_path
 
         return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
-    if not rest or scheme not in _SCHEMES:
+    if not rest or scheme not in SCHEMES:
         raise ModelError(
             f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
             "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"

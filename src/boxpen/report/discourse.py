@@ -83,14 +83,17 @@ def discourse_table(
     if open_:
         notes.append(f"not decided yet, and left out: {open_:,} of {len(renderings):,}")
     notes.append("'cannot tell' is not right; its share stands behind the question mark")
+    scores = _bleu(systems) if bleu else {}
+    shares = {(row.system, row.column): row for row in accuracies(renderings, outcomes)}
     if paper is not None:
         notes += ["the systems of the paper were judged by people", paper.note]
-    found = accuracies(renderings, outcomes)
+        notes += _fewer("BLEU", {key: row.n for key, row in scores.items()}, paper)
+        notes += _fewer("accuracy", {key: row.right.n for key, row in shares.items()}, paper)
     return DiscourseTable(
         systems=[name for name, _ in systems],
         by=by,
-        bleu=_bleu(systems) if bleu else {},
-        accuracy={(row.system, row.column): row for row in found},
+        bleu=scores,
+        accuracy=shares,
         paper=paper,
         notes=notes,
     )
@@ -159,7 +162,11 @@ def discourse_object(table: DiscourseTable) -> dict[str, Any]:
         ],
         "paper": None
         if table.paper is None
-        else {"bleu": dict(table.paper.bleu), "accuracy_percent": dict(table.paper.accuracy)},
+        else {
+            "bleu": dict(table.paper.bleu),
+            "accuracy_percent": dict(table.paper.accuracy),
+            "items": dict(table.paper.items),
+        },
         "notes": list(table.notes),
     }
 
@@ -203,6 +210,20 @@ def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str],
                 if row.metric == "bleu" and tag == "set" and name in PHENOMENA:
                     found.setdefault((system, name), row)
     return found
+
+
+def _fewer(what: str, counts: Mapping[tuple[str, str], int], paper: Paper) -> Iterator[str]:
+    """Yield where numbers are of fewer items than those of the paper that stand beside them."""
+    told: dict[str, list[str]] = {}
+    for (system, line), n in counts.items():
+        mine = told.setdefault(system, [])
+        if n < paper.items[line]:
+            mine.append(f"{line} {n:,} of {paper.items[line]:,}")
+    alike = len({tuple(lines) for lines in told.values()}) == 1
+    for system, lines in list(told.items())[: 1 if alike else None]:
+        if lines:
+            whose = "" if alike else f" of {system}"
+            yield f"{what}{whose} is of fewer items than the paper's: {', '.join(lines)}"
 
 
 def _parts(systems: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -94,7 +94,7 @@ def robust_terminal(
             yield table
             yield Text()
         for kept in one.kept[:top] if items else ():
-            yield from (Text(line) for line in _item_lines(kept))
+            yield from (Text(line) for line in _item_lines(one.run, kept))
         if items:
             yield Text()
     for note in robust_notes(found):
@@ -118,7 +118,8 @@ def robust_markdown(
             for kept in one.kept[:top]:
                 texts = kept.texts or (kept.original, kept.dual)
                 margins = " / ".join(_signed(margin) for margin in kept.margins)
-                cells = [kept.block, kept.right, str(kept.option), *texts, _shown(kept), margins]
+                option = _option(one.run, kept)
+                cells = [kept.block, kept.right, option, *texts, _shown(kept), margins]
                 out.append(_line([escaped(" ".join(cell.split())) for cell in cells]))
             out.append("")
     out += [f"- {escaped(note)}" for note in robust_notes(found)]
@@ -201,13 +202,19 @@ def _grids(one: RobustRun) -> Iterator[tuple[str, Sequence[str], list[list[str]]
     )  # fmt: skip
 
 
-def _item_lines(kept: Kept) -> Iterator[str]:
+def _item_lines(run: Run, kept: Kept) -> Iterator[str]:
     margins = " and ".join(_signed(margin) for margin in kept.margins)
-    yield f"{kept.block} ({kept.operation}): option {kept.option} kept, right in the {kept.right}"
+    option = f"{'label' if run.labels else 'option'} {_option(run, kept)}"
+    yield f"{kept.block} ({kept.operation}): {option} kept, right in the {kept.right}"
     yield f"  change   {_shown(kept) or '–'}"
     yield f"  margins  {margins}"
     for name, text in zip(("original", "dual"), kept.texts or (), strict=False):
         yield f"  {name:8} {text}"
+
+
+def _option(run: Run, kept: Kept) -> str:
+    """Return the answer as people name it: a label, or a number from 1."""
+    return run.labels[kept.option] if run.labels else str(kept.option + 1)
 
 
 def _shown(kept: Kept) -> str:

@@ -96,7 +96,7 @@ def notes(run: Run) -> Iterator[str]:
     rules = Counter(f["rule"] for f in run.about["findings"])
     if rules:
         listed = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
-        yield f"lint: {listed} (boxpen suite lint {run.about['suite']['name']})"
+        yield f"lint: {listed} (boxpen suite lint {run.suite_argument})"
 
 
 def bleu_notes(rows: Iterable[Row], signature: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boxpen.atomic import replaced, resolved
+from boxpen.atomic import check_free, replaced, resolved
 from boxpen.catalog.plaintext import opened_lines
 from boxpen.errors import BuildError
 from boxpen.train.errors import TrainError
@@ -125,8 +125,7 @@ def check_out(path: Path, *, overwrite: bool) -> None:
         if path.suffix.lower() not in _WRITTEN:
             endings = " or ".join(_WRITTEN)
             raise TrainError(f"--out is {path}, expected a file that ends in {endings}")
-        if there and not overwrite:
-            raise TrainError(f"{path} is there already; give another name or --overwrite")
+        check_free(path, TrainError, overwrite=overwrite)
         with tempfile.TemporaryFile(dir=place.parent):
             pass
     except OSError as refused:

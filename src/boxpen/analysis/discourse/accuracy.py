@@ -44,10 +44,11 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What the paper reports of its systems, in per cent and BLEU points."""
+    """What the paper reports of its systems, in per cent and BLEU points, and of how many items."""
 
     bleu: Mapping[str, Mapping[str, float]]
     accuracy: Mapping[str, Mapping[str, float]]
+    items: Mapping[str, int]
     note: str
 
 
@@ -83,6 +84,7 @@ def paper() -> Paper:
     return Paper(
         bleu={s: dict(zip(data["sets"], data["bleu"][s], strict=True)) for s in systems},
         accuracy={s: dict(zip(columns, data["accuracy"][s], strict=True)) for s in systems},
+        items=dict(zip(columns, data["items"], strict=True)),
         note=data["note"],
     )
 

@@ -197,7 +197,7 @@ def _groups(runs: Sequence[Run]) -> list[dict[str, Run]]:
             other = "none" if context == "given" else "given"
             raise RunError(
                 f"{run.about['model']['short']} has only a run with --context {context}, made as "
-                f"{run.signature}; make one more: boxpen run --suite {run.about['suite']['name']} "
+                f"{run.signature}; make one more: boxpen run --suite {run.suite_argument} "
                 f"--model {run.about['model']['name']} --context {other}"
             )
     return [{c: group[c] for c in CONTEXTS if c in group} for group in found.values()]

@@ -59,6 +59,15 @@ class Dictionary:
                 return True
         return False
 
+    def are_of_one_field(self, one: str, two: str) -> bool:
+        """Tell whether two nouns, or the heads of two phrases, name things of one sort.
+
+        Both are people, or places, or food: in the commonest sense of one of them at least.
+        """
+        heads = [self._wordnet.head_noun(phrase) for phrase in (one, two)]
+        first, second = (self._fields(head or "") for head in heads)
+        return heads[0] != heads[1] and bool({*first[:1]} & {*second} or {*second[:1]} & {*first})
+
     def of_one_kind(self, noun: str, unlike: str) -> list[str]:
         """Return common nouns that are, like one, a kind of the same thing.
 
@@ -98,6 +107,16 @@ class Dictionary:
         """
         regions = table("regions").items()
         return next((part for kind, part in regions if self._wordnet.is_kind(noun, kind)), None)
+
+    def _fields(self, noun: str) -> list[str]:
+        """Return the fields of the two commonest senses; for many a thing the second is a person.
+
+        A 'computer' is who computes, and a 'whale' who is very big.
+        """
+        book = self._wordnet
+        senses = book.senses(noun, "n", 2) or book.senses(noun.capitalize(), "n", 2)
+        found = [book.field(sense) for sense in senses]
+        return [field for at, field in enumerate(found) if not at or field != "noun.person"]
 
     def _above(self, sense: Sense, depth: int) -> list[Sense]:
         """Return what a sense is a kind of, some steps up, but nothing that all things are."""

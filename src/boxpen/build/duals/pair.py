@@ -112,6 +112,15 @@ class Pair:
         one, two = (shown(change(side, self.words[side]), self.words[side]) for side in range(2))
         return one, two
 
+    def without(self, place: int, width: int) -> tuple[str, str]:
+        """Return both sentences without some shared words, by their place in the first."""
+
+        def change(side: int, words: tuple[Word, ...]) -> Sequence[Word]:
+            at = self.shared[place] if side else place
+            return (*words[:at], *words[at + width :])
+
+        return self.changed(change)
+
     def is_new(self, texts: tuple[str, str]) -> bool:
         """Tell whether sentences are two, and not the old ones in whatever order."""
         one, two = (plain(read(text)) for text in texts)

@@ -10,7 +10,7 @@ from boxpen.build.duals.sentence import Word
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.conjugation import root_of, verb_form
 from boxpen.build.kg.grammar import DETERMINERS
-from boxpen.build.kg.lexicon import is_adverb
+from boxpen.build.kg.lexicon import is_adjective, is_adverb
 
 __all__ = ["affirmed", "has_not", "negated", "unlikely", "with_modal"]
 
@@ -80,6 +80,9 @@ def affirmed(words: Sequence[Word], clause: Clause) -> list[Word]:
             return _some(out, verb.place, clause.end)
         out[verb.place] = Word(_FULL.get(first.low, first.text), first.space)
         del out[verb.negation]
+        behind = [one.low for one in out[verb.negation : verb.negation + 2]]
+        if behind[:1] in (["so"], ["that"]) and is_adjective(behind[-1]):
+            del out[verb.negation]  # 'is not that easy' denies 'is easy'
         return _some(out, verb.place, clause.end - 1)
     base = skip_adverbs(words, verb.negation + 1, 1, clause.end)
     if base < clause.end:

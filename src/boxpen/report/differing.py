@@ -1,0 +1,69 @@
+"""The items on which two systems differ: what was right, and who chose what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.text import Text
+
+from boxpen.comparison import labels
+from boxpen.metrics.compare import Pair
+from boxpen.runs import Run
+from boxpen.scoring.verdicts import Verdict
+
+__all__ = ["differing_lines"]
+
+
+def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str | Text]:
+    """Yield how many items differ, and then the first of them, option by option.
+
+    Args:
+        pair: Two systems that were compared.
+        runs: All runs that were compared, those of the pair among them.
+        count: How many items to show.
+    """
+    mine = [run for run in runs if run.about["suite"]["name"] == pair.suite]
+    named = dict(zip(labels(mine), mine, strict=True))
+    both = {name: named[name] for name in (pair.a, pair.b)}
+    verdicts = {name: {v.id: v for v in run.verdicts} for name, run in both.items()}
+    yield ""
+    yield f"{pair.a} against {pair.b}: {len(pair.differing)} items differ"
+    for key in pair.differing[:count]:
+        yield Text(f"  {key}", "bold")
+        found = {name: (run, verdicts[name][key]) for name, run in both.items()}
+        yield from (f"    {line}" for line in _item_lines(key, found))
+
+
+def _item_lines(key: str, found: Mapping[str, tuple[Run, Verdict]]) -> Iterator[str]:
+    """Yield the candidates; or, of an entailment item, its texts and then the labels."""
+    texts = next((t for run, _ in found.values() if (t := _texts(run, key))), [])
+    if any(run.labels for run, _ in found.values()):
+        yield from texts
+        texts = []
+    options: dict[int | str, list[str]] = {}
+    for name, (run, verdict) in found.items():
+        best = _best(verdict)
+        # Labels have names, since not all runs let the same ones compete.
+        names: Sequence[int | str] = run.labels or range(len(verdict.scores))
+        for place, option in enumerate(names):
+            said = options.setdefault(option, [])
+            if place == verdict.gold and "right" not in said:
+                said.insert(0, "right")
+            if place in best:
+                said.append(f"{'tied for' if verdict.tied > 1 else 'chosen by'} {name}")
+    for number, (option, said) in enumerate(options.items(), start=1):
+        text = option if isinstance(option, str) else "".join(texts[option : option + 1])
+        marks = f"[{', '.join(said)}]" if said else ""
+        yield " ".join(filter(None, (f"{number}.", text, marks)))
+
+
+def _best(verdict: Verdict) -> list[int]:
+    """Return the places of the best score; several if they are tied."""
+    if verdict.tied == 1:
+        return [verdict.winner]
+    order = sorted(range(len(verdict.scores)), key=lambda place: -verdict.scores[place])
+    return sorted(order[: verdict.tied])
+
+
+def _texts(run: Run, key: str) -> list[str]:
+    return [run.text_of(scored) for scored in run.candidates.get(key, ())]
