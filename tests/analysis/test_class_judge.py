@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from boxpen import load_suite
 from boxpen.analysis.discourse.chinese import read
 from boxpen.analysis.discourse.class_judge import PHENOMENA, judge
+from boxpen.analysis.discourse.clauses import clauses_of
 from boxpen.analysis.discourse.connective_judge import connective_classes
 from boxpen.analysis.discourse.people import class_in_words
 from boxpen.analysis.discourse.pronoun_judge import PRONOUNS
-from boxpen.analysis.discourse.ruling import OUTCOMES
+from boxpen.analysis.discourse.ruling import OUTCOMES, Hit
 from boxpen.analysis.discourse.stranded import stranded
 from boxpen.analysis.discourse.verbs import same_verb
 from boxpen.errors import RunError
@@ -171,7 +172,7 @@ LATE = ("No bread, though.", "虽然没有面包。")
         ("as-当", CAT, "当然她打开门，猫跑了出来。", W, ""),
         ("since-既然", HELP, "你既然在这里，帮帮我吧。", R, "既然"),
         ("since-既然", HELP, "自从你来了，帮我。", W, "自从"),
-        ("since-既然", HELP, "因为你来了，帮帮我。", C, "因为"),
+        ("since-既然", HELP, "因为你来了，帮帮我。", R, "因为"),
         ("since-自从", SLEPT, "自她离开以来，我没睡过觉。", R, "自…以来"),
         ("since-自从", SLEPT, "她走了以后我没睡过觉。", R, "以后"),
         ("since-自从", SLEPT, "因为她离开了，我没睡。", W, "因为"),
@@ -197,7 +198,9 @@ LATE = ("No bread, though.", "虽然没有面包。")
         ("though-不过", COLD, "尽管问我冷不冷。", W, ""),
         ("though-但是", ILL, "虽然他病了，但是他来了。", R, "但是"),
         ("though-但是", ILL, "虽然他病了，他来了。", W, "虽然"),
-        ("though-但是", ILL, "他来了，虽然他病了。", C, "虽然"),
+        ("though-但是", ILL, "他来了，虽然他病了。", R, "虽然"),
+        ("though-虽然", (ILL[0], "他来了，虽然他病了。"), "他来了，但他病了。", R, "但"),
+        ("though-虽然", (ILL[0], "他来了，虽然他病了。"), "但他来了，他病了。", W, "但"),
         ("though-但是", ILL, "他不但来了，还病了。", W, ""),
         ("or-否则", RUN, "快跑，不然他们会抓住你。", R, "不然"),
         ("or-否则", RUN, "快跑，或者他们会抓住你。", W, "或者"),
@@ -234,6 +237,51 @@ def test_what_mostly_stammers_is_no_sentence_to_ask_of():
         assert outcome("connective", "while-而", translation, source, reference).outcome == expected
 
 
+STORM = (
+    "We stayed at home and read all day, as the storm had torn the bridge away.",
+    "我们整天待在家里看书，因为暴风雨冲走了桥。",
+)
+
+
+@pytest.mark.parametrize(
+    ("cls", "item", "translation", "expected"),
+    [
+        ("while-而", BROTHER, "他努力工作。", C),
+        ("while-而", BROTHER, "弟弟整天睡觉", C),
+        ("while-而", BROTHER, "他努力工作弟弟整天睡觉", W),  # one clause that has both
+        ("while-而", BROTHER, "他很勤劳，弟弟在床上。", W),  # in other words, but two clauses
+        ("as-因为", STORM, "我们在家，整天都这样。", C),
+        ("as-因为", STORM, "我们待在家里看书，桥没了。", W),
+        ("as-因为", STORM, "我们整天待在家里看书，天气不好。", W),  # as long as the reference
+        ("as-因为", ("As it was late.", "因为很晚了。"), "晚了。", W),  # there is no other clause
+        ("as-当", ("As he left, it rained.", "他走了，雨下了起来。"), "他走了。", C),
+        ("though-虽然", POOR, "虽然他穷。", C),
+        ("though-虽然", POOR, "虽然他穷，他还是笑。", R),
+        ("though-虽然", ("Though he is poor.", "虽然他穷。"), "虽然他没钱。", R),
+    ],
+)
+def test_without_one_of_the_clauses_nothing_can_be_asked(cls, item, translation, expected):
+    ruling = outcome("connective", cls, translation, *item)
+    assert ruling.outcome == expected, ruling
+    assert ("clause" in ruling.evidence) == (expected == C)
+
+
+@pytest.mark.parametrize(
+    ("reference", "connective", "clauses"),
+    [
+        ("当我洗衣服时，电话响了。", Hit("当…时", 1), ["洗衣服", "电话响"]),
+        ("电话响了，当我洗衣服时。", Hit("当…时", 6), ["洗衣服", "电话响"]),
+        ("虽然他生病，他每天唱歌。", Hit("虽然", 1), ["生病", "唱歌"]),
+        ("他每天唱歌，虽然他生病。", Hit("虽然", 7), ["唱歌", "生病"]),
+        ("他每天唱歌，邻居睡觉。", None, ["唱歌", "邻居睡觉"]),
+        ("走路或者坐车。", Hit("或者", 3), []),  # words, no clauses
+        ("因为我们又迟到挨骂了。", Hit("因为", 1), ["迟到挨骂"]),
+    ],
+)
+def test_a_reference_is_divided_at_its_connective(reference, connective, clauses):
+    assert clauses_of(read(reference), [connective] if connective else []) == clauses
+
+
 def test_a_word_of_another_conjunction_does_not_count():
     """The reference has words for both, the translation only one, which *but* may ask for."""
     source = "But he works hard while his brother sleeps all day."
@@ -242,6 +290,7 @@ def test_a_word_of_another_conjunction_does_not_count():
         ("但他努力工作，弟弟整天睡觉。", C),
         ("但他努力工作，而弟弟整天睡觉。", R),
         ("他努力工作，弟弟整天睡觉。", W),
+        ("但他努力工作，在弟弟睡觉的时候。", W),  # what is left says another sense
     ):
         assert outcome("connective", "while-而", translation, source, reference).outcome == expected
 
@@ -251,6 +300,8 @@ def test_a_lone_clause_of_though_may_concede_or_object():
     said = "虽然我可能会去看他们"
     for source, translation, expected in (
         (lone, said, R),
+        ("Though I might go and see them, as I told you.", said, R),
+        ("Though I might go and see them, considering the weather.", said, R),
         ("Though it is late, I might go and see them.", said, W),
         ("Though it is late yet I might go and see them.", said, W),
         ("Though I might go. See them yourself.", said, W),
@@ -314,6 +365,15 @@ DANGER = ("They all are.", "他们都有危险。", "我们有危险吗？", "Ar
 CARRY = ("We can't.", "我们不能搬。", "搬走它。", "Carry it away.")
 WAY = ("He does.", "他知道。", "他知道路。", "He knows the way.")
 PEARS = ("Yes, there are.", "有啊。", "没有梨了。", "There are no pears.")
+BOX = ("How will you do that?", "你怎么打开？", "我要打开箱子。", "I want to open the box.")
+BOX_TOO = ("If you can do that, we can leave.", "如果你打开，我们就能走了。", *BOX[2:])
+WOMAN = ("No, I don't.", "不，我不认识。", "你认识这个女人吗？", "Do you know this woman?")
+JOKE = ("Neither do I.", "我也不懂。", "我不懂这个笑话。", "I don't understand this joke.")
+PEN = ("I do.", "我带着呢。", "你带笔了吗？", "Do you have a pen?")
+LOSE = ("And so will she.", "她也会输的。", "你会输的。", "You will lose.")
+HOME = ("She isn't.", "她没在家。", "她在家吗？", "Is she at home?")
+TWIN = ("I wish he were.", "我希望他是。", "他是你哥哥吧？", "He is your brother, isn't he?")
+SHE = ("Do you?", "你知道吗？", "你知道她是谁吗？", "Do you know who she is?")
 
 
 @pytest.mark.parametrize(
@@ -403,6 +463,26 @@ PEARS = ("Yes, there are.", "有啊。", "没有梨了。", "There are no pears.
         (CARRY, "我们不做。", W, "做"),
         (WAY, "他能确定。", R, "确定"),
         (WAY, "是的。", W, ""),
+        (BOX, "你要怎么做？", R, "怎么做"),
+        (BOX, "你要做？", W, "做"),
+        (BOX_TOO, "如果你能做到，我们就可以离开。", R, "能做到"),
+        (BOAT, "我们不想这么做。", R, "这么做"),
+        (KNOW, "是的，我会这么做。", W, "会 做"),
+        (CAKE, "那就别这样。", R, "别这样"),
+        (KNOW, "是的，我认识。", W, "认识"),
+        (WOMAN, "不，我不知道。", W, "知道"),
+        (WOMAN, "不，我不熟悉。", R, "熟悉"),
+        (JOKE, "我也不明白。", R, "明白"),
+        (JOKE, "我也不知道。", W, "知道"),
+        (PEN, "我有。", R, "有"),
+        (PEN, "我是。", W, "是"),
+        ((*PEN[:3], "Did you bring a pen?"), "我有。", W, "有"),
+        ((*PEN[:3], "Have the boys brought a pen?"), "我有。", W, "有"),
+        (LOSE, "她也会的。", R, "会"),
+        (LOSE, "她会的。", W, "会"),
+        (HOME, "她没有。", W, "没有"),
+        (TWIN, "我希望他就是。", R, "是"),
+        (SHE, "是吗？", W, ""),
         (BROKE, "是的。", W, ""),
     ],
 )

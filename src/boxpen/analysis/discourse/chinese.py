@@ -14,7 +14,7 @@ from typing import Any
 
 from boxpen.analysis.discourse.ruling import Hit
 
-__all__ = ["BROKEN", "Sentence", "Word", "read"]
+__all__ = ["BROKEN", "Sentence", "Word", "letters", "read"]
 
 BROKEN = "\ufffd"
 """Stands for bytes that are no character: a model that spells in bytes lost its way."""
@@ -89,6 +89,11 @@ def read(text: str) -> Sentence:
         words.append(Word(piece.word, piece.flag, start))
         start += len(piece.word)
     return Sentence(plain, tuple(words))
+
+
+def letters(text: str) -> int:
+    """Return how many characters a text has, without marks and spaces."""
+    return len(re.findall(r"\w", text))
 
 
 def _joined(text: str) -> str:

@@ -2,7 +2,7 @@
 
 English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
 stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
-of one that mostly stammers, as weak models do, or lacks half of the sentence, that cannot be asked.
+of one that mostly stammers, as weak models do, or lacks a clause, that cannot be asked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from boxpen.analysis.discourse.chinese import BROKEN, Sentence, read
+from boxpen.analysis.discourse.chinese import BROKEN, Sentence, letters, read
+from boxpen.analysis.discourse.clauses import clauses_of, missing_clause
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
 
 __all__ = ["Sense", "connective_classes", "judge_connective", "realisations"]
@@ -25,14 +26,16 @@ _EDGE = "，,。.！!？?；;：:…—、“”\"' 　"  # what a clause may be
 _WIDEST = 40  # characters between the parts of a word that has two
 _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
-_ALONE = re.compile(r"^\W*(?:even )?though\b(?!.*\byet\b)[^,;:–—….!?]*\W*$", re.IGNORECASE)
-"""A clause of though without another one: "Though she never said so."."""
+_ONE = r"[^,;:–—….!?]*"
+_ALONE = re.compile(
+    rf"^\W*(?:even )?though\b(?!.*\byet\b){_ONE}"
+    rf"(?:, (?:as|when|if|because|since|that|which|who|\w+ing)\b{_ONE})*\W*$",
+    re.IGNORECASE,
+)
+"""A clause of though without another main one: "Though she never said so, as far as I know."."""
 _STUTTER = re.compile(rf"(\w)\1{{3,}}|(\w{{2,3}})\2{{2,}}|{BROKEN}")
-_MOSTLY = 1 / 3
+_MOSTLY = 0.45
 """Of what stammers more than this, little is left to be asked."""
-_WHOLE = 0.55
-"""What has fewer of the reference's characters has most likely lost a clause."""
-_FIRST = re.compile(r"^\W*(?:\w+\W+){0,2}though\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +80,16 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     weak = _said(sentence, wanted.right, also=True, asks=asks)
     wrong = _unexcused(_said(sentence, wanted.wrong, asks=asks), source)
     rival = _rival(said, wanted.right, source, reference)
+    model = read(reference)
+    joined = clauses_of(model, _hits(_said(model, wanted.right, asks=asks)))
+    missing = missing_clause(sentence, model, joined)
+    if rival and wrong:  # what is left for the connective is another sense
+        return rule(WRONG, f"{_senses(wrong)}, not {wanted.right[0]}", _hits(wrong))
     if rival:
         because = f"fewer words for {_senses(said)} than the reference has, with '{rival}'"
         return rule(CANNOT_TELL, because, _hits(said))
     if cls.startswith("though-"):
-        turned = _though(cls, source, sentence, said, wrong)
+        turned = _though(cls, source, sentence, said, wrong, missing)
         if turned is not None:
             return turned
     if said:
@@ -95,11 +103,11 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
         return rule(RIGHT, _senses(weak), _hits(weak))
     because = f"no word for {wanted.right[0]}, nor for another sense"
     broken = list(_STUTTER.finditer(sentence.text))
-    if BROKEN in sentence.text or _stammered(broken) > _MOSTLY * _letters(sentence.text):
+    if BROKEN in sentence.text or _stammered(broken) > _MOSTLY * letters(sentence.text):
         hit = Hit(broken[0][0], broken[0].start() + 1)
         return rule(CANNOT_TELL, f"{because}, and no sentence", [hit])
-    if _letters(translation) < _WHOLE * _letters(reference):
-        return rule(CANNOT_TELL, f"{because}, and much of the sentence is missing")
+    if missing:
+        return rule(CANNOT_TELL, f"{because}, and a clause is missing: {missing}")
     return rule(WRONG, because)
 
 
@@ -139,13 +147,17 @@ def _though(
     sentence: Sentence,
     said: Mapping[str, list[Hit]],
     wrong: Mapping[str, list[Hit]],
+    missing: str,
 ) -> Ruling | None:
-    """Judge what depends on places: 虽然 belongs to the clause of though, 但是 to the other one.
+    """Judge what depends on clauses: 虽然 belongs to that of though, 但是 to the other one.
 
     None leaves it to the words alone.
     """
     if cls == "though-虽然":
         against = wrong.get("adversative", [])
+        if said and missing and not sentence.clause(len(sentence.text.rstrip(_EDGE))):
+            because = f"{_senses(said)}, with no clause that it could be against: {missing}"
+            return rule(CANNOT_TELL, because, _hits(said))
         if said or not against:
             return None
         if _ASIDE.search(source) or _ALONE.match(source):
@@ -153,8 +165,7 @@ def _though(
         if any(_begins(sentence, hit.place - 1) and not sentence.clause(hit.place - 1)
                for hit in against):  # fmt: skip
             return None
-        outcome = RIGHT if _FIRST.search(source) else CANNOT_TELL
-        return rule(outcome, "adversative in the clause that follows", against)
+        return rule(RIGHT, "adversative in the clause that follows", against)
     conceded = wrong.get("concession", [])
     if not conceded:
         return None
@@ -164,7 +175,9 @@ def _though(
     if _ASIDE.search(source):
         return rule(WRONG, "concession, and though looks back at the sentence before", conceded)
     if not said and all(sentence.clause(hit.place - 1) for hit in conceded):
-        return rule(CANNOT_TELL, "concession after the fact, close to adversative", conceded)
+        ends = sentence.text.rstrip(_EDGE).endswith(conceded[-1].words)
+        outcome = CANNOT_TELL if ends else RIGHT
+        return rule(outcome, "concession after the fact", conceded)
     return None
 
 
@@ -190,10 +203,6 @@ def _said(
     senses = _tables()[0]
     found = {name: realisations(senses[name], sentence, also=also, asks=asks) for name in names}
     return {name: hits for name, hits in found.items() if hits}
-
-
-def _letters(text: str) -> int:
-    return len(re.findall(r"\w", text))
 
 
 def _stammered(found: Iterable[re.Match[str]]) -> int:

@@ -36,14 +36,26 @@ __all__ = ["judge_ellipsis"]
 _TAIL = rf"(?:的|了|啊|呀|吧|吗|么|呢|哦|嘛)*(?=$|[{MARKS}])"
 _NOT_DONE = re.compile(rf"(?:没有|没){_TAIL}")
 """没有 without anything behind it denies what was done before, not what is so: 没有 for 没喝."""
-_DOER = re.compile(rf"(?:^|(?<=[{MARKS}]))就?是(?P<who>[^{MARKS}的]{{1,8}}){_TAIL}")
+_DOER = re.compile(
+    rf"(?:^|(?<=[{MARKS}]))就?是(?![吗么啊呀吧呢])(?P<who>[^{MARKS}的]{{1,8}}){_TAIL}"
+)
 _WHO = re.compile(r"\b(?:who|somebody|someone|nobody|anybody|anyone)\b", re.IGNORECASE)
-_THUS = re.compile(rf"(?:[这那][样么]|照着?|如此)去?[做干办]|(?:[我你您他她]们?|自己)来{_TAIL}")
-"""这样做, and 来 in 我自己来, stand for any deed."""
+_THUS = re.compile("(?:[这那][样么]|照着?|如此)去?[做干办]")
+"""这样做 stands for any deed, but for no state: not for 知道."""
+_MYSELF = re.compile(rf"(?:[我你您他她]们?|自己)来{_TAIL}")
+_DOES_IT = re.compile(rf"(?:怎么|如何)[做办]{_TAIL}|(?:能够?|可以)做到{_TAIL}")
+"""Where English has a verb that stands for it too: "How will you do that?"."""
 _OF_DEEDS = frozenset(("do it", "will", "can", "should", "must"))
+_GOES_ON = re.compile(r"\bdo(?:es|ne|ing)? (?:it|that|this|so), ", re.IGNORECASE)
 _ALL_ARE = re.compile(f"都是{_TAIL}")
 _UNABLE = re.compile(f"[做办]不到{_TAIL}")
-_DO_NOT = re.compile(rf"(?:不要|别|不用|不必){_TAIL}")
+_DO_NOT = re.compile(rf"(?:不要|别|不用|不必)(?:[这那]样)?{_TAIL}")
+_HAS = re.compile(
+    r"\b(?:i|you|he|she|it|we|they|who|to|not|n't) (?:have|has|had) "
+    r"(?:an?|the|any|some|no|my|your|his|her|its|our|their|this|that)\b",
+    re.IGNORECASE,
+)
+"""To have as a verb of its own, with who has and what; not "Has the rain stopped?"."""
 _SUCH = re.compile(f"(?:[这那]样|如此){_TAIL}")
 _NEITHER = re.compile(r"\b(?:neither|nor|either)\b", re.IGNORECASE)
 _AND_YOU = re.compile(rf"[你您]们?呢{_TAIL}")
@@ -117,6 +129,9 @@ def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str
     same = [hit for some in elided for hit in _hits(case, some, strict=True)]
     if same:
         return rule(RIGHT, f"says the same as {name}", same)
+    has = [word.hit for word in case.there if word.text in ("有", "没有")]
+    if has and _HAS.search(case.context) and case.left.kinds & {"do", "have"}:
+        return rule(RIGHT, f"to have, as the context in English, the reference has {name}", has)
     if shared and (elided or level(wanted[0])):
         return None  # it is known which verb of the context was elided: others are wrong
     first = [verb for verb in known[0] if verb not in case.overt] if known and not elided else []
@@ -134,7 +149,7 @@ def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str
 
 def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
     """Judge a translation that has no verb for what was elided."""
-    enough = _needs_no_verb(case)
+    enough = _needs_no_verb(case, wanted)
     if enough is not None:
         because, hits = enough
         return rule(RIGHT, f"{because}, the reference has {name}", hits)
@@ -158,7 +173,7 @@ def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
     return rule(WRONG, f"no verb where {name} is asked for")
 
 
-def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
+def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit]] | None:
     """Say why a translation is whole without the verb, and by which words; None if it is not."""
     left, text = case.left, case.sentence.text
     agrees = _NEITHER.search(case.source) if left.negated else left.agrees
@@ -166,22 +181,36 @@ def _needs_no_verb(case: _Case) -> tuple[str, list[Hit]] | None:
     if doer and any(doer.start("who") <= word.start < doer.end() for word in case.there):
         doer = None  # 是他做的 has a verb of its own
     asks_back = _ASKS_BACK.match(case.source) is not None
-    not_done = left.negated and not asks_back and "没" in case.answer.text
+    did = not asks_back and "be" not in left.kinds
+    not_done = left.negated and did and "没" in case.answer.text
+    states = verbs().states
+    deed = not any(word.text in states or word.flag.startswith("a") for word in wanted)
     idioms = (
         (agrees, _ends_in_proform(case.sentence), "stands for the verb"),
         (left.of_all and not left.negated, _last(_ALL_ARE, text), "stands for the verb"),
         (_WHO.search(case.context) is not None, doer, "says who"),
         (not_done, _last(_NOT_DONE, text), "denies the verb"),
         (_last(_SUCH, case.answer.text) is not None, _last(_SUCH, text), "as the reference does"),
-        (bool(left.kinds & _OF_DEEDS), _last(_THUS, text), "stands for the verb"),
+        (bool(left.kinds & _OF_DEEDS), _last(_MYSELF, text), "stands for the verb"),
+        (deed and bool(left.kinds - {"be", "so"}), _last(_THUS, text), "stands for the verb"),
+        (deed and "do it" in left.kinds, _last(_DOES_IT, text), "stands for the verb"),
         ("can" in left.kinds and left.negated, _last(_UNABLE, text), "stands for the verb"),
         (left.forbids, _last(_DO_NOT, text), "forbids it"),
         (asks_back, _last(_AND_YOU, text), "asks back"),
     )
     for fits, found, because in idioms:
-        if fits and found and all(word.start < found.end() for word in case.there):
+        if fits and found and _is_last(case, found):
             return because, _at(found)
     return _ends_like_english(case)
+
+
+def _is_last(case: _Case, found: re.Match[str]) -> bool:
+    """Whether no verb follows, unless it is of a further clause that the source has too."""
+    clause, goes_on = case.sentence.clause, _GOES_ON.search(case.source) is not None
+    return all(
+        word.start < found.end() or (goes_on and clause(word.start) > clause(found.start()))
+        for word in case.there
+    )
 
 
 def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
@@ -192,6 +221,8 @@ def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
     rest = [w for w in case.there if w not in ends and w.text not in case.overt and level(w) != 2]
     if not ends or rest:
         return None
+    if case.left.agrees and "也" not in case.sentence.text:
+        return None  # 她会的 does not say that she will too
     last = ends[-1]
     if not re.match(_TAIL, case.sentence.text[last.end :]):
         return None
@@ -265,7 +296,7 @@ def _english(text: str) -> list[tuple[str, ...]]:
     """Return what the verbs of an English text become in Chinese, in their order."""
     table = verbs().english
     words = re.findall(r"[a-z]+", text.lower())
-    return [table[word] for word in dict.fromkeys(words) if word in table]
+    return [sense for word in dict.fromkeys(words) for sense in table.get(word, ())]
 
 
 def _ends_in_proform(sentence: Sentence) -> re.Match[str] | None:

@@ -38,6 +38,7 @@ _COMPLEMENTS = frozenset({"到", "不到", "不了", "不起", "不住", "不见
 """They belong to the verb before them: 找不到."""
 _BARE_YES = re.compile(rf"(?:^|(?<=[{MARKS}]))是(?=(?:的|吗|么|啊|呀|吧)?(?:$|[{MARKS}]))")
 """是 in 是的 and 是吗 is no verb."""
+_CLOSES = re.compile(rf"[的了啊呀吧吗么呢]?(?:$|[{MARKS}])")
 _REPLY = re.compile(rf"^(?:没有?|不[用必行会是要]了?|可以|会的|行)[{MARKS}]+(?=\w)")
 """A reply before the sentence proper: 不用，我来约."""
 
@@ -58,7 +59,8 @@ class Verbs:
     groups: tuple[frozenset[str], ...]
     known: frozenset[str]
     endings: dict[str, frozenset[str]]
-    english: dict[str, tuple[str, ...]]
+    states: frozenset[str]
+    english: dict[str, tuple[tuple[str, ...], ...]]  # the senses of each
 
 
 def predicates(sentence: Sentence) -> list[Word]:
@@ -154,6 +156,8 @@ def _bare_words(sentence: Sentence) -> list[Word]:
             text, start = text[1:], start + 1
         elif len(text) == 2 and text[0] == "有" and word.flag.startswith("v"):
             text = "有"
+        elif text == "就是" and _CLOSES.match(sentence.text, word.end):
+            text, start = "是", start + 1
         words.append(Word(text, word.flag, start))
     return words
 
@@ -179,11 +183,11 @@ def verbs() -> Verbs:
     data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
     groups = tuple(frozenset(group) for group in data["interchangeable"])
     english = {
-        form: tuple(chinese.split())
+        form: tuple(tuple(sense.split()) for sense in chinese.split("|"))
         for forms, chinese in data["english"].items()
         for form in forms.split()
     }
-    translated = {verb for some in english.values() for verb in some} - set(data["ignored"])
+    translated = {verb for senses in english.values() for some in senses for verb in some}
     return Verbs(
         light=frozenset(data["light"]),
         modal=frozenset(data["modal"]),
@@ -195,7 +199,10 @@ def verbs() -> Verbs:
         bleached=frozenset(data["bleached"]),
         negative=frozenset(data["negative"]),
         groups=groups,
-        known=frozenset(data["light"]).union(data["modal"], translated, *groups),
+        known=frozenset(data["light"]).union(
+            data["modal"], translated - set(data["ignored"]), *groups
+        ),
+        states=frozenset(data["states"]),
         endings={kind: frozenset(some) for kind, some in data["endings"].items()},
         english=english,
     )
