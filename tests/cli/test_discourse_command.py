@@ -282,7 +282,7 @@ class TestPeople:
         assert "### BLEU [95 %]" in text
         assert "not decided yet, and left out: 1 of 8" in text
         assert "- BLEU is of fewer items than the paper's: pronoun 2 of 400, connective 1" in text
-        assert "- accuracy of bad is of fewer items than the paper's: you (pl.) 0 of 80," in text
+        assert "- accuracy is of fewer items than the paper's: you (pl.) 0 to 1 of 80," in text
 
         status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
         assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}

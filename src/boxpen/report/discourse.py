@@ -214,16 +214,21 @@ def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str],
 
 def _fewer(what: str, counts: Mapping[tuple[str, str], int], paper: Paper) -> Iterator[str]:
     """Yield where numbers are of fewer items than those of the paper that stand beside them."""
-    told: dict[str, list[str]] = {}
-    for (system, line), n in counts.items():
-        mine = told.setdefault(system, [])
-        if n < paper.items[line]:
-            mine.append(f"{line} {n:,} of {paper.items[line]:,}")
-    alike = len({tuple(lines) for lines in told.values()}) == 1
-    for system, lines in list(told.items())[: 1 if alike else None]:
-        if lines:
-            whose = "" if alike else f" of {system}"
-            yield f"{what}{whose} is of fewer items than the paper's: {', '.join(lines)}"
+    found: dict[str, list[int]] = {}
+    for (_, line), n in counts.items():
+        found.setdefault(line, []).append(n)
+    told = [
+        f"{line} {_span(ns)} of {paper.items[line]:,}"
+        for line, ns in found.items()
+        if min(ns) < paper.items[line]
+    ]
+    if told:
+        yield f"{what} is of fewer items than the paper's: {', '.join(told)}"
+
+
+def _span(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
 def _parts(systems: Sequence[str]) -> Iterator[Sequence[str]]:
