@@ -75,7 +75,7 @@ MENDED = {
         ("sub", "nobody"): 20,
     },
     3: {("del", "negation"): 20, ("sub", "antonym"): 30},
-    4: {("del", "negation"): 40},
+    4: {("del", "negation"): 38, ("del", "degree"): 2},
 }
 _CHOICE = 2  # words that may be chosen otherwise
 

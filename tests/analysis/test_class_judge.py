@@ -229,6 +229,7 @@ def test_what_mostly_stammers_is_no_sentence_to_ask_of():
     source, reference = BROTHER[:2]
     for translation, expected in (
         ("他努力工工工工作，弟弟整天睡觉。", W),  # four of fourteen: the rest can be asked
+        ("他工工工工作，弟弟睡懒觉。", W),  # four of eleven
         ("他努力工工工工作，弟弟整睡睡睡睡觉。", C),
         ("他努力工作，弟弟\ufffd\ufffd睡觉。", C),
         ("他哈哈哈地努力工作，弟弟整天睡觉。", W),
@@ -242,6 +243,12 @@ STORM = (
     "我们整天待在家里看书，因为暴风雨冲走了桥。",
 )
 
+VILLAGE = (
+    "Though the storm had torn the bridge away, we reached the village before night.",
+    "虽然暴风雨冲走了桥，我们天黑前赶到了村庄。",
+)
+TIME = ("While I had time to wash, the phone rang.", "当我有时间洗衣服时，电话响了。")
+
 
 @pytest.mark.parametrize(
     ("cls", "item", "translation", "expected"),
@@ -252,11 +259,16 @@ STORM = (
         ("while-而", BROTHER, "他很勤劳，弟弟在床上。", W),  # in other words, but two clauses
         ("as-因为", STORM, "我们在家，整天都这样。", C),
         ("as-因为", STORM, "我们待在家里看书，桥没了。", W),
+        ("as-因为", STORM, "我们在家里看书没有桥。", C),  # one character of six is no clause
+        ("as-因为", STORM, "我们在家里看书没有风没有桥。", W),
         ("as-因为", STORM, "我们整天待在家里看书，天气不好。", W),  # as long as the reference
         ("as-因为", ("As it was late.", "因为很晚了。"), "晚了。", W),  # there is no other clause
         ("as-当", ("As he left, it rained.", "他走了，雨下了起来。"), "他走了。", C),
         ("though-虽然", POOR, "虽然他穷。", C),
         ("though-虽然", POOR, "虽然他穷，他还是笑。", R),
+        ("though-虽然", VILLAGE, "虽然没有桥。", C),
+        ("though-虽然", VILLAGE, "虽然没有桥，还好吧。", R),  # against another clause
+        ("while-当", TIME, "电话响了。", C),
         ("though-虽然", ("Though he is poor.", "虽然他穷。"), "虽然他没钱。", R),
     ],
 )
@@ -270,6 +282,8 @@ def test_without_one_of_the_clauses_nothing_can_be_asked(cls, item, translation,
     ("reference", "connective", "clauses"),
     [
         ("当我洗衣服时，电话响了。", Hit("当…时", 1), ["洗衣服", "电话响"]),
+        ("当我有时间洗衣服时，电话响了。", Hit("当…时", 1), ["时间洗衣服", "电话响"]),
+        ("当我按时洗衣服时，电话响了。", Hit("当…时", 1), ["洗衣服", "电话响"]),
         ("电话响了，当我洗衣服时。", Hit("当…时", 6), ["洗衣服", "电话响"]),
         ("虽然他生病，他每天唱歌。", Hit("虽然", 1), ["生病", "唱歌"]),
         ("他每天唱歌，虽然他生病。", Hit("虽然", 7), ["唱歌", "生病"]),
@@ -280,6 +294,11 @@ def test_without_one_of_the_clauses_nothing_can_be_asked(cls, item, translation,
 )
 def test_a_reference_is_divided_at_its_connective(reference, connective, clauses):
     assert clauses_of(read(reference), [connective] if connective else []) == clauses
+
+
+def test_the_first_of_two_connectives_divides():
+    reference = read("邻居睡觉，因为他生病，所以唱歌。")
+    assert clauses_of(reference, [Hit("所以", 12), Hit("因为", 6)]) == ["邻居睡觉", "生病唱歌"]
 
 
 def test_a_word_of_another_conjunction_does_not_count():
@@ -302,6 +321,8 @@ def test_a_lone_clause_of_though_may_concede_or_object():
         (lone, said, R),
         ("Though I might go and see them, as I told you.", said, R),
         ("Though I might go and see them, considering the weather.", said, R),
+        ("Though I might go, as you've heard, as I have read his long letter.", said, R),
+        ("Though I might go, as far as I know, that should they call.", said, R),
         ("Though it is late, I might go and see them.", said, W),
         ("Though it is late yet I might go and see them.", said, W),
         ("Though I might go. See them yourself.", said, W),
@@ -309,6 +330,35 @@ def test_a_lone_clause_of_though_may_concede_or_object():
     ):
         ruling = outcome("connective", "though-但是", translation, source, reference)
         assert ruling.outcome == expected, (source, ruling)
+
+
+@pytest.mark.parametrize(
+    "main",
+    [
+        "nothing happened",
+        "everything got wet",
+        "king Lear laughed",
+        "walking was fun",
+        "that man laughed",
+        "that should be enough",
+        "who cares",
+        "which of them left",
+        "if he came he sang",
+        "when he came he sang",
+        "as I left she sang",
+        "as I left the birds sang",
+        "considering the weather they sang",
+        "considering the weather nothing happened",
+        "as I told you nothing happened",
+    ],
+)
+def test_a_main_clause_may_follow_though_with_any_word(main):
+    source = f"Though it rained, {main}."
+    for cls, reference, translation in (
+        ("though-但是", "但是下雨了。", "虽然下雨了。"),
+        ("though-虽然", "虽然下雨了。", "但是下雨了。"),
+    ):
+        assert outcome("connective", cls, translation, source, reference).outcome == W
 
 
 def test_broken_characters_leave_a_verb_that_is_there():
@@ -373,6 +423,8 @@ PEN = ("I do.", "我带着呢。", "你带笔了吗？", "Do you have a pen?")
 LOSE = ("And so will she.", "她也会输的。", "你会输的。", "You will lose.")
 HOME = ("She isn't.", "她没在家。", "她在家吗？", "Is she at home?")
 TWIN = ("I wish he were.", "我希望他是。", "他是你哥哥吧？", "He is your brother, isn't he?")
+PENCIL = ("You can.", "你可以用。", "我能用一支铅笔吗？", "Can I have a pencil?")
+BRAVE = ("You must be.", "你必须勇敢。", "我不勇敢。", "I am not brave.")
 SHE = ("Do you?", "你知道吗？", "你知道她是谁吗？", "Do you know who she is?")
 
 
@@ -466,7 +518,10 @@ SHE = ("Do you?", "你知道吗？", "你知道她是谁吗？", "Do you know wh
         (BOX, "你要怎么做？", R, "怎么做"),
         (BOX, "你要做？", W, "做"),
         (BOX_TOO, "如果你能做到，我们就可以离开。", R, "能做到"),
+        (BOX_TOO, "如果你这样做我们就能走了。", R, "这样做"),
+        (BOX, "你要这么做去？", W, "做 去"),
         (BOAT, "我们不想这么做。", R, "这么做"),
+        (BRAVE, "你必须这么做。", W, "做"),  # it stands for no quality
         (KNOW, "是的，我会这么做。", W, "会 做"),
         (CAKE, "那就别这样。", R, "别这样"),
         (KNOW, "是的，我认识。", W, "认识"),
@@ -478,6 +533,7 @@ SHE = ("Do you?", "你知道吗？", "你知道她是谁吗？", "Do you know wh
         (PEN, "我是。", W, "是"),
         ((*PEN[:3], "Did you bring a pen?"), "我有。", W, "有"),
         ((*PEN[:3], "Have the boys brought a pen?"), "我有。", W, "有"),
+        (PENCIL, "你有。", W, "有"),  # what is left standing is not "do" or "have"
         (LOSE, "她也会的。", R, "会"),
         (LOSE, "她会的。", W, "会"),
         (HOME, "她没有。", W, "没有"),
@@ -548,6 +604,21 @@ class TestTheStarterSuite:
                     ruling = outcome(phenomenon, item.tags["class"], text, item.source,
                                      item.reference, item.reference_context, context)  # fmt: skip
                     assert ruling.outcome == expected, (item.id, text, ruling)
+
+
+def test_references_of_the_published_suite(mirror):
+    """As docs/discourse.md counts them: shown the reference, and not shown it."""
+    right = {(phenomenon, shown): 0 for phenomenon in PHENOMENA for shown in (True, False)}
+    for item in load_suite("discourse"):
+        phenomenon, cls = item.tags["set"], item.tags.get("class", "ellipsis")
+        for shown in (True, False):
+            ruling = outcome(phenomenon, cls, item.reference, item.source,
+                             item.reference if shown else "", item.reference_context,
+                             item.context)  # fmt: skip
+            right[phenomenon, shown] += ruling.outcome == R
+    assert (right["pronoun", True], right["pronoun", False]) == (399, 391)
+    assert (right["connective", True], right["connective", False]) == (398, 393)
+    assert right["ellipsis", True] == 399
 
 
 @given(

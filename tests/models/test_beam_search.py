@@ -102,10 +102,12 @@ def test_what_a_checkpoint_forbids_stays_forbidden() -> None:
 
 def test_several_tokens_may_end_a_sentence() -> None:
     model = transformer()
-    model.generation_config.eos_token_id = [EOS, 14, 30]
+    model.generation_config.eos_token_id = [EOS, 14, 30, 24, 10]
     found = same(model)
     lasts = {row[row != PAD][-1].item() for row in found.sequences}
-    assert len(lasts & {EOS, 14, 30}) > 1
+    assert len(lasts & {EOS, 14, 30, 24, 10}) > 1
+    model.generation_config.eos_token_id = [EOS, *range(5, 50)]  # nearly all that is likely
+    same(model, early_stopping="never", length_penalty=3.0)
 
 
 def test_what_is_cut_off_at_the_limit() -> None:
@@ -114,11 +116,61 @@ def test_what_is_cut_off_at_the_limit() -> None:
     assert not (found.sequences == EOS).any(1).all()
 
 
-def test_half_precision() -> None:
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision(dtype: Any) -> None:
     """Scores are of float32, whatever the weights are."""
-    model = transformer().bfloat16()
-    found = searched(model, ours=True)
-    assert found.sequences_scores.dtype == torch.float32
+    same(transformer().to(dtype), num_beams=3)
+
+
+@pytest.mark.parametrize("penalty", [-0.2, 0.0, 1.5])
+def test_what_is_hoped_for_at_any_length(penalty: float) -> None:
+    same(transformer(), early_stopping="never", length_penalty=penalty)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"encoder_no_repeat_ngram_size": 2},
+        {"encoder_repetition_penalty": 1.5},
+        {"repetition_penalty": 1.3, "min_new_tokens": 6},
+        {"bad_words_ids": [[9], [14, 30]], "exponential_decay_length_penalty": (3, 1.2)},
+        {"forced_bos_token_id": 11, "forced_eos_token_id": EOS},
+        {"output_hidden_states": True, "output_attentions": True},
+    ],
+    ids=lambda settings: next(iter(settings)),
+)
+@pytest.mark.parametrize("make", [transformer, bart])
+def test_settings_of_checkpoints(make: Callable[[], Any], settings: dict[str, Any]) -> None:
+    """Some look at the source of every row, and must not lose their place when sentences leave."""
+    model = make()
+    if "output_attentions" in settings:
+        model.set_attn_implementation("eager")
+    for name, value in settings.items():
+        setattr(model.generation_config, name, value)
+    same(model)
+
+
+def test_processors_that_are_not_known_keep_everybody(leaving: list[int]) -> None:
+    model = transformer()
+    model.generation_config.encoder_repetition_penalty = 1.5
+    searched(model, ours=True)
+    assert not leaving
+
+
+def test_a_token_is_forbidden_instead_of_what_a_checkpoint_suppresses() -> None:
+    model = transformer()
+    read = read_by(model, 6)
+    options = {"num_beams": 3, "max_length": None, "max_new_tokens": 30, "do_sample": False}
+    free = model.generate(**read, **search_options(model, 3), **options)
+    common = int(torch.mode(free[free > 4]).values)
+    without = model.generate(**read, **search_options(model, 3, forbidden=common), **options)
+    assert common in free
+    assert common not in without
+    library = model.generate(**read, suppress_tokens=[common], **options)
+    assert without[:, : library.shape[1]].tolist() == library.tolist()
+    model.generation_config.suppress_tokens = [common]
+    again = model.generate(**read, **search_options(model, 3, forbidden=PAD), **options)
+    assert again.tolist() == free.tolist()
 
 
 def test_sequences_alone() -> None:
@@ -133,6 +185,12 @@ def test_sequences_alone() -> None:
     assert ours[:, : theirs.shape[1]].tolist() == theirs.tolist()
 
 
+def with_an_order_of_its_own() -> Any:
+    model = transformer()
+    model._reorder_cache = lambda cache, rows: cache
+    return model
+
+
 def changed(name: str, value: Any) -> Any:
     model = transformer()
     setattr(model.generation_config, name, value)
@@ -145,9 +203,13 @@ def changed(name: str, value: Any) -> Any:
         (transformer, 1),
         (lambda: changed("cache_implementation", "static"), 4),
         (lambda: changed("max_time", 3.0), 4),
+        (lambda: changed("stop_strings", ["."]), 4),
         (lambda: changed("use_cache", False), 4),
+        (lambda: changed("num_beam_groups", 2), 4),
+        (lambda: changed("force_words_ids", [[7]]), 4),
+        (with_an_order_of_its_own, 4),
     ],
-    ids=["greedy", "cache", "time", "no cache"],
+    ids=["greedy", "cache", "time", "strings", "no cache", "groups", "forced", "own order"],
 )
 def test_other_ways_are_left_to_the_library(model: Callable[[], Any], beam: int) -> None:
     assert search_options(model(), beam) == {}

@@ -19,6 +19,6 @@ def main() -> None:
         sys.exit(130)
     except SystemExit as ended:
         trained = sys.modules.get("boxpen.nmt.processes")
-        if trained is not None and trained.parted():
+        if trained is not None and trained.has_parted():
             trained.leave(ended.code)
         raise

@@ -69,7 +69,7 @@ def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
     from rich.text import Text
 
     for line in lines:
-        text = Text(line) if isinstance(line, str) else line
+        text = Text(" ".join(line.splitlines())) if isinstance(line, str) else line
         start = len(text.plain) - len(text.plain.lstrip(" "))
         for part in text[start:].wrap(screen, screen.width - start):
             part.rstrip()

@@ -144,13 +144,13 @@ def slicing_tags(tags: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
     """Return the tags that divide items, with their values, both in order of first appearance.
 
     A tag that tells items apart divides nothing: one with many values, and ``item`` beside
-    ``side``, the id of the original in suites that ``boxpen build duals`` makes.
+    ``side`` and ``operation``, the id of the original in suites that ``boxpen build duals`` makes.
     """
     seen: dict[str, dict[str, None]] = {}
     for each in tags:
         for tag, value in each.items():
             seen.setdefault(tag, {})[value] = None
-    if "side" in seen:
+    if {"side", "operation"} <= seen.keys():
         seen.pop("item", None)
     return {tag: list(values) for tag, values in seen.items() if len(values) <= MOST_VALUES}
 

@@ -3,8 +3,8 @@
 The beam search of Transformers goes on with a whole batch until its last sentence is done, and in a
 large batch most of that is for nothing. Here sentences leave when they are done, which changes no
 translation: nothing is added to one that is done. What is followed, kept and returned, and when a
-sentence is done, is what Transformers does. Its ``generate`` prepares the search and calls this one
-(``custom_generate``).
+sentence is done, is what Transformers does; which of two hypotheses of equal score comes first may
+differ. Its ``generate`` prepares the search and calls this one (``custom_generate``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, EncoderDecoderCache
-from transformers.generation import GenerateBeamEncoderDecoderOutput
+from transformers.generation import (
+    GenerateBeamEncoderDecoderOutput,
+    LogitsProcessorList,
+    SuppressTokensLogitsProcessor,
+)
 
 from boxpen.models.beam_cache import beam_cache
 
@@ -25,8 +29,34 @@ _NEVER = -1.0e9
 """Added to the score of a hypothesis that must not be chosen, as in Transformers."""
 _WORTH_IT = 7 / 8
 """Sentences leave when this share of a batch is left, or less: the rest must be laid out anew."""
-_OTHER_WAYS = ("cache_implementation", "max_time", "stop_strings")
+_OTHER_WAYS = (
+    "cache_implementation",
+    "constraints",
+    "force_words_ids",
+    "low_memory",
+    "max_time",
+    "prefill_chunk_size",
+    "stop_strings",
+)
 """Settings of a checkpoint that only the library's own search understands."""
+_OF_ROWS = frozenset(
+    (
+        "ExponentialDecayLengthPenalty",
+        "ForcedBOSTokenLogitsProcessor",
+        "ForcedEOSTokenLogitsProcessor",
+        "InfNanRemoveLogitsProcessor",
+        "LogitNormalization",
+        "MinLengthLogitsProcessor",
+        "MinNewTokensLengthLogitsProcessor",
+        "NoBadWordsLogitsProcessor",
+        "NoRepeatNGramLogitsProcessor",
+        "RepetitionPenaltyLogitsProcessor",
+        "SequenceBiasLogitsProcessor",
+        "SuppressTokensAtBeginLogitsProcessor",
+        "SuppressTokensLogitsProcessor",
+    )
+)
+"""What may change scores while sentences leave: it looks at each row alone."""
 
 
 def search_options(model: Any, beam: int, forbidden: int | None = None) -> dict[str, Any]:
@@ -35,13 +65,16 @@ def search_options(model: Any, beam: int, forbidden: int | None = None) -> dict[
     Args:
         model: Any sequence-to-sequence model of Transformers.
         beam: Hypotheses that are followed.
-        forbidden: A token that is not produced; its probability is not shared out.
+        forbidden: A token that is not produced, instead of those that a checkpoint suppresses; its
+            probability is not shared out.
     """
     settings = model.generation_config
     library = {} if forbidden is None else {"suppress_tokens": [forbidden]}
     if beam == 1 or hasattr(model, "_reorder_cache") or settings.use_cache is False:
         return library
-    if any(getattr(settings, name, None) is not None for name in _OTHER_WAYS):
+    if any(getattr(settings, name, None) not in (None, False) for name in _OTHER_WAYS):
+        return library
+    if (getattr(settings, "num_beam_groups", None) or 1) > 1:
         return library
     options = {"custom_generate": _search, "forbidden": forbidden}
     cache = beam_cache(model)
@@ -59,10 +92,13 @@ def _search(
 ) -> Any:
     """Search as ``generate`` asks; ``inputs`` is what the model reads, with a row for each beam."""
     inputs |= {"use_cache": True, "return_dict": True}
-    inputs.pop("synced_gpus", None)
     memory: Cache | None = inputs.pop("past_key_values", None)
     beams = _Beams(input_ids, generation_config)
     look = _look_every(input_ids.device)
+    if forbidden is not None:
+        others = [p for p in logits_processor if not isinstance(p, SuppressTokensLogitsProcessor)]
+        logits_processor = LogitsProcessorList(others)
+    may_leave = all(type(one).__name__ in _OF_ROWS for one in logits_processor)
     tokens = input_ids
     while True:
         read = model(decoder_input_ids=tokens, past_key_values=memory, **inputs)
@@ -81,7 +117,7 @@ def _search(
             left = beams.improving.nonzero()[:, 0]
             if not len(left):
                 break
-            if len(left) <= _WORTH_IT * len(beams):
+            if may_leave and len(left) <= _WORTH_IT * len(beams):
                 parents = parents.view(len(beams), -1)[left].flatten()
                 inputs = {k: _selected(v, parents) for k, v in inputs.items()}
                 _select(memory, parents)
@@ -233,13 +269,16 @@ def _along(hypotheses: Tensor, beams: Tensor) -> Tensor:
 
 
 def _selected(value: Any, rows: Tensor) -> Any:
-    """Return some rows of what a model reads: all its tensors have a row for each beam."""
+    """Return some rows of what a model reads.
+
+    Tensors have a row for each beam, those in what an encoder returns too. Tuples in that, as the
+    states of all its layers, have not, and no decoder reads them.
+    """
     if isinstance(value, Tensor):
         return value.index_select(0, rows)
     if isinstance(value, Mapping):
-        return type(value)(**{k: _selected(v, rows) for k, v in value.items()})
-    if isinstance(value, tuple | list):
-        return type(value)(_selected(v, rows) for v in value)
+        tensors = {name: one for name, one in value.items() if isinstance(one, Tensor)}
+        return type(value)(**{name: one.index_select(0, rows) for name, one in tensors.items()})
     return value
 
 

@@ -7,6 +7,8 @@ they would wait for it until they are killed.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -21,7 +23,7 @@ from boxpen.nmt.errors import NmtError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Processes", "ToldByChiefError", "leave", "parted"]
+__all__ = ["Processes", "ToldByChiefError", "has_parted", "leave"]
 
 T = TypeVar("T")
 _LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -150,19 +152,23 @@ class Processes:
             _parted = True
 
 
-def parted() -> bool:
+def has_parted() -> bool:
     """Whether this process has trained together with others, and is done."""
     return _parted
 
 
 def leave(status: int | str | None) -> NoReturn:
-    """End this process without taking the interpreter apart.
+    """End this process without taking the interpreter apart; what waits for its end is not called.
 
     Threads of PyTorch's process groups may still hold tensors. When they let go of them while the
     interpreter is taken apart, they abort, and the launcher takes a training for failed.
     """
+    if isinstance(status, str):
+        print(status, file=sys.stderr)
+    logging.shutdown()
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
     os._exit(status if isinstance(status, int) else int(status is not None))
 
 

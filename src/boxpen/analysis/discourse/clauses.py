@@ -43,7 +43,8 @@ def clauses_of(reference: Sentence, connectives: Sequence[Hit]) -> list[str]:
     else:
         begin, end, gap = 0, 0, ""
     if gap:  # 当…时: what is between, and the rest
-        again = text.index(last, end)
+        whole = [place for place in reference.find(last) if place >= end]  # no 时 of 时间
+        again = whole[0] if whole else text.index(last, end)
         pieces = [[(end, again)], [(0, begin), (again + len(last), len(text))]]
     elif _content(reference, [(0, begin)]):
         pieces = [[(0, begin)], [(end, len(text))]]

@@ -27,12 +27,23 @@ _WIDEST = 40  # characters between the parts of a word that has two
 _ASIDE = re.compile(r"\bthough\b[\s\"']*(?:[,.!?;]|$)", re.IGNORECASE)
 """Though as an adverb, which looks back at what was said before: "It is far, though."."""
 _ONE = r"[^,;:–—….!?]*"
+_WHO = r"(?:i|you|he|she|it|we|they)\b"
+_ITS = r"(?:the|an?|my|your|his|her|its|our|their|this|that|these|those|any)\b"
+_KNOWN = r"(?:say|said|tell|told|know|knew|known|see|saw|seen|hear|heard|read|remember|recall)"
 _ALONE = re.compile(
-    rf"^\W*(?:even )?though\b(?!.*\byet\b){_ONE}"
-    rf"(?:, (?:as|when|if|because|since|that|which|who|\w+ing)\b{_ONE})*\W*$",
+    rf"^\W*(?:even )?though\b(?!.*\byet\b){_ONE}(?:, (?:"
+    rf"as (?:far as )?{_WHO}(?:['’]\w+)?(?: (?:have|has|had|can|could|just))?"
+    rf" {_KNOWN}(?: (?:me|you|him|her|us|them|it|before|{_ITS} \w+(?: \w+)?))?"
+    rf"|considering {_ITS} \w+(?: \w+)?"
+    rf"|that should (?:{_WHO}|{_ITS}){_ONE}"
+    r"))*\W*$",
     re.IGNORECASE,
 )
-"""A clause of though without another main one: "Though she never said so, as far as I know."."""
+"""A clause of though without another main one: "Though she never said so, as far as I know.".
+
+Behind a comma a main clause may begin, be it with when, who or nothing; so only what leaves no room
+for one counts: a remark, or "that" with its verb turned around.
+"""
 _STUTTER = re.compile(rf"(\w)\1{{3,}}|(\w{{2,3}})\2{{2,}}|{BROKEN}")
 _MOSTLY = 0.45
 """Of what stammers more than this, little is left to be asked."""

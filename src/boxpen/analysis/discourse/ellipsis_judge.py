@@ -205,12 +205,9 @@ def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit]]
 
 
 def _is_last(case: _Case, found: re.Match[str]) -> bool:
-    """Whether no verb follows, unless it is of a further clause that the source has too."""
-    clause, goes_on = case.sentence.clause, _GOES_ON.search(case.source) is not None
-    return all(
-        word.start < found.end() or (goes_on and clause(word.start) > clause(found.start()))
-        for word in case.there
-    )
+    """Whether no verb follows, unless the source goes on too."""
+    goes_on = _GOES_ON.search(case.source) is not None
+    return goes_on or all(word.start < found.end() for word in case.there)
 
 
 def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:

@@ -66,7 +66,12 @@ class Dictionary:
         """
         heads = [self._wordnet.head_noun(phrase) for phrase in (one, two)]
         first, second = (self._fields(head or "") for head in heads)
-        return heads[0] != heads[1] and bool({*first[:1]} & {*second} or {*second[:1]} & {*first})
+        return bool({*first[:1]} & {*second} or {*second[:1]} & {*first})
+
+    def is_thing(self, noun: str) -> bool:
+        """Tell whether a noun in its commonest sense names what is counted: a bell, not a wish."""
+        counted = _THINGS - {"noun.food"} | {"noun.person", "noun.plant"}
+        return any(field in counted for field in self._fields(noun)[:1])
 
     def of_one_kind(self, noun: str, unlike: str) -> list[str]:
         """Return common nouns that are, like one, a kind of the same thing.
@@ -111,7 +116,7 @@ class Dictionary:
     def _fields(self, noun: str) -> list[str]:
         """Return the fields of the two commonest senses; for many a thing the second is a person.
 
-        A 'computer' is who computes, and a 'whale' who is very big.
+        A 'computer' is who computes, and a 'hand' who works.
         """
         book = self._wordnet
         senses = book.senses(noun, "n", 2) or book.senses(noun.capitalize(), "n", 2)

@@ -34,7 +34,7 @@ from boxpen.build.duals.subjects import is_bare_plural, is_lasting, subject_of
 from boxpen.build.duals.verbs import affirmed, has_not
 from boxpen.build.duals.wordlists import words as listed
 from boxpen.build.kg.grammar import POSSESSIVES, number, uncounted
-from boxpen.build.kg.lexicon import is_adverb, lemmas
+from boxpen.build.kg.lexicon import is_adjective, is_adverb, lemmas
 from boxpen.build.kg.lexicon import listed as known
 
 __all__ = ["affirmations", "are_negated"]
@@ -89,6 +89,7 @@ def _quasi_negations(pair: Pair) -> Iterator[Edit]:
 
 def _nothing(pair: Pair) -> Iterator[Edit]:
     """Yield 'there is wind' for 'there is no wind'."""
+    book = open_dictionary()
     for place in sorted(pair.shared):
         if pair.words[0][place].low != "no":
             continue
@@ -97,16 +98,18 @@ def _nothing(pair: Pair) -> Iterator[Edit]:
             words[at + 1].low if at + 1 < len(words) else ""
             for at, words in zip(places, pair.words, strict=True)
         ]
-        if any("NOUN" not in lemmas(noun) or noun in {"one", "matter", "more"} for noun in nouns):
+        apart = {"one", "matter", "more", "room"}
+        if any("NOUN" not in lemmas(noun) or noun in apart for noun in nouns):
             continue
         both = next((both for both in pair.matched if both[0].verb.group == place - 1), None)
         if both is None or not _decides(pair, both):
             continue
         if any(
-            _takes_article(noun) and is_bare_plural(pair.words[side], both[side])
+            _takes_article(noun)
+            and (is_bare_plural(pair.words[side], both[side]) or not book.is_thing(noun))
             for side, noun in enumerate(nouns)
         ):
-            continue  # 'cats have no tail': 'cats have a tail' is not what one says
+            continue  # neither 'cats have a tail' nor 'there is a danger' is what one says
 
         def change(
             side: int,
@@ -139,6 +142,8 @@ def _decides(pair: Pair, both: Both) -> bool:
     for words in inside(pair, both):
         if "because" in words[1:] or "need" in words or listed("weakened_by_not") & set(words):
             return False  # 'cannot see because of the fog'; nobody needs what is senseless
+    if any(_compares(words, clause) for words, clause in zip(pair.words, both, strict=True)):
+        return False
     cause = expected_from(pair, both)
     if sorted(one) == sorted(two):
         return cause is not None  # the same words in other places
@@ -209,7 +214,7 @@ def _follows(pair: Pair, both: Both, effect: Both) -> bool:
     """Tell whether a clause comes right behind another, of which it may be the outcome."""
     place = pair.matched.index(both)
     behind = pair.matched[place + 1 : place + 2] == [effect]
-    return behind and effect[0].opener in {"and", "so"} and effect[0].subject is not None
+    return behind and effect[0].opener in {"and", "so"}
 
 
 def _is_denied_cause(pair: Pair, both: Both) -> bool:
@@ -218,9 +223,7 @@ def _is_denied_cause(pair: Pair, both: Both) -> bool:
     'He had no boat, so he could not fish' and 'he had no boat, so he fished': the verbs differ in
     kind, so that the clauses do not match.
     """
-    if both not in pair.matched or pair.touched(both) or not by_negation(pair):
-        return False
-    if any(len(every) < 2 for every in pair.clauses) or both[0].opener not in {"", *CAUSES}:
+    if pair.touched(both) or not by_negation(pair) or any(len(one) < 2 for one in pair.clauses):
         return False
     one, two = (every[1] for every in pair.clauses)
     later = any(
@@ -230,8 +233,8 @@ def _is_denied_cause(pair: Pair, both: Both) -> bool:
     )
     if later or both != (pair.clauses[0][0], pair.clauses[1][0]):
         return False
-    same = subject_of(pair.words[0], one) == subject_of(pair.words[1], two) != ()
-    linked = one.opener == two.opener and (one.opener == "so" or both[0].opener in CAUSES)
+    same = subject_of(pair.words[0], one) == subject_of(pair.words[1], two)
+    linked = one.opener == two.opener == "so" or both[0].opener in CAUSES
     return same and linked
 
 
@@ -251,6 +254,17 @@ def _is_possible(words: Sequence[Word], clause: Clause) -> bool:
     behind = clause.verb.group + 1
     then = words[behind].low if behind < clause.end else ""
     return clause.verb.root == "be" and then in {"able", "allowed", "permitted", "supposed"}
+
+
+def _compares(words: Sequence[Word], clause: Clause) -> bool:
+    """Tell whether 'so … as' or 'so … that' comes behind the verb: 'cannot be so tall as'."""
+    behind = plain(words[clause.verb.place :])
+    return any(
+        low == "so"
+        and (is_adjective(then) or is_adverb(then))
+        and not {"as", "that"}.isdisjoint(behind[place:])
+        for place, (low, then) in enumerate(pairwise(behind))
+    )
 
 
 def _are_of_one_kind(pair: Pair) -> bool:
@@ -285,8 +299,6 @@ def _is_bound(pair: Pair, both: Both) -> bool:
         behind = (clause.verb.negation or clause.verb.place) + 1
         then = plain(words[behind : behind + 3])
         if then[:1] == ("a",) and listed("minimal") & set(then):
-            return True
-        if then[:1] == ("so",) and {"as", "that"} & set(plain(words[behind:])):
             return True
         place = clause.verb.place - 1
         before = words[place].low if place > (clause.subject or 0) else ""  # 'there is not'
