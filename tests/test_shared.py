@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
 
+from at_once import at_once
 from boxpen.shared import shared
 
 
@@ -68,23 +67,12 @@ def test_many_threads_leave_all_as_it_was() -> None:
     place = Place()
     use = shared(place.changed)
     wrong: list[str] = []
-    begin = threading.Barrier(8)
 
     def work() -> None:
-        begin.wait()
         for _ in range(300):
             with use():
                 if place.value != "changed":
                     wrong.append(place.value)
 
-    switch = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(switch)
+    at_once(work, 8)
     assert (place.value, wrong) == ("as it was", [])

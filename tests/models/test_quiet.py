@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
 from contextlib import ExitStack
 
 import pytest
 
+from at_once import at_once
 from boxpen.models.quiet import quiet
 
 logging = pytest.importorskip("transformers.utils.logging")
@@ -46,23 +46,12 @@ def test_stderr_is_let_through_as_soon_as_nobody_wants_it_silent() -> None:
 def test_many_threads_leave_all_as_it_was() -> None:
     before = state()
     wrong: list[object] = []
-    begin = threading.Barrier(4)
 
     def load() -> None:
-        begin.wait()
         for _ in range(100):
             with quiet():
                 if state()[:3] == before[:3] or state()[-1] is before[-1]:
                     wrong.append(state())
 
-    switch = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=load) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(switch)
+    at_once(load, 4)
     assert (state(), wrong) == (before, [])

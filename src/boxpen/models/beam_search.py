@@ -113,19 +113,16 @@ def _search(
         del scores
         if beams.full():
             break
-        if beams.steps % look == 0:
-            left = beams.improving.nonzero()[:, 0]
-            if not len(left):
-                break
-            if may_leave and len(left) <= _WORTH_IT * len(beams):
-                parents = parents.view(len(beams), -1)[left].flatten()
-                inputs = {k: _selected(v, parents) for k, v in inputs.items()}
-                _select(memory, parents)
-                beams.keep(left)
-            else:
-                memory.reorder_cache(parents)
-        else:
+        left = beams.improving.nonzero()[:, 0] if beams.steps % look == 0 else None
+        if left is not None and not len(left):
+            break
+        if left is None or not may_leave or len(left) > _WORTH_IT * len(beams):
             memory.reorder_cache(parents)
+        else:
+            parents = parents.view(len(beams), -1)[left].flatten()
+            inputs = {k: _selected(v, parents) for k, v in inputs.items()}
+            _select(memory, parents)
+            beams.keep(left)
         tokens = beams.last()
     sequences, totals = beams.found(generation_config.num_return_sequences)
     if not generation_config.return_dict_in_generate:
@@ -136,6 +133,12 @@ def _search(
 def _look_every(device: torch.device) -> int:
     """Return after how many steps to look who is done: a GPU has to be waited for."""
     return 1 if device.type == "cpu" else 4
+
+
+_OF_SENTENCES = (
+    "_followed", "_totals", "_ended", "_ended_scores", "_has_ended", "improving", "_numbers"
+)  # fmt: skip
+"""Attributes of ``_Beams`` that have a row for each sentence."""
 
 
 class _Beams:
@@ -243,9 +246,8 @@ class _Beams:
     def keep(self, left: Tensor) -> None:
         """Go on with some sentences only."""
         self._put()
-        for name, value in list(vars(self).items()):
-            if name in _OF_SENTENCES:
-                setattr(self, name, value[left])
+        for name in _OF_SENTENCES:
+            setattr(self, name, getattr(self, name)[left])
 
     def found(self, number: int) -> tuple[Tensor, Tensor]:
         """Return the best hypotheses of every sentence, and their scores."""
@@ -256,11 +258,6 @@ class _Beams:
     def _put(self) -> None:
         for kept, now in zip(self._all, (self._ended, self._ended_scores), strict=True):
             kept[self._numbers] = now
-
-
-_OF_SENTENCES = (
-    "_followed", "_totals", "_ended", "_ended_scores", "_has_ended", "improving", "_numbers"
-)  # fmt: skip
 
 
 def _along(hypotheses: Tensor, beams: Tensor) -> Tensor:
