@@ -217,11 +217,22 @@ class TransformersModel(Model):
 
     @contextlib.contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Forbid PyTorch, for a while, what does not come out the same every time.
+        """Forbid PyTorch, for a while, what is slow for shapes that change, or not the same twice.
 
         Raises:
             ModelError: If the model cannot do without.
         """
+        from boxpen.models.planning import unplanned_attention
+
+        with contextlib.ExitStack() as rules:
+            if not self.compiled:
+                rules.enter_context(unplanned_attention(self.device))
+            rules.enter_context(self._repeatable())
+            yield
+
+    @contextlib.contextmanager
+    def _repeatable(self) -> Iterator[None]:
+        """Forbid what does not come out the same every time, if that is asked for."""
         if not self.deterministic:
             yield
             return

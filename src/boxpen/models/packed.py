@@ -90,7 +90,7 @@ class PackedDecoder:
         self.computed += ids.numel()
         more.setdefault("use_cache", "past_key_values" in more)
         dense = isinstance(mask, torch.Tensor)
-        with self._attention(dense=dense), fused_norms(self._norms), self._quick_start():
+        with self._attention(dense=dense), fused_norms(self._norms):
             hidden: torch.Tensor = self._body(
                 input_ids=ids, position_ids=depths, attention_mask=mask, **more
             )[0]
@@ -108,21 +108,6 @@ class PackedDecoder:
             yield
         finally:
             self._body.set_attn_implementation(before)
-
-    @contextlib.contextmanager
-    def _quick_start(self) -> Iterator[None]:
-        """Keep cuDNN's attention out for a while: it is planned anew for every shape."""
-        import torch
-
-        flags: Any = torch.backends.cuda
-        if self._device.type != "cuda" or self._compiled or not flags.cudnn_sdp_enabled():
-            yield
-            return
-        flags.enable_cudnn_sdp(False)
-        try:
-            yield
-        finally:
-            flags.enable_cudnn_sdp(True)
 
     def forget(self) -> None:
         """Let go of the stem that was kept, and of the memory it takes."""

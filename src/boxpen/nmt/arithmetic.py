@@ -20,16 +20,15 @@ def fast_arithmetic(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
+    from boxpen.models.planning import unplanned_attention
+
     precision = torch.get_float32_matmul_precision()
-    planned = torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]
     torch.set_float32_matmul_precision("high")
-    # cuDNN plans its attention anew for every shape, and batches have hundreds.
-    torch.backends.cuda.enable_cudnn_sdp(False)
     try:
-        yield
+        with unplanned_attention(device):  # batches have hundreds of shapes
+            yield
     finally:
         torch.set_float32_matmul_precision(precision)
-        torch.backends.cuda.enable_cudnn_sdp(planned)
 
 
 def generator_of(device: torch.device) -> torch.Generator:

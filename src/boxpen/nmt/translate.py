@@ -335,9 +335,12 @@ def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
     """Switch dropout off for a while; a model may be translated with in the midst of training."""
+    from boxpen.models.planning import unplanned_attention
+
     before = model.training
     model.eval()
     try:
-        yield
+        with unplanned_attention(model.device):
+            yield
     finally:
         model.train(before)
