@@ -284,6 +284,15 @@ class TestPeople:
         assert "- BLEU is of fewer items than the paper's: pronoun 2 of 400, connective 1" in text
         assert "- accuracy is of fewer items than the paper's: you (pl.) 0 to 1 of 80," in text
 
+        same = invoke(
+            "discourse", "table", *runs, "--by", "people", "--same-items", "--json"
+        ).stdout
+        right = {(r["system"], r["class"]): r["right"]["n"] for r in json.loads(same)["accuracy"]}
+        assert {n for (_, name), n in right.items() if name == "you (pl.)"} == {0}
+        assert {n for (_, name), n in right.items() if name == "she (pl.)"} == {1}
+        assert {n for (_, name), n in right.items() if name == "pronoun"} == {1}
+        assert "not decided for every system, and left out: 2 of 8" in same
+
         status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
         assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}
         whole = status["class_judge"][0]
@@ -318,8 +327,15 @@ class TestRefused:
     def test_a_table_of_nothing(self, good):
         done = invoke("discourse", "table", good, "--by", "people")
         refused(done, "no translation is decided", "has 0 judgement(s)")
+        refused(invoke("discourse", "table", good, "--same-items"), "goes with --by people")
         refused(invoke("discourse", "table", good, "--json", "--markdown"), "given together")
         refused(invoke("discourse", "judge", good, "--json", "--markdown"), "given together")
+
+    def test_a_table_of_no_sentence_that_all_have(self, tmp_path, good, bad):
+        sheet = judged(tmp_path, [good, bad], "ann", {GOOD[0]: "r", BAD[2]: "w"})
+        assert invoke("discourse", "import", good, bad, sheet).exit_code == 0
+        done = invoke("discourse", "table", good, bad, "--by", "people", "--same-items")
+        refused(done, "no sentence is decided for every one of 2 systems")
 
     def test_an_unknown_verdict(self, tmp_path, good):
         sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "maybe"})

@@ -118,19 +118,36 @@ def show_table(
     rule: RuleOption = "majority",
     adjudicator: Adjudicator = None,
     min_judges: MinJudges = 1,
+    same_items: Annotated[
+        bool, typer.Option(help="With --by people, only sentences decided for every system.")
+    ] = False,
     paper: Beside = False,
     json: Json = False,
     markdown: Markdown = False,
 ) -> None:
     """Show BLEU by set and accuracy by class: Tables 2 and 3 of the paper."""
     from boxpen.analysis.discourse.accuracy import paper as of_paper
+    from boxpen.analysis.discourse.people import of_same_items
+    from boxpen.errors import RunError
     from boxpen.report.discourse import discourse_object, discourse_table
 
     one_format(json, markdown)
+    if same_items and by != "people":
+        raise RunError("--same-items goes with --by people, expected both or none")
     systems, found = judged_renderings(runs)
     people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
     outcomes = outcomes_of(found, runs, people)
-    table = discourse_table(systems, found, outcomes, by=by, paper=of_paper() if paper else None)
+    if same_items:
+        outcomes = of_same_items(found, outcomes)
+        if not any(outcomes.values()):
+            raise RunError(
+                f"no sentence is decided for every one of {len(systems)} systems; leave out "
+                "--same-items"
+            )
+    table = discourse_table(
+        systems, found, outcomes, by=by, same_items=same_items,
+        paper=of_paper() if paper else None,
+    )  # fmt: skip
     if json:
         print_json(discourse_object(table))
     else:

@@ -65,6 +65,7 @@ def discourse_table(
     outcomes: Mapping[Rendering, str | None],
     *,
     by: By,
+    same_items: bool = False,
     bleu: bool = True,
     paper: Paper | None = None,
 ) -> DiscourseTable:
@@ -75,13 +76,15 @@ def discourse_table(
         renderings: What they translated.
         outcomes: What became of each translation; None if that is open.
         by: Who decided.
+        same_items: Outcomes are open where they are not known for every system.
         bleu: Show BLEU by set too.
         paper: The figures of the paper, to stand beside.
     """
     notes = []
     open_ = sum(outcomes.get(one) is None for one in renderings)
     if open_:
-        notes.append(f"not decided yet, and left out: {open_:,} of {len(renderings):,}")
+        what = "not decided for every system" if same_items else "not decided yet"
+        notes.append(f"{what}, and left out: {open_:,} of {len(renderings):,}")
     notes.append("'cannot tell' is not right; its share stands behind the question mark")
     scores = _bleu(systems) if bleu else {}
     shares = {(row.system, row.column): row for row in accuracies(renderings, outcomes)}

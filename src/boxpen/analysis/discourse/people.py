@@ -24,6 +24,7 @@ __all__ = [
     "class_in_words",
     "compared",
     "discourse_questions",
+    "of_same_items",
     "of_sample",
     "question_of",
 ]
@@ -122,6 +123,24 @@ def of_sample(renderings: Sequence[Rendering], size: int | None, seed: int = 0) 
     return [one for one in renderings if one.id in taken]
 
 
+def of_same_items(
+    renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
+) -> dict[Rendering, str | None]:
+    """Leave open what is not decided for every system, so that all are seen on the same items.
+
+    Args:
+        renderings: What was translated.
+        outcomes: What became of each; None, or not there, if that is open.
+    """
+    systems = {one.system for one in renderings}
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for one in renderings:
+        if outcomes.get(one) is not None:
+            found.setdefault(_sentence(one), set()).add(one.system)
+    whole = {sentence for sentence, deciding in found.items() if deciding == systems}
+    return {one: outcomes.get(one) if _sentence(one) in whole else None for one in renderings}
+
+
 def compared(
     renderings: Iterable[Rendering], decisions: Mapping[str, Decision]
 ) -> list[Comparison]:
@@ -156,3 +175,8 @@ def _compared(part: str, pairs: Sequence[tuple[str, str]]) -> Comparison:
         kappa_right=cohen_kappa([a == RIGHT for a in people], [b == RIGHT for b in judge]),
         confusion={(a, b): counts[a, b] for a in OUTCOMES for b in OUTCOMES},
     )
+
+
+def _sentence(one: Rendering) -> tuple[str, str, str]:
+    """Return what tells sentences apart: items of two suites may have the same name."""
+    return one.id, one.source, one.reference

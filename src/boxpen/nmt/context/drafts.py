@@ -7,7 +7,8 @@ from the sentence-level model and in the other half the reference with a fifth o
 replaced by random ones. What the paper leaves open follows the authors' script
 (lena-voita/good-translation-wrong-in-context, scripts/train_cadec.sh): samples are drawn at
 temperature 0.5 and lose another tenth of their tokens to random ones, and one coin is thrown for
-a whole batch, so that half of the batches need no decoding.
+a whole batch, so that half of the batches need no decoding. A sample that goes on and on is cut at
+half as many tokens again as the longest reference of its batch has, and five.
 """
 
 from __future__ import annotations
@@ -52,7 +53,11 @@ def drafts_for_training(
     _check_share("sampled_share", sampled_share)
     coin = torch.rand((), generator=generator, device=generator.device).item()
     if coin < sampled_share:
-        ids = sampled(base, batch["input_ids"], batch["attention_mask"], generator=generator)
+        most = batch["labels"].shape[1] * 3 // 2 + 5
+        ids = sampled(
+            base, batch["input_ids"], batch["attention_mask"], generator=generator,
+            max_new_tokens=most,
+        )  # fmt: skip
         noise = SAMPLED_NOISE
     else:
         ids, noise = batch["labels"], REFERENCE_NOISE
