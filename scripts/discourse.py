@@ -190,6 +190,8 @@ def tables() -> None:
         beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
         write(PAGE, f"{suite} judge", said("discourse", "table", *given, *beside, "--markdown"))
         write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
+        if suite == "discourse":  # the other has too few items
+            write(PAGE, f"{suite} alone", alone(suite))
         loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on(suite, c)]
         whole = with_all_contexts(loaded)
         left = sorted({_name(run) for run in loaded} - {_name(run) for run in whole})
@@ -203,6 +205,19 @@ def runs_on(suite: str, context: str) -> list[str]:
     """Return the folders of runs, in the order of the models."""
     folder = FOLDER / "runs" / context
     return [str(path) for name in STEPS for path in folder.glob(f"{suite}-{name}-sound-*")]
+
+
+def alone(suite: str) -> str:
+    """Return each model that reads context against itself without."""
+    out: list[str] = []
+    for given, none in zip(runs_on(suite, "given"), runs_on(suite, "none"), strict=True):
+        if _name(boxpen.Run.load(Path(given))) in SENTENCE:
+            continue
+        lines = said("discourse", "compare", given, none, "--markdown").strip().splitlines()
+        table = [line for line in lines if line.startswith("|")]
+        out += table if not out else table[2:]  # one heading for all
+        notes = [line for line in lines if line.startswith("- ") and "Holm" not in line]
+    return "\n".join([*out, "", *notes])
 
 
 def people() -> None:
