@@ -7,6 +7,8 @@ from boxpen.items import Card, Choice, Entail, Suite, Translate
 
 # Time says nothing about these tests on a machine that is shared.
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+seldom = settings(unhurried, max_examples=15)
+"""For what starts a process each time."""
 
 text = st.text(min_size=1, max_size=12).filter(str.strip)
 some = st.none() | text

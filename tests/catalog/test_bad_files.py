@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from suite_strategies import unhurried
+from suite_strategies import seldom, unhurried
 
 from boxpen.catalog import read_suite, write_suite
 from boxpen.errors import SuiteError
@@ -177,7 +177,27 @@ def test_fuzz_json_lines(folder, body, data):
     read_or_refuse(folder / "x.jsonl", GOOD.encode() + json.dumps(data).encode() + b"\n" + body)
 
 
-@unhurried
+def test_a_parquet_file_that_asks_for_all_memory(tmp_path):
+    """Polars ends the process that reads of a page with less than no values."""
+    path = tmp_path / "x.parquet"
+    write_suite(PAIR, path)
+    page = b"\x2c\x15\x02"  # its header, and that it has one value
+    whole = path.read_bytes()
+    assert page in whole
+    assert refused(path, whole.replace(page, b"\x2c\x15\x01", 1)) == (
+        "x.parquet is a broken Parquet file (its reader died)"
+    )
+
+
+def test_a_parquet_file_is_read_whatever_stands_beside(tmp_path, monkeypatch):
+    write_suite(PAIR, tmp_path / "x.parquet")
+    for name in ("polars.py", "pickle.py", "io.py"):
+        (tmp_path / name).write_text("raise SystemExit(3)\n")
+    monkeypatch.chdir(tmp_path)
+    assert read_suite(Path("x.parquet")).hash == PAIR.hash
+
+
+@seldom
 @given(at=st.integers(4, 10_000), patch=st.binary(min_size=1, max_size=8), body=st.binary())
 def test_fuzz_parquet(folder, at, patch, body):
     path = folder / "x.parquet"

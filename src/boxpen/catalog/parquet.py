@@ -2,15 +2,21 @@
 
 A table with a column ``kind`` is boxpen's own; any other is read as a CSV file of the same
 columns would be.
+
+Polars takes a number in a damaged file at its word, asks for that much memory and ends the process
+when there is none. So another process reads the file, and hands over its rows.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import pickle
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from boxpen.catalog.columns import Columns
 from boxpen.catalog.plaintext import excerpt
@@ -19,12 +25,26 @@ from boxpen.catalog.tabular import LISTS, OWN, spelt_out
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict
 
-if TYPE_CHECKING:
-    import polars as pl
-
 __all__ = ["read_parquet", "write_parquet"]
 
 _MAGIC = b"PAR1"
+_READER = """
+import io, pickle, sys
+sys.path[:] = sys.argv[1:]
+import polars as pl
+try:
+    frame = pl.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
+    found = frame.columns, frame.rows()
+except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+    found = str(error)
+sys.stdout.buffer.write(pickle.dumps(found))
+"""
+"""Run by another Python: columns and rows of a file, or why it cannot be read."""
+
+
+class _Frame(NamedTuple):
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
 
 
 def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
@@ -37,7 +57,8 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
     own = "kind" in frame.columns and set(options) <= {"language", "source_language"}
     columns = None if own else Columns.find(frame.columns, options, str(path))
     rows = []
-    for number, data in enumerate(frame.iter_rows(named=True), start=1):
+    for number, values in enumerate(frame.rows, start=1):
+        data = dict(zip(frame.columns, values, strict=True))
         where = f"{path}, row {number}"
         try:
             item = columns.item(_as_text(data), number) if columns else _own_item(data)
@@ -65,20 +86,21 @@ def write_parquet(suite: Suite, stream: BinaryIO) -> None:
     stream.write(buffer.getvalue())
 
 
-def _frame(path: Path) -> pl.DataFrame:
-    import polars as pl
-
+def _frame(path: Path) -> _Frame:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror or error}") from None
     if content[:4] != _MAGIC or content[-4:] != _MAGIC:
         raise SuiteError(f"{path} is not a Parquet file, expected 'PAR1' at its start and its end")
-    try:
-        return pl.read_parquet(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise SuiteError(f"{path} is a broken Parquet file ({reason})") from None
+    # Isolated, or a file in the working directory might be taken for one of Python's own.
+    reader = [sys.executable, "-I", "-c", _READER, *sys.path]
+    done = subprocess.run(reader, input=content, capture_output=True, check=False)
+    found: Any = "its reader died" if done.returncode else pickle.loads(done.stdout)
+    if isinstance(found, str):
+        reason = found.partition("\n")[0]
+        raise SuiteError(f"{path} is a broken Parquet file ({reason})")
+    return _Frame(*found)
 
 
 def _own_item(data: Mapping[str, Any]) -> Item:
