@@ -2,6 +2,7 @@
 
     discourse_judged.py draw SHEET OUT        from a whole sheet (boxpen build discourse export)
     discourse_judged.py contrasts SUITE OUT   likewise items with their wrong translations
+    discourse_judged.py candidates            how many of each class the suite was drawn from
     discourse_judged.py table                 precision and agreement, from docs/results
 
 50 of every phenomenon, spread evenly over its classes. A candidate is good if both readers say so.
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import random
+from collections import Counter
 from pathlib import Path
 
 from results import DOCS, write
@@ -23,18 +26,21 @@ from boxpen.metrics.intervals import wilson
 EACH = 50
 SEED = 8
 PAGE = "discourse.md"
+SUITE = Path(__file__).parents[1] / "build" / "discourse" / "tvsub-discourse"
 PHENOMENA = ("pronoun", "connective", "ellipsis")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "contrasts", "table"])
+    parser.add_argument("command", choices=["draw", "contrasts", "candidates", "table"])
     parser.add_argument("paths", nargs="*", type=Path)
     given = parser.parse_args()
     if given.command == "draw":
         draw(*given.paths)
     elif given.command == "contrasts":
         draw_contrasts(*given.paths)
+    elif given.command == "candidates":
+        write(PAGE, "candidates", candidates())
     else:
         write(PAGE, "precision", precision())
         write(PAGE, "contrasts", contrasts())
@@ -64,6 +70,20 @@ def draw_contrasts(suite: Path, out: Path) -> None:
         if isinstance(item, boxpen.Translate) and item.contrast and item.id not in known
     ]
     _write(_spread(rows), out)
+
+
+def candidates() -> str:
+    """Return what `boxpen build discourse run scripts/discourse_suite.toml` found."""
+    stages = json.loads((SUITE / "stages.json").read_text("utf-8"))
+    found = stages["mine"]["report"]
+    suite = boxpen.load_suite(SUITE / "tvsub-discourse.jsonl")
+    made = Counter(item.tags["class"] for item in suite)
+    out = ["| class | candidates | of the best | in the suite |", "|---|---:|---:|---:|"]
+    out += [
+        f"| {cls} | {count:,} | {found['pool'][cls]:,} | {made[cls]:,} |"
+        for cls, count in found["classes"].items()
+    ]
+    return "\n".join(out)
 
 
 def _spread(rows: list[dict[str, str]]) -> list[dict[str, str]]:

@@ -2,13 +2,16 @@
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen.metrics.agreement import (
+    cohen_estimate,
     cohen_kappa,
     fleiss_kappa,
     free_kappa,
@@ -52,6 +55,34 @@ def test_cohen_published_examples(table, kappa):
              range(count)]  # fmt: skip
     first, second = [p[0] for p in pairs], [p[1] for p in pairs]
     assert cohen_kappa(first, second) == pytest.approx(kappa, abs=5e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_cohen_equals_draws_one_by_one(seed):
+    dice = random.Random(seed)
+    first = [dice.choice("rwc") for _ in range(40)]
+    second = [a if dice.random() < 0.7 else dice.choice("rwc") for a in first]
+    clusters = [dice.randrange(15) for _ in first]
+    found = cohen_estimate(first, second, clusters, resamples=200, seed=seed)
+    names = list(dict.fromkeys(clusters))
+    members = [[i for i, c in enumerate(clusters) if c == name] for name in names]
+    draws = np.random.default_rng(seed).multinomial(
+        len(names), [1 / len(names)] * len(names), size=200
+    )
+    kappas = []
+    for draw in draws:
+        taken = [i for some, n in zip(members, draw, strict=True) for _ in range(n) for i in some]
+        kappas.append(cohen_kappa([first[i] for i in taken], [second[i] for i in taken]))
+    assert found.value == cohen_kappa(first, second)
+    assert found.n == 40
+    assert found[1:3] == pytest.approx(np.quantile(kappas, [0.025, 0.975]))
+
+
+def test_the_interval_of_cohen_without_a_kappa():
+    assert math.isnan(cohen_estimate("aaa", "aaa", range(3)).low)
+    assert math.isnan(cohen_estimate("", "", []).value)
+    # Draws of the first two alone say nothing; the others all disagree.
+    assert cohen_estimate("aab", "aac", range(3)).high <= 1
 
 
 def test_free_kappa_by_hand():

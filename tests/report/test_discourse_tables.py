@@ -172,9 +172,22 @@ class TestPeople:
             ("right", "cannot tell"): 1,
         }  # fmt: skip
         # Chance: people right 2/5, wrong 3/5; the judge right 2/5, wrong 2/5: 4/25 + 6/25 = 0.4.
-        assert whole.kappa == pytest.approx((0.6 - 0.4) / 0.6)
+        assert whole.kappa.value == pytest.approx((0.6 - 0.4) / 0.6)
+        assert whole.kappa.low < whole.kappa.value < whole.kappa.high
+        assert compared(some[::-1], decisions) == [whole, pronouns]
         # Right or not: 3 of 5 alike; chance 4/25 + 9/25 = 0.52.
-        assert whole.kappa_right == pytest.approx((0.6 - 0.52) / 0.48)
+        assert whole.kappa_right.value == pytest.approx((0.6 - 0.52) / 0.48)
+
+    def test_translations_of_one_item_are_drawn_together(self):
+        some = [made(0, "pronoun", "你", text, system=text) for text in ("你在", "他在")]
+        said = ["right", "right"]
+        decisions = {
+            (item := question_of(one).item): Decision(item, verdict, "", {}, "")
+            for one, verdict in zip(some, said, strict=True)
+        }
+        whole, _ = compared(some, decisions)
+        assert whole.items == 2
+        assert whole.kappa.low == whole.kappa.value == whole.kappa.high  # one item, one draw
 
     def test_what_is_open_is_left_out(self):
         (whole,) = compared(SOME, {})

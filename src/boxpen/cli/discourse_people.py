@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -39,8 +40,10 @@ from boxpen.cli.run_sheets import RunsAndSheets, Sample, Seed, SheetOrder, parte
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from boxpen.analysis.discourse.people import Comparison
+    from boxpen.metrics.intervals import Estimate
 
 __all__ = ["export_sheet", "import_answers", "show_status"]
 
@@ -149,10 +152,18 @@ def _comparison(row: Comparison) -> dict[str, object]:
         "part": row.part,
         "items": row.items,
         "same": row.same,
-        "kappa": row.kappa,
-        "kappa_right": row.kappa_right,
+        "kappa": row.kappa._asdict(),
+        "kappa_right": row.kappa_right._asdict(),
         "confusion": pairs,
     }
+
+
+def _estimate(found: Estimate) -> Text:
+    from rich.text import Text
+
+    if math.isnan(found.value):
+        return Text(number(found.value))
+    return Text(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
 
 
 def _show_comparisons(screen: Console, rows: Sequence[Comparison]) -> None:
@@ -162,11 +173,11 @@ def _show_comparisons(screen: Console, rows: Sequence[Comparison]) -> None:
     from boxpen.analysis.discourse.ruling import OUTCOMES
 
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("class judge", "n", "same", "κ of three", "κ of right"):
+    for column in ("class judge", "n", "same", "κ of three [95 %]", "κ of right [95 %]"):
         shown.add_column(column, justify="left" if column == "class judge" else "right")
     for row in rows:
-        numbers = (number(row.same), number(row.kappa), number(row.kappa_right))
-        shown.add_row(row.part, f"{row.items:,}", *numbers)
+        kappas = (_estimate(row.kappa), _estimate(row.kappa_right))
+        shown.add_row(row.part, f"{row.items:,}", number(row.same), *kappas)
     screen.print()
     screen.print(shown)
     if not rows[0].items:

@@ -11,7 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from boxpen.metrics.intervals import RESAMPLES, SEED, Estimate
+
 __all__ = [
+    "cohen_estimate",
     "cohen_kappa",
     "fleiss_kappa",
     "free_kappa",
@@ -38,6 +41,47 @@ def cohen_kappa(first: Answers, second: Answers) -> float:
     one, other = Counter(first), Counter(second)
     expected = sum(count * other[answer] for answer, count in one.items()) / (n * n) if n else 0.0
     return _beyond_chance(observed, expected)
+
+
+def cohen_estimate(
+    first: Answers,
+    second: Answers,
+    clusters: Sequence[Hashable],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Estimate:
+    """Return Cohen's kappa with the percentile interval of a bootstrap over whole clusters.
+
+    Args:
+        first: The answers of one judge.
+        second: Those of another to the same questions.
+        clusters: The cluster of every question.
+        resamples: How many times clusters are drawn, with replacement; draws in which both give one
+            and the same answer throughout say nothing.
+        seed: Of the draws, so that the same answers give the same interval.
+    """
+    import numpy as np
+
+    kappa, n = cohen_kappa(first, second), len(first)
+    if math.isnan(kappa):
+        return Estimate(math.nan, math.nan, math.nan, n)
+    answers = {answer: i for i, answer in enumerate(dict.fromkeys([*first, *second]))}
+    places = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
+    crossed = np.zeros((len(places), len(answers), len(answers)))
+    for a, b, cluster in zip(first, second, clusters, strict=True):
+        crossed[places[cluster], answers[a], answers[b]] += 1
+    rng = np.random.default_rng(seed)
+    shares = np.full(len(places), 1 / len(places))
+    drawn = rng.multinomial(len(places), shares, size=resamples)
+    tables = np.tensordot(drawn, crossed, axes=1)  # (resamples, answers, answers)
+    tables /= tables.sum(axis=(1, 2), keepdims=True)
+    observed = np.trace(tables, axis1=1, axis2=2)
+    expected = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1)
+    telling = expected < 1 - 1e-12
+    kappas = (observed[telling] - expected[telling]) / (1 - expected[telling])
+    low, high = np.quantile(kappas, [0.025, 0.975])
+    return Estimate(kappa, float(low), float(high), n)
 
 
 def fleiss_kappa(items: Sequence[Answers]) -> float:

@@ -11,12 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA
 from boxpen.analysis.discourse.renderings import Rendering, ruling_of
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, OUTCOMES, RIGHT, WRONG
 from boxpen.judgements import Decision, Question, VerdictSet, sampled
-from boxpen.metrics.agreement import cohen_kappa
+from boxpen.metrics.agreement import cohen_estimate
+from boxpen.metrics.intervals import Estimate
 
 __all__ = [
     "DISCOURSE_VERDICTS",
@@ -64,7 +66,8 @@ class Comparison:
         part: The phenomenon, or ``all``.
         items: Translations that people decided.
         same: The share of those on which both say the same; NaN without any.
-        kappa: Cohen's kappa of three outcomes; NaN where both say one and the same throughout.
+        kappa: Cohen's kappa of three outcomes, with its 95 % interval; translations of one item
+            are drawn together. NaN where both say one and the same throughout.
         kappa_right: The same of two: right, and not right.
         confusion: How often people said the first, and the class judge the second.
     """
@@ -72,8 +75,8 @@ class Comparison:
     part: str
     items: int
     same: float
-    kappa: float
-    kappa_right: float
+    kappa: Estimate
+    kappa_right: Estimate
     confusion: Mapping[tuple[str, str], int]
 
 
@@ -150,29 +153,41 @@ def compared(
         renderings: What was translated; the same translation of two systems counts once.
         decisions: What people settled, by question; what is open is left out.
     """
-    pairs: dict[str, tuple[str, str, str]] = {}
+    pairs: dict[str, _Pair] = {}
     for one in renderings:
         item = question_of(one).item
         decision = decisions.get(item)
         if item not in pairs and decision is not None and decision.verdict is not None:
-            pairs[item] = (one.phenomenon, decision.verdict, ruling_of(one).outcome)
-    rows = [_compared("all", [pair[1:] for pair in pairs.values()])]
+            outcome = ruling_of(one).outcome
+            pairs[item] = _Pair(_sentence(one), one.phenomenon, decision.verdict, outcome)
+    ordered = sorted(pairs.values())  # draws hang on the order, and must not on that of the runs
+    rows = [_compared("all", ordered)]
     for part in PHENOMENA:
-        some = [(people, judge) for of, people, judge in pairs.values() if of == part]
+        some = [pair for pair in ordered if pair.phenomenon == part]
         if some:
             rows.append(_compared(part, some))
     return rows
 
 
-def _compared(part: str, pairs: Sequence[tuple[str, str]]) -> Comparison:
-    people, judge = [a for a, _ in pairs], [b for _, b in pairs]
-    counts = Counter(pairs)
+class _Pair(NamedTuple):
+    sentence: tuple[str, str, str]
+    phenomenon: str
+    people: str
+    judge: str
+
+
+def _compared(part: str, pairs: Sequence[_Pair]) -> Comparison:
+    sentences = [pair.sentence for pair in pairs]
+    people, judge = [pair.people for pair in pairs], [pair.judge for pair in pairs]
+    right = [a == RIGHT for a in people], [b == RIGHT for b in judge]
+    same = [a == b for a, b in zip(people, judge, strict=True)]
+    counts = Counter(zip(people, judge, strict=True))
     return Comparison(
         part=part,
         items=len(pairs),
-        same=sum(a == b for a, b in pairs) / len(pairs) if pairs else math.nan,
-        kappa=cohen_kappa(people, judge),
-        kappa_right=cohen_kappa([a == RIGHT for a in people], [b == RIGHT for b in judge]),
+        same=sum(same) / len(pairs) if pairs else math.nan,
+        kappa=cohen_estimate(people, judge, sentences),
+        kappa_right=cohen_estimate(*right, sentences),
         confusion={(a, b): counts[a, b] for a in OUTCOMES for b in OUTCOMES},
     )
 
