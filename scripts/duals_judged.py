@@ -11,8 +11,9 @@
 
 A FOLDER is one of ``boxpen build duals propose SUITE --out FOLDER``. The first sample has 320 duals
 of the rules as they were: as many of every suite and operation as can be, and within these of every
-kind of edit. The later ones have the kinds whose rules were mended since, of pairs that were not
-judged before. A dual is accepted if both readers accept it. What is kept names duals by their ids
+kind of edit. The next three have the kinds whose rules were mended since, of pairs that were not
+judged before; the fifth has duals of the rules as they are, by lot, as many that flip the truth as
+that keep it. A dual is accepted if both readers accept it. What is kept names duals by their ids
 and says nothing of their texts.
 
 ``join`` makes folders from which ``boxpen build duals write`` writes suites of accepted duals, with
@@ -64,7 +65,9 @@ DRAWN = DOCS / "duals-drawn.csv"
 REVIEW = DOCS / "duals-review.jsonl"
 COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen")
 MOST = 320
-SEEDS = {1: 9, 2: 12, 3: 15, 4: 18}
+SEEDS = {1: 9, 2: 12, 3: 15, 4: 18, 5: 21}
+PRESENT = 5
+EACH = 80
 # How many of which kind the later samples have, at most.
 MENDED = {
     2: {
@@ -110,9 +113,10 @@ def main() -> None:
         seen = given.seen.read_text("utf-8").split() if given.seen else ()
         gather(given.folders, given.sample, given.sheets, seen)
     elif given.command == "table":
-        write(PAGE, "accepted", accepted())
-        write(PAGE, "edits", accepted_edits())
-        for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1}):
+        for sample, after in ((1, ""), (PRESENT, f"-{PRESENT}")):
+            write(PAGE, f"accepted{after}", accepted(sample))
+            write(PAGE, f"edits{after}", accepted_edits(sample))
+        for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1, PRESENT}):
             write(PAGE, f"mended-{sample}", accepted_mended(sample))
             if any(row["seen"] for row in _judged(sample)[0].values()):
                 write(PAGE, f"suites-{sample}", accepted_suites(sample))
@@ -133,7 +137,10 @@ def draw(
 ) -> None:
     """Write a sheet for every reader."""
     rows = [row for row in drawable(folders) if row["item"] not in set(left_out)]
-    drawn = spread(rows, MOST) if sample == 1 else of_mended(rows, sample)
+    if sample == 1:
+        drawn = spread(rows, MOST)
+    else:
+        drawn = of_present(rows) if sample == PRESENT else of_mended(rows, sample)
     asked = questions(drawn)
     out.mkdir(parents=True, exist_ok=True)
     for reader in readers:
@@ -193,6 +200,25 @@ def of_mended(rows: Sequence[Row], sample: int) -> list[Row]:
     return out
 
 
+def of_present(rows: Sequence[Row]) -> list[Row]:
+    """Return as many rows that flip the truth as that keep it, by lot: suites take turns.
+
+    Duals of earlier samples are left out.
+    """
+    out: list[Row] = []
+    earlier = {one for one, row in _drawn().items() if int(row["sample"]) < PRESENT}
+    for expected in ("flipped", "kept"):
+        suites: dict[str, list[Row]] = {}
+        for row in sorted(rows, key=lambda row: row["id"]):
+            if row["expected"] == expected and row["id"] not in earlier:
+                suites.setdefault(row["suite"], []).append(row)
+        for name, members in suites.items():
+            random.Random(f"{SEEDS[PRESENT]} {expected} {name}").shuffle(members)
+        turns = chain.from_iterable(zip_longest(*suites.values()))
+        out += [row for row in turns if row is not None][:EACH]
+    return out
+
+
 def gather(
     folders: Sequence[Path], sample: int, sheets: Sequence[Path], seen: Iterable[str]
 ) -> None:
@@ -216,15 +242,17 @@ def gather(
     print(f"{len(done.added)} judgements added, {done.known} known")
 
 
-def accepted() -> str:
-    """Return how many duals of the first sample are accepted, and how far readers agree."""
-    drawn, verdicts = _judged(1)
-    parts = {one: row["operation"] for one, row in drawn.items()}
-    agreement = _agreement(parts)
+def accepted(sample: int) -> str:
+    """Return how many duals of a sample are accepted, and how far readers agree."""
+    drawn, verdicts = _judged(sample)
+    parts = {one: (row["operation"], row["expected"], "all") for one, row in drawn.items()}
+    agreement: dict[str, str] = {}
+    for level in range(2):
+        agreement |= _agreement({one: names[level] for one, names in parts.items()})
     out = ["| operation | judged | accepted | share | label corrected | alike | kappa |"]
     out.append("|---" * 7 + "|")
-    for part in (*OPERATIONS, "all"):
-        of = [v for one, v in verdicts.items() if part in ("all", parts[one])]
+    for part in (*OPERATIONS, "flipped", "kept", "all"):
+        of = [v for one, v in verdicts.items() if part in parts[one]]
         out.append(
             f"| {part} | {len(of)} | {of.count('accept')} | {_share(of.count('accept'), len(of))} "
             f"| {of.count('relabel')} | {agreement[part]} |"
@@ -232,9 +260,9 @@ def accepted() -> str:
     return "\n".join(out)
 
 
-def accepted_edits() -> str:
+def accepted_edits(sample: int) -> str:
     """Return the same by kind of edit and by suite."""
-    drawn, verdicts = _judged(1)
+    drawn, verdicts = _judged(sample)
     suites: dict[str, list[str | None]] = {}
     for one, verdict in verdicts.items():
         suites.setdefault(drawn[one]["suite"], []).append(verdict)
@@ -323,8 +351,10 @@ def _percent(found: Estimate) -> str:
 
 
 def accepted_suites(sample: int) -> str:
-    """Return what is accepted by suite, and of duals that no rule was mended by."""
+    """Return which negations are accepted by suite, and of duals that no rule was mended by."""
     drawn, verdicts = _judged(sample)
+    drawn = {one: row for one, row in drawn.items() if row["kind"] == "negation"}
+    verdicts = {one: verdicts[one] for one in drawn}
     out = ["| pairs of | judged | accepted | share | not seen before | accepted | share |"]
     out.append("|---" * 7 + "|")
     for suite in (*sorted({row["suite"] for row in drawn.values()}), "all"):
