@@ -269,9 +269,13 @@ def against_control(suite: str) -> str:
 def alone(suite: str) -> str:
     """Return each model that reads context against itself without."""
     out: list[str] = []
-    for given, none in zip(runs_on(suite, "given"), runs_on(suite, "none"), strict=True):
-        if _name(boxpen.Run.load(Path(given))) in SENTENCE:
+    notes: list[str] = []
+    without = {_name(boxpen.Run.load(Path(path))): path for path in runs_on(suite, "none")}
+    for given in runs_on(suite, "given"):
+        name = _name(boxpen.Run.load(Path(given)))
+        if name in SENTENCE or name not in without:
             continue
+        none = without[name]
         lines = said("discourse", "compare", given, none, "--markdown").strip().splitlines()
         table = [line.replace("Holm", "p") for line in lines if line.startswith("|")]
         out += table if not out else table[2:]  # one heading for all

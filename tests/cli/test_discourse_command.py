@@ -292,6 +292,7 @@ class TestPeople:
         assert {n for (_, name), n in right.items() if name == "she (pl.)"} == {1}
         assert {n for (_, name), n in right.items() if name == "pronoun"} == {1}
         assert "not decided for every system, and left out: 2 of 8" in same
+        assert "BLEU is of all items" in same
 
         status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
         assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}

@@ -11,6 +11,7 @@ from at_once import at_once  # noqa: E402
 from boxpen import Request  # noqa: E402
 from boxpen.models import planning  # noqa: E402
 from boxpen.models.planning import unplanned_attention  # noqa: E402
+from boxpen.nmt.arithmetic import fast_arithmetic  # noqa: E402
 from boxpen.nmt.translate import force_score, translate_lines  # noqa: E402
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
@@ -93,3 +94,17 @@ def test_translations_are_searched_and_scored_without_plans(tiny_models, watched
     assert list(model.translate(["the box"], ("en", "zh"), beam=2))
     assert 0 < searched < forced < len(seen)
     assert not any(seen)
+
+
+def test_a_model_that_is_compiled_keeps_its_plans(tiny_models, watched, monkeypatch):
+    model = tiny_models.model("gpt2")
+    with model.algorithms():
+        assert not planned()
+    monkeypatch.setattr(model, "compiled", True)
+    with model.algorithms():
+        assert planned()
+
+
+def test_a_training_makes_no_plans(watched):
+    with fast_arithmetic(CUDA):
+        assert not planned()

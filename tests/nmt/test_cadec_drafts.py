@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -121,6 +122,17 @@ def test_training_gets_drafts_of_either_kind(base: Any) -> None:
     assert torch.equal(noisy[~words], target[~words])
     free = drafts_for_training(base, batch, sampled_share=1, generator=dice())["draft_ids"]
     assert free.shape != target.shape or (free != target)[words].float().mean() > 0.5
+
+
+def test_samples_without_an_end_are_cut(base: Any) -> None:
+    batch = context_task(9, 6)
+    endless = copy.deepcopy(base)
+    endless.final_logits_bias[0, EOS] = -torch.inf
+    own = sampled(endless, batch["input_ids"], batch["attention_mask"], generator=dice())
+    made = drafts_for_training(endless, batch, sampled_share=1, generator=dice())["draft_ids"]
+    longest = batch["labels"].shape[1] * 3 // 2 + 5
+    assert made.shape[1] == longest < own.shape[1]
+    assert (made[:, -1] == EOS).all()
 
 
 def test_bad_settings_of_drafts_are_named(base: Any) -> None:

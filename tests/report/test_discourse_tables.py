@@ -10,7 +10,13 @@ import pytest
 from rich.console import Console
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, accuracies, paper
-from boxpen.analysis.discourse.people import compared, discourse_questions, of_sample, question_of
+from boxpen.analysis.discourse.people import (
+    compared,
+    discourse_questions,
+    of_same_items,
+    of_sample,
+    question_of,
+)
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.judgements import Decision
 from boxpen.metrics.intervals import wilson
@@ -188,6 +194,16 @@ class TestPeople:
         whole, _ = compared(some, decisions)
         assert whole.items == 2
         assert whole.kappa.low == whole.kappa.value == whole.kappa.high  # one item, one draw
+
+    def test_the_same_items_are_those_that_all_systems_have(self):
+        some = [
+            replace(made(0, "pronoun", "你", "你在", system=system), source=source)
+            for system in ("one", "two")
+            for source in ("Of one suite.", "Of another.")
+        ]
+        said = dict(zip(some, ["right", "wrong", None, "wrong"], strict=True))
+        assert list(of_same_items(some, said).values()) == [None, "wrong", None, "wrong"]
+        assert list(of_same_items(some, {some[0]: "right"}).values()) == [None] * 4
 
     def test_what_is_open_is_left_out(self):
         (whole,) = compared(SOME, {})

@@ -133,7 +133,7 @@ def show_table(
 
     one_format(json, markdown)
     if same_items and by != "people":
-        raise RunError("--same-items goes with --by people, expected both or none")
+        raise RunError("--same-items goes with --by people, expected that too")
     systems, found = judged_renderings(runs)
     people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
     outcomes = outcomes_of(found, runs, people)

@@ -87,6 +87,8 @@ def discourse_table(
         notes.append(f"{what}, and left out: {open_:,} of {len(renderings):,}")
     notes.append("'cannot tell' is not right; its share stands behind the question mark")
     scores = _bleu(systems) if bleu else {}
+    if same_items and scores:
+        notes.append("BLEU is of all items")
     shares = {(row.system, row.column): row for row in accuracies(renderings, outcomes)}
     if paper is not None:
         notes += ["the systems of the paper were judged by people", paper.note]

@@ -170,8 +170,9 @@ def _drafted(
 ) -> Tensor:
     """Translate step by step; ``choose`` takes (batch, vocabulary) to (batch,).
 
-    A row ends at a length that only its own source settles. A common limit, say by the longest
-    source, would let the rows of a batch change each other's drafts.
+    A row ends at a length that only its own source settles, or at ``most``. A common limit by the
+    longest source would let the rows of a batch change each other's drafts; in training, where
+    drafts are drawn anyway, one by the longest reference may.
     """
     config = base.config
     if most is not None and most < 1:
