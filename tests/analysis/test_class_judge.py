@@ -108,6 +108,66 @@ def test_pronouns(cls, item, translation, expected, found):
     assert (ruling.outcome, ruling.found) == (expected, found), ruling
 
 
+WENT = ("They left early.", "他们走得很早。")
+HERS = ("Are they yours?", "它们是你的，还是他们的？")
+
+
+@pytest.mark.parametrize(
+    ("cls", "item", "translation", "expected", "evidence"),
+    [
+        (
+            "你们",
+            COMPANY,
+            "你公司生产什么？",
+            R,
+            "你 at 1: 你们 is asked for, but the reference has 你",
+        ),
+        ("你们", COMPANY, "你们公司生产什么？", R, "你们 at 1: 你们 is asked for"),
+        (
+            "你们",
+            COMPANY,
+            "你们问你的公司生产什么？",
+            R,
+            "你们 at 1, 你 at 4: 你们 is asked for, but the reference has 你",
+        ),
+        (
+            "她们",
+            WENT,
+            "他们走得早。",
+            R,
+            "他们 at 1: 她们 is asked for, but the reference has 他们",
+        ),
+        (
+            "她们",
+            WENT,
+            "他们和它们走得早。",
+            C,
+            "他们 at 1, 它们 at 4: both 他们 and another pronoun",
+        ),
+        ("她们", WENT, "它们走得早。", W, "它们 at 1: 她们 is asked for"),
+        (
+            "她们",
+            HERS,
+            "它们是他们的？",
+            R,
+            "它们 at 1, 他们 at 4: 她们 is asked for, but the reference has 他们 and 它们",
+        ),
+        (
+            "她们",
+            LEFT,
+            "她们和他们走得早。",
+            C,
+            "她们 at 1, 他们 at 4: both 她们 and another pronoun",
+        ),
+    ],
+)
+def test_evidence_tells_of_a_reference_that_differs_from_its_class(
+    cls, item, translation, expected, evidence
+):
+    ruling = outcome("pronoun", cls, translation, *item)
+    assert (ruling.outcome, ruling.evidence) == (expected, evidence)
+
+
 BROTHER = ("He works hard while his brother sleeps all day.", "他努力工作，而他弟弟整天睡觉。")
 PHONE = ("The phone rang while I was in the bath.", "我洗澡的时候电话响了。")
 TAXI = ("As it was late, we took a taxi.", "因为很晚了，我们打了车。")

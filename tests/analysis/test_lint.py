@@ -55,6 +55,10 @@ def test_a_clean_item():
         *((pair(f"a{c}b"), "invisible-character") for c in "\u200b\ufeff\x07\ufffd\xad\u202e"),
         (pair("a\u200db", language="en"), "invisible-character"),
         (pair("a", tags={"word": "cat"}), "expected-word"),
+        *(
+            (pair(text, tags={"word": "当…时"}), "expected-word")
+            for text in ("时间到了，当心。", "当你来了。", "来的时候。")
+        ),
     ],
 )
 def test_planted_faults(item, rule):
@@ -67,6 +71,18 @@ def test_planted_faults(item, rule):
 )
 def test_what_is_no_fault(text):
     assert rules(pair(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("当…的时候", "当你来的时候，我走了。"),
+        ("从…开始", "从开始就好"),
+        ("Not…But", "not me, but you"),
+    ],
+)
+def test_the_parts_of_a_word_may_stand_apart(word, text):
+    assert rules(pair(text, tags={"word": word})) == []
 
 
 def test_language_dependent_rules_need_the_language():

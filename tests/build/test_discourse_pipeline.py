@@ -153,6 +153,21 @@ def test_the_order_of_documents_does_not_matter(tmp_path):
     assert len(hashes) == 1
 
 
+def test_lines_that_are_empty_or_not_utf8_are_dropped_once(tmp_path):
+    english = "Take your coat.\nCafé.\nGo on.\nCome in.\n".encode("latin-1")
+    chinese = "带上外套\n".encode() + "咖啡\n\n\n".encode("gb18030")
+    (tmp_path / "a.en").write_bytes(english)
+    (tmp_path / "a.zh").write_bytes(chinese)
+    (tmp_path / "a.ids").write_text("".join(f"a\tb\t{n}\t{n}\n" for n in range(1, 5)))
+    moses = 'source = "a.en"\ntarget = "a.zh"\nids = "a.ids"'
+    path = config_file(tmp_path, CONFIG.replace('tsv = "films.tsv"', moses))
+    (done,) = build_discourse(read_config(path), stage="read")
+    dropped = {step["step"]: step["dropped"] for step in done.report["steps"]}
+    assert dropped["encoding"] + dropped["empty"] == 3
+    assert done.report["steps"][-1]["left"] == 1
+    assert "1 of 4 lines stay" in done.report["says"]
+
+
 def test_texts_of_other_suites_are_not_found_again(tmp_path):
     item = Translate(id="1", source="they run for 2 days", reference="随便写的一句话")
     other = Suite("other", (item,), Card(language="zh", source_language="en"))
@@ -393,6 +408,11 @@ def test_the_edges_of_mining_are_allowed():
 def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
     with pytest.raises(BuildError, match=r"no line of 39 is left: long 39"):
         built(tmp_path, CONFIG + "[clean]\nmax_characters = 1\n")
+    path = config_file(tmp_path)
+    text = tmp_path / "films.tsv"
+    text.write_bytes(text.read_text().encode("gb18030") + b"9\t4\tHello.\t\n")
+    with pytest.raises(BuildError, match=r"no line of 40 is left: not UTF-8 39, empty 1$"):
+        list(build_discourse(read_config(path)))
     monkeypatch.setattr(mine, "candidates", lambda snippet: [])
     with pytest.raises(BuildError, match=r"no candidate was found in 19 snippets of 39 lines"):
         built(tmp_path)

@@ -66,6 +66,46 @@ def test_a_run_says_what_each_stage_did(boxpen, config):
     assert [item.tags["class"] for item in suite] == ["她们", "她们", "or-否则"]
 
 
+def test_a_run_says_what_each_stage_left_out(boxpen, config):
+    text = config.parent / "films.tsv"
+    aunts = ("My two aunts live in the old house.", "我的两个阿姨住在老房子里")
+    more = {"7": FILMS[:2], "8": (aunts, FILMS[1]), "1": FILMS[2:4]}
+    added = "".join(
+        f"{film}\t{n}\t{en}\t{zh}\n"
+        for film, lines in more.items()
+        for n, (en, zh) in enumerate(lines, 5)
+    )
+    text.write_text(text.read_text() + added)
+    code, out, _ = boxpen("build", "discourse", "run", config)
+    assert code == 0
+    assert "\n  left out: 2 duplicates\n" in out
+    assert "\n  left out: 1 of a sentence that was drawn\n" in out
+    item = next(i for i in api.load_suite(config.parent / "out" / "toy.jsonl") if "or" in i.source)
+    write_suite(api.Suite("other", (item,)), config.parent / "other.jsonl")
+    cake = f"1\t7\t{FILMS[2][0]}\t{FILMS[2][1]}\n1\t8\tThey ate a cake.\t她们吃了一个蛋糕\n"
+    text.write_text(text.read_text() + cake)
+    changed = '[clean]\nexclude = ["other.jsonl"]\n[sample]\nper_document = 1\n'
+    config.write_text(CONFIG + changed)
+    code, out, _ = boxpen("build", "discourse", "run", config)
+    assert code == 0
+    assert "\n  left out: 1 in other (both), 2 duplicates\n" in out
+    assert "\n  left out: 1 of a sentence that was drawn, 1 over per_document\n" in out
+    config.write_text(CONFIG + "[mine]\nmin_score = 0.95\n")
+    code, out, _ = boxpen("build", "discourse", "run", config)
+    assert code == 0
+    assert "\n  left out: 1 below min_score, 2 duplicates\n" in out
+
+
+def test_the_ellipsis_of_the_guide_is_found(boxpen, config):
+    """docs/discourse.md begins with it."""
+    lines = [("They cried all night.", "他们哭了一整夜"), ("So did I.", "我也哭了")]
+    rows = "".join(f"1\t{n}\t{en}\t{zh}\n" for n, (en, zh) in enumerate(lines))
+    (config.parent / "films.tsv").write_text(rows)
+    assert boxpen("build", "discourse", "run", config)[0] == 0
+    (item,) = api.load_suite(config.parent / "out" / "toy.jsonl")
+    assert (item.tags["class"], item.tags["word"]) == ("ellipsis", "哭")
+
+
 def test_the_example_is_printed_and_can_be_read(boxpen, tmp_path):
     code, out, err = boxpen("build", "discourse", "example")
     assert (code, err) == (0, "")
@@ -268,6 +308,18 @@ def test_contrasts_of_an_unknown_class_are_refused(boxpen, bare, place, tags, me
     assert err.startswith("boxpen: item '")
     assert f"of suite 'toy': {message}" in err
     assert not out.exists()
+
+
+def test_a_suite_without_discourse_gets_no_contrasts(boxpen, tmp_path):
+    out = tmp_path / "new.jsonl"
+    for name in ("starter.sense", "starter.mt"):
+        code, printed, err = boxpen("build", "discourse", "contrast", name, "--out", out)
+        assert (code, printed) == (2, "")
+        assert err == (
+            f"boxpen: suite '{name}' has no sentence to translate with the tag set=pronoun, "
+            "connective or ellipsis, expected a suite such as discourse\n"
+        )
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_contrasts_are_not_written_over_what_is_read(boxpen, bare):

@@ -139,7 +139,7 @@ class TestTrain:
         assert begun.wait() == 130
         assert begun.stdout.read() == ""
         assert said[-1] == (
-            "boxpen: interrupted; what was done is kept, and the same command goes on\n"
+            "boxpen: interrupted; the same command goes on from what was kept, if anything was\n"
         )
         assert not [line for line in said if "Traceback" in line]
         last = max(losses(tmp_path / "out"))

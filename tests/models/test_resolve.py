@@ -11,6 +11,7 @@ import torch
 import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
+from boxpen.models.fingerprint import of_directory
 from boxpen.models.kinds import kind_of
 from small_runs import Liking
 
@@ -284,3 +285,13 @@ def test_languages_of_a_model_card(tiny_models, tmp_path):
         (folder / "README.md").write_text(f"---\n{front}\n---\nA model.\n", "utf-8")
         found = resolve_model(f"hf:{folder}", device="cpu").languages
         assert found == (None if expected is None else frozenset(expected))
+
+
+def test_what_a_training_leaves_does_not_make_another_model(tiny_models, tmp_path):
+    folder = shutil.copytree(tiny_models.folder("gpt2"), tmp_path / "trained")
+    known = of_directory(folder)
+    for name in ("log.jsonl", "result.json", "training.json", "held-out.txt", ".lock"):
+        (folder / name).write_text("5 seconds")
+        assert of_directory(folder) == known, name
+    (folder / "generation_config.json").write_text("{}")
+    assert of_directory(folder) != known

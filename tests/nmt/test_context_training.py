@@ -298,6 +298,25 @@ def test_what_does_not_go_together_is_refused(toy, tmp_path):
         accuracy(toy / "base", "every")
 
 
+def test_a_model_that_reads_context_must_be_given_some(trained):
+    model, tokenizer = load_model(trained("concat"))
+    lines, targets = ["They sing."], ["她们唱歌"]
+    told = "no contexts were given to a model that reads them, expected one .* empty strings"
+    with pytest.raises(NmtError, match=told):
+        translate_lines(model, tokenizer, lines)
+    with pytest.raises(NmtError, match=told):
+        force_score(model, tokenizer, lines, targets)
+    assert len(list(translate_lines(model, tokenizer, lines, contexts=[""], beam=1))) == 1
+    assert len(force_score(model, tokenizer, lines, targets, contexts=[""])) == 1
+    told = "the context of 'They sing.' is None, expected a string, empty where nothing stands"
+    with pytest.raises(NmtError, match=told):
+        list(translate_lines(model, tokenizer, lines, contexts=[None]))
+    with pytest.raises(NmtError, match=told):
+        force_score(model, tokenizer, lines, targets, contexts=[None])
+    with pytest.raises(NmtError, match="there are more contexts than lines"):
+        list(translate_lines(model, tokenizer, lines, contexts=["", None], beam=1))
+
+
 def test_lines_before_are_those_of_the_document():
     before = LinesBefore(2)
     assert before.contexts(["a", "b", "c", "", "d"]) == ["", "a", "a\nb", "b\nc", ""]
@@ -330,6 +349,48 @@ def test_a_wrong_base_is_told_first_and_leaves_the_folder_free(toy, tmp_path):
     with pytest.raises(NmtError, match="nowhere"):
         Training(wrong, prepare(wrong), device="cpu").run()
     assert Training(config, prepare(config), device="cpu").run()["steps"] == 2
+
+
+def test_a_refused_bert_leaves_nothing(toy, tmp_path):
+    config = configured(toy, tmp_path, "bert-fused", max_steps="2")
+    strange = tmp_path / "strange"
+    shutil.copytree(config.model.bert, strange)
+    shape = json.loads((strange / "config.json").read_text())
+    (strange / "config.json").write_text(json.dumps({**shape, "vocab_size": 99}))
+    wrong = replace(
+        config,
+        folder=tmp_path / "new" / "out",
+        data=tmp_path / "new" / "data",
+        model=replace(config.model, bert=strange),
+    )
+    with pytest.raises(NmtError, match="it is a BERT of another tokenizer"):
+        check_folder(wrong)  # before the corpus is prepared
+    prepared = prepare(config)
+    with pytest.raises(NmtError, match="it is a BERT of another tokenizer"):
+        Training(wrong, prepared, device="cpu").run()
+    assert not (tmp_path / "new").exists()
+    # A folder that was there stays, without a lock; so does what a begun training has.
+    wrong.folder.mkdir(parents=True)
+    (strange / "model.safetensors").write_bytes(b"")
+    (strange / "config.json").write_text(json.dumps(shape))
+    with pytest.raises(NmtError, match="cannot be loaded"):
+        Training(wrong, prepared, device="cpu").run()
+    assert list(wrong.folder.iterdir()) == []
+    ModelFolder(wrong, prepared).begin()
+    with pytest.raises(NmtError, match="cannot be loaded"):
+        Training(wrong, prepared, device="cpu").run()
+    assert sorted(p.name for p in wrong.folder.iterdir()) == [".lock", "training.json"]
+
+
+def test_a_lock_that_was_taken_away_is_none(toy, tmp_path, monkeypatch):
+    """Another training may fail, and remove the file, between its opening and its lock."""
+    import fcntl
+
+    config = configured(toy, tmp_path, "concat")
+    folder = ModelFolder(config, prepare(config))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: (config.folder / ".lock").unlink())
+    with pytest.raises(NmtError, match="another training is at work in"), folder.alone():
+        pass
 
 
 def test_a_transformer_goes_on_from_another(toy, tmp_path):
@@ -410,20 +471,37 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     lines = ["They sing.", "they sing " * 50]
     made = list(translate_lines(model, tokenizer, lines, contexts=["", ""], beam=1))
     assert [translation.cut for translation in made] == [False, True]
+    # BERT takes 64: three tokens of the source, [CLS], two [SEP], and 58 of the context.
+    before = ["sing " * 58, "sing " * 59]
+    made = list(translate_lines(model, tokenizer, lines[:1] * 2, contexts=before, beam=1))
+    assert [translation.cut for translation in made] == [False, True]
+    said = "".join(f"{line}\n" for line in (before[1], lines[0]))
+    command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
+    told = CliRunner().invoke(app, [*command, "--context", "lines"], input=said).stderr
+    assert "1 sentence(s) or contexts of sentences were longer than the model can read" in told
+    long = replace(suite().items[0], context=before[1])
+    run = boxpen.evaluate(
+        f"hf:{config.folder}", suite().take([long, suite().items[1]]), cache=":memory:"
+    )
+    assert [verdict.truncated for verdict in run.verdicts] == [True, False]
     with pytest.raises(NmtError, match="there are more contexts than lines"):
         list(translate_lines(model, tokenizer, lines[:1], contexts=["", ""], beam=1))
-    before = fingerprint.of_directory(config.folder)
+    known = fingerprint.of_directory(config.folder)
     tokens = config.folder / "bert" / "tokenizer.json"
     tokens.write_text(tokens.read_text().replace('"they"', '"thou"'))
-    assert fingerprint.of_directory(config.folder) != before
+    assert fingerprint.of_directory(config.folder) != known
 
 
 def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     config = configured(toy, tmp_path, "concat", max_steps="2")
     prepared = prepare(config)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match="'concat' reads context, and no pair has one"):
+    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[\[corpora\]\] "):
         Training(config, replace(prepared, train=loose), device="cpu").run()
+    loose = replace(prepared.valid, document=np.full(len(prepared.valid), -1, np.int32))
+    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[valid\] has one"):
+        Training(config, replace(prepared, valid=loose), device="cpu").run()
+    assert not config.folder.exists()
     refused = CliRunner().invoke(
         app,
         ["nmt", "translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
@@ -431,3 +509,17 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     )
     assert refused.exit_code == 2
     assert "stands in the folder of the model" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize("part", ["[[corpora]]", "[valid]"])
+def test_text_without_documents_is_refused_in_the_configuration(toy, part):
+    text = CONFIG.replace('architecture = "transformer"', 'architecture = "concat"')
+    assert read_config(write_config(toy, text)).model.reads_context
+    head, after = text.split(part)
+    path = write_config(toy, head + part + after.replace('documents = "blank"', "", 1))
+    told = "has architecture = 'concat', which reads context, and documents = 'none' in "
+    with pytest.raises(NmtError) as refused:
+        read_config(path)
+    assert str(refused.value) == f"{path} {told}{part}, expected 'blank' or 'column'"
+    plain = path.read_text().replace('"concat"', '"transformer"')
+    assert not read_config(write_config(toy, plain)).model.reads_context

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toy_corpus import CONFIG, write_config
+from toy_corpus import DOCUMENTS, write_config
 
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.errors import NmtError
 
 
 def read(folder: Path, model: str) -> NmtConfig:
-    text = CONFIG.replace('architecture = "transformer"\nsize = "tiny"\n', model)
-    assert text != CONFIG
+    text = DOCUMENTS.replace('architecture = "transformer"\nsize = "tiny"\n', model)
+    assert text != DOCUMENTS
     return read_config(write_config(folder, text))
 
 

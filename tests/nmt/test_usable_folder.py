@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("sentencepiece")
 pytest.importorskip("safetensors")
 
-from toy_corpus import CONFIG, write_config, write_corpus
+from toy_corpus import DOCUMENTS, write_config, write_corpus
 from typer.testing import CliRunner
 
 from boxpen.cli.app import app
@@ -151,7 +151,10 @@ def test_a_record_that_is_none(config, text):
 def test_a_model_of_the_wrong_kind_is_told_first(config, tmp_path, name, held, says):
     for folder, kind in (("base", "marian"), ("bert", "bert")):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "config.json").write_text(json.dumps({"model_type": kind}))
+        shape = {"model_type": kind, "vocab_size": 5, "max_position_embeddings": 8}
+        (tmp_path / folder / "config.json").write_text(json.dumps(shape))
+    tokens = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    (tmp_path / "bert" / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens))
     places = {"base": tmp_path / "base", "bert": tmp_path / "bert"}
     config = replace(config, model=replace(config.model, architecture="bert-fused", **places))
     check_folder(config)
@@ -161,7 +164,7 @@ def test_a_model_of_the_wrong_kind_is_told_first(config, tmp_path, name, held, s
 
 
 def test_a_base_of_the_wrong_kind_is_told_before_the_corpus_is_read(tmp_path):
-    text = CONFIG.replace('size = "tiny"', 'base = "strange"')
+    text = DOCUMENTS.replace('size = "tiny"', 'base = "strange"')
     path = write_config(tmp_path, text, architecture='"thumt"')
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "config.json").write_text('{"model_type": "bert"}')

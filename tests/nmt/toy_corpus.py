@@ -36,6 +36,9 @@ log_every = 5
 valid_sentences = 10
 """
 
+DOCUMENTS = CONFIG.replace('.en"\n', '.en"\ndocuments = "blank"\n')
+"""The same for a model that reads context."""
+
 
 def write_corpus(folder: Path, pairs: int = 300) -> None:
     """Write a training and a validation set."""

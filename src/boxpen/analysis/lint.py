@@ -10,7 +10,8 @@ Nothing is mended and nothing refused: a finding says which item a human should 
 - ``long-field``: over 2,000 characters, or over 20 times the suite's median for that field
 - ``edge-space``, ``special-token``: white space at an edge; a literal ``[SEP]``, ``</s>``, ``_eos``
 - ``invisible-character``, ``mixed-script``, ``full-width``: see ``boxpen.analysis.characters``
-- ``expected-word``: neither source nor right answer has the word that the tag ``word`` promises
+- ``expected-word``: neither source nor right answer has the word that the tag ``word`` promises; of
+  one in parts, such as 当…时, all of them in their order
 - ``block-size``, ``block-label``: a block of another size than most, or, in a suite where the label
   flips within nearly all blocks of two, one where it does not; not of the tests of a triple (tag
   ``task``), which are as many as its templates and wrong tails
@@ -137,8 +138,18 @@ def _promised_word(item: Item) -> _Faults:
         right = item.candidates[item.gold]
     else:
         right = item.reference
-    if word.casefold() not in f"{item.source or ''}\n{right}".casefold():
+    if not any(_has_word(text, word) for text in (item.source or "", right)):
         yield "expected-word", f"has the tag word '{word}', which its right answer does not contain"
+
+
+def _has_word(text: str, word: str) -> bool:
+    """Whether a text has a word; parts with … between them may stand apart, in their order."""
+    rest = text.casefold()
+    for part in filter(None, word.casefold().split("…")):
+        _, found, rest = rest.partition(part)
+        if not found:
+            return False
+    return True
 
 
 def _text_faults(text: Text, limits: dict[str, float]) -> _Faults:

@@ -28,7 +28,7 @@ class _Group(TyperGroup):
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print(
-                "boxpen: interrupted; what was done is kept, and the same command goes on",
+                "boxpen: interrupted; the same command goes on from what was kept, if anything was",
                 file=sys.stderr,
             )
             raise typer.Exit(130) from None

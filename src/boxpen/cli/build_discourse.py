@@ -277,9 +277,26 @@ def _print(done: list[Done]) -> None:
     for each in done:
         how = "" if each.fresh else " (up to date)"
         screen.print(f"{each.stage}{how}: {each.report['says']}", markup=False)
+        if left_out := _left_out(each.report):
+            screen.print(f"  left out: {left_out}", markup=False)
         for columns in (_steps(each.report), _classes(each.report)):
             if columns:
                 screen.print(_table(columns))
+
+
+def _left_out(report: dict[str, Any]) -> str:
+    """Return what a stage dropped for reasons that are no rules of the filter; empty if nothing."""
+    drawn = report.get("left_out", {})
+    overlap = {tuple(w.rsplit(", ", 1)): count for w, count in report.get("overlap", {}).items()}
+    counts = {
+        "below min_score": report.get("low_score", 0),
+        **{f"in {suite} ({side})": count for (suite, side), count in overlap.items()},
+        "duplicates": report.get("duplicates", 0),
+        "of a sentence that was drawn": drawn.get("sentence", 0),
+        "over per_document": drawn.get("document", 0),
+        "judgements of texts that have changed since": report.get("outdated", 0),
+    }
+    return ", ".join(f"{count:,} {why}" for why, count in counts.items() if count)
 
 
 def _steps(report: dict[str, Any]) -> list[tuple[str, ...]]:

@@ -86,6 +86,12 @@ def translate(
             else f"--context is {context}, and {model} reads no context; leave it out"
         )
     passed = LinesBefore(context_limit(loaded.config, "context_sentences", 1))
+
+    def contexts_of(lines: list[str]) -> list[str] | None:
+        if context is None:
+            return None
+        return passed.contexts(lines) if context == "lines" else [""] * len(lines)
+
     cuda = device != "cpu" and torch.cuda.is_available()
     kept = loaded.generation_config
     budget = tokens or (131_072 if cuda else 4_096)
@@ -97,7 +103,7 @@ def translate(
             loaded,
             tokenizer,
             lines,
-            contexts=passed.contexts(lines) if context == "lines" else None,
+            contexts=contexts_of(lines),
             beam=beam or kept.num_beams or 5,
             length_penalty=kept.length_penalty if length_penalty is None else length_penalty,
             tokens=budget,
@@ -130,7 +136,8 @@ def translate(
                 stream.write(translated(lines).encode())
                 progress(len(lines))
     if cut:
-        note(f"{cut:,} sentence(s) were longer than the model can read, and were cut")
+        which = "sentence(s)" if context is None else "sentence(s) or contexts of sentences"
+        note(f"{cut:,} {which} were longer than the model can read, and were cut")
 
 
 def _checkpoint(model: str) -> str:

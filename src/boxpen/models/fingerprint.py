@@ -12,6 +12,8 @@ __all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
 _BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
 _IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
+_LEFT = frozenset((".lock", "held-out.txt", "log.jsonl", "result.json", "training.json"))
+"""What a training here leaves beside the model; times stand in some of it."""
 
 
 def of_parts(*parts: str) -> str:
@@ -33,8 +35,8 @@ def of_file(path: Path) -> str:
 
 def of_directory(folder: Path) -> str:
     """Return the digest of all files of a checkpoint that can matter to a score."""
-    files = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.endswith(_IGNORED))
-    parts = [f"{p.name}={of_file(p)}" for p in files]
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.name not in _LEFT)
+    parts = [f"{p.name}={of_file(p)}" for p in files if not p.name.endswith(_IGNORED)]
     if (folder / _BERT).is_dir():  # the tokenizer of a BERT that is a part of the model
         parts.append(f"{_BERT}={of_directory(folder / _BERT)}")
     return of_parts(*parts)

@@ -284,7 +284,7 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
     }
     if "model" in read:
         _check_used(read["model"], set(tables["model"]), f"{path} [model]")
-    return NmtConfig(
+    made = NmtConfig(
         path=path,
         folder=top.folder,
         data=top.data or top.folder / "data",
@@ -302,6 +302,8 @@ def _config(path: Path, found: dict[str, Any]) -> NmtConfig:
         ),
         **read,
     )
+    _check_documents(made)
+    return made
 
 
 def _check_names(path: Path, found: dict[str, Any]) -> None:
@@ -329,6 +331,19 @@ def _check_used(model: ModelConfig, given: set[str], where: str) -> None:
         raise NmtError(
             f"{where} has drop_net = {model.drop_net:g} for architecture = "
             f"'{model.architecture}', expected it for 'bert-fused' only"
+        )
+
+
+def _check_documents(config: NmtConfig) -> None:
+    """Refuse text without documents for a model that reads context: no sentence would have one."""
+    if not config.model.reads_context:
+        return
+    without = "[[corpora]]" if all(c.documents == "none" for c in config.corpora) else None
+    without = "[valid]" if config.valid.documents == "none" else without
+    if without is not None:
+        raise NmtError(
+            f"{config.path} has architecture = '{config.model.architecture}', which reads context, "
+            f"and documents = 'none' in {without}, expected 'blank' or 'column'"
         )
 
 

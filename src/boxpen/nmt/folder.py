@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -86,12 +87,16 @@ class ModelFolder:
     def alone(self) -> Iterator[None]:
         """Keep other trainings out of the folder; what a killed one held is free at once.
 
+        Of a training that has failed before it was begun nothing stays.
+
         Raises:
             NmtError: If another training is at work there.
         """
+        path = self.folder / ".lock"
         try:
+            made = [place for place in (self.folder, *self.folder.parents) if not place.exists()]
             self.folder.mkdir(parents=True, exist_ok=True)
-            lock = (self.folder / ".lock").open("w")
+            lock = path.open("w")
         except OSError as error:
             raise NmtError(
                 f"{self.folder} cannot be a folder for the model: {error.strerror}"
@@ -101,11 +106,22 @@ class ModelFolder:
                 import fcntl
 
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Another one may have failed meanwhile, and taken the file away with it.
+                ours = os.path.samestat(os.fstat(held.fileno()), path.stat())
             except ImportError:  # a system without such locks
-                pass
+                ours = True
             except OSError:
-                raise NmtError(f"another training is at work in {self.folder}") from None
-            yield
+                ours = False
+            if not ours:
+                raise NmtError(f"another training is at work in {self.folder}")
+            try:
+                yield
+            finally:
+                if not self._settings_file.is_file():
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+                        for place in made:
+                            place.rmdir()  # which refuses one that holds anything
 
     def new_model(self) -> Any:
         """Return the model; weights that it has of no other are drawn from Torch's generator."""

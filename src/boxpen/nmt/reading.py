@@ -111,22 +111,46 @@ class Reading:
             if self._bert is None:
                 self._bert = BertReader(Path(model.name_or_path) / "bert")
 
+    def check(self, *, given: bool) -> None:
+        """Refuse contexts for a model that reads none, and none for a model that reads them.
+
+        Args:
+            given: Whether there are contexts.
+
+        Raises:
+            NmtError: If they do not go with the model.
+        """
+        if given and not self.wants:
+            raise NmtError("contexts were given to a model that reads none")
+        if self.wants and not given:
+            raise NmtError(
+                "no contexts were given to a model that reads them, expected one for each source, "
+                "empty strings to do without"
+            )
+
     def rows(self, sources: Sequence[str], contexts: Sequence[str] | None = None) -> list[Row]:
         """Cut texts into tokens.
 
         Args:
             sources: None of them empty.
-            contexts: What stands before each: sentences, one a line, the nearest last.
+            contexts: What stands before each, for a model that reads it: sentences, one a line,
+                the nearest last; an empty string where there are none.
 
         Raises:
-            NmtError: If the model reads none, or there are not as many as sources.
+            NmtError: If the model reads contexts and there are none, or the other way round; if
+                there are not as many as sources, or one is no string.
         """
-        if contexts is not None and not self.wants:
-            raise NmtError("contexts were given to a model that reads none")
-        if contexts is not None and len(contexts) != len(sources):
-            raise NmtError(f"there are {len(contexts)} contexts for {len(sources)} sources")
+        self.check(given=contexts is not None)
+        before = [""] * len(sources) if contexts is None else list(contexts)
+        if len(before) != len(sources):
+            raise NmtError(f"there are {len(before)} contexts for {len(sources)} sources")
+        for source, context in zip(sources, before, strict=True):
+            if not isinstance(context, str):
+                raise NmtError(
+                    f"the context of {source!r} is {context!r}, expected a string, empty where "
+                    "nothing stands before"
+                )
         ids = self.tokenizer(list(sources), verbose=False)["input_ids"]
-        before = list(contexts) if contexts is not None else [""] * len(ids)
         found = self._contexts(before) if "context_input_ids" in self.wants else [[]] * len(ids)
         aside = (
             self._bert_rows(sources, before) if self._bert is not None else [([], False)] * len(ids)
@@ -180,11 +204,13 @@ class Reading:
     def _bert_rows(
         self, sources: Sequence[str], contexts: Sequence[str]
     ) -> list[tuple[list[int], bool]]:
-        """Return what BERT reads, and whether a source was too long for it."""
+        """Return what BERT reads, and whether a source or its context was too long for it."""
         most = self._bert.max_length - 2
         own = self._bert.sentence_ids(list(sources))
         before = self._bert.sentence_ids([" ".join(self._nearest(text)) for text in contexts])
-        return [
-            (self._bert.joined(context, source[:most]), len(source) > most)
-            for context, source in zip(before, own, strict=True)
-        ]
+        found = []
+        for context, source in zip(before, own, strict=True):
+            read = self._bert.joined(context, source[:most])
+            whole = len(source) + len(context) + (3 if context else 2)  # with [CLS] and [SEP]
+            found.append((read, len(read) < whole))
+        return found

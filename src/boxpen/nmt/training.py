@@ -116,11 +116,16 @@ class Training:
         if config.model.reads_context:
             from boxpen.nmt.context.making import reads_of, with_bert
 
-            if not self.prepared.train.before.any():
-                raise NmtError(
-                    f"[model] architecture = '{config.model.architecture}' reads context, and no "
-                    "pair has one; expected documents = 'blank' or 'column' in [[corpora]]"
-                )
+            for part, pairs in (
+                ("[[corpora]]", self.prepared.train),
+                ("[valid]", self.prepared.valid),
+            ):
+                if not pairs.before.any():
+                    raise NmtError(
+                        f"[model] architecture = '{config.model.architecture}' reads context, and "
+                        f"no pair of {part} has one; expected documents = 'blank' or 'column' "
+                        "there, and documents of several lines"
+                    )
             reads = reads_of(model, config.model)
             examples = with_bert(self.prepared, config.model, self.note)
         lengths = (

@@ -87,7 +87,7 @@ def translate_lines(
         tokenizer: That goes with it.
         lines: Sentences of the source language.
         contexts: What stands before each, for a model that reads it: sentences, one a line, the
-            nearest last.
+            nearest last; empty strings to translate without.
         beam: Hypotheses that are followed; 1 is greedy search.
         length_penalty: The power of the length that a score is divided by.
         early_stopping: As in Transformers. False stops when the best open hypothesis, as long as
@@ -103,7 +103,7 @@ def translate_lines(
         dtype: What its weights are turned into first, for good.
 
     Raises:
-        NmtError: If an argument makes no sense.
+        NmtError: If an argument makes no sense, or the model reads contexts and there are none.
     """
     for name, value in (("beam", beam), ("tokens", tokens), ("window", window)):
         if value < 1:
@@ -114,13 +114,14 @@ def translate_lines(
         )
     if not max_ratio > 0:
         raise NmtError(f"translation was asked for with max_ratio = {max_ratio}, expected above 0")
+    engine = _Engine(model, tokenizer, Budget(tokens))
+    engine.reading.check(given=contexts is not None)
     if device is not None or dtype is not None:
         model.to(device=device, dtype=dtype)
     options: dict[str, Any] = {}
     if beam > 1:
         options = {"length_penalty": length_penalty, "early_stopping": early_stopping}
     search = _Search(beam, n_best, scores, length_penalty, max_ratio, options)
-    engine = _Engine(model, tokenizer, Budget(tokens))
     return _in_windows(
         engine, search, iter(lines), None if contexts is None else iter(contexts), window
     )
@@ -142,11 +143,13 @@ def force_score(
         tokenizer: That goes with it.
         sources: Sentences of the source language.
         targets: One for each.
-        contexts: What stands before each source, for a model that reads it.
+        contexts: What stands before each source, for a model that reads it; empty strings to
+            score without.
         tokens: Of a batch, padding included.
 
     Raises:
-        NmtError: If there are not as many targets as sources, or one is too long for the model.
+        NmtError: If there are not as many targets as sources, one is too long for the model, or
+            the model reads contexts and there are none.
     """
     if len(sources) != len(targets):
         raise NmtError(f"there are {len(sources)} sources for {len(targets)} targets")
@@ -204,7 +207,7 @@ def _in_windows(
             for i, translation in zip(filled, found, strict=True):
                 out[i] = translation
         yield from out
-    if contexts is not None and next(contexts, None) is not None:
+    if contexts is not None and any(True for _ in contexts):
         raise NmtError("there are more contexts than lines")
 
 

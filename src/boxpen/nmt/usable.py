@@ -24,12 +24,16 @@ def check_folder(config: NmtConfig) -> None:
 
     Raises:
         NmtError: If it is a file, cannot be written, holds other things, or belongs to another
-            training, or if what the model is made of is of the wrong kind; the message names the
-            setting.
+            training, or if what the model is made of is of the wrong kind, or a BERT of another
+            tokenizer; the message names the setting or the folder.
     """
     folder = config.folder
     _check_kind("base", config.model.base, "marian", "a Transformer")
     _check_kind("bert", config.model.bert, "bert", "a BERT")
+    if config.model.bert is not None:
+        from boxpen.nmt.context.bert_reading import BertReader
+
+        BertReader(config.model.bert)
     try:
         if folder.exists() and not folder.is_dir():
             raise NmtError(f"{folder} is a file, expected a folder for the model")

@@ -81,9 +81,12 @@ def judge_pronoun(cls: str, source: str, translation: str, reference: str) -> Ru
     allowed = wanted | set(known)
     others = [hit for form, some in there.items() if form not in allowed for hit in some]
     if right and others:
-        return rule(CANNOT_TELL, f"both {cls} and another pronoun", [*right, *others])
+        forms = " and ".join(form for form in _FORMS if form in wanted & set(there))
+        return rule(CANNOT_TELL, f"both {forms} and another pronoun", [*right, *others])
     if right:
-        return rule(RIGHT, f"{cls} is asked for", right)
+        own = len(right) == len(there.get(cls, ()))
+        differs = "" if own else f", but the reference has {' and '.join(known)}"
+        return rule(RIGHT, f"{cls} is asked for{differs}", right)
     # As many of another form as the reference has may all be said of somebody else.
     wrong = others or [
         hit for form, some in there.items() if len(some) > len(known[form]) for hit in some

@@ -53,8 +53,14 @@ def with_contrasts(suite: Suite) -> Suite:
     An item that has contrasts keeps them; one whose reference does not show its class has none.
 
     Raises:
-        SuiteError: If an item is of a class that does not exist.
+        SuiteError: If no item tests a phenomenon of discourse, or one is of a class that does not
+            exist.
     """
+    if not any(isinstance(i, Translate) and i.tags.get("set") in _PHENOMENA for i in suite.items):
+        raise SuiteError(
+            f"suite '{suite.name}' has no sentence to translate with the tag set=pronoun, "
+            "connective or ellipsis, expected a suite such as discourse"
+        )
     for item in suite.items:
         if isinstance(item, Translate):
             _check_class(item, suite.name)

@@ -60,16 +60,20 @@ class Work:
                         last = line[0]
                     sink.add(pl.DataFrame(batch, schema=schema, orient="row"))
         total: Counter[str] = sum(counts.values(), Counter())
+        # What is not UTF-8 stands there as an empty line; if neither side is, it was counted twice.
+        spoilt = min(total["encoding"], total["empty"])
+        by_rule = rules.counts
+        by_rule = {"empty": total["empty"] - spoilt + by_rule.pop("empty", 0), **by_rule}
         if not sink.rows:
-            dropped = ", ".join(
-                f"{name} {count:,}" for name, count in rules.counts.items() if count
+            told = ", ".join(
+                f"{name} {count:,}"
+                for name, count in {"not UTF-8": spoilt, **by_rule}.items()
+                if count
             )
-            raise BuildError(f"no line of {total['lines']:,} is left: {dropped or 'all are empty'}")
-        empty = {name: total[name] for name in ("encoding", "empty")}
-        empty["empty"] -= empty["encoding"]  # which stand there as empty lines
+            raise BuildError(f"no line of {total['lines']:,} is left: {told or 'there is none'}")
         return {
             "says": f"{sink.rows:,} of {total['lines']:,} lines stay, in {documents:,} documents",
-            "steps": _left(total["lines"], empty | rules.counts),
+            "steps": _left(total["lines"], {"encoding": spoilt, **by_rule}),
             "lines": {name: count["lines"] for name, count in counts.items()},
             "documents": documents,
         }
