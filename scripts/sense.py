@@ -7,8 +7,9 @@
 Names are bilm, bilm-graph (from the first), bilm-tiny and bilm-tiny-graph (for which a CPU will
 do), bert-mini, bert-mini-graph, smollm2, smollm2-graph; bert-mini and smollm2 are only put to the
 suites. scripts/sense.toml has the settings. ``--quick`` rehearses it all with tiny sizes in
-build/sense-quick, and prints the tables. Needs ``BOXPEN_MIRROR``, and ``BOXPEN_MODELS``, the folder
-of bert-mini.
+build/sense-quick, and prints the tables of what there is; the tables of docs/results are only made
+of all names together. Two variables of the environment name folders: ``BOXPEN_MIRROR`` that of the
+downloads, which ``prepare`` reads, ``BOXPEN_MODELS`` that of bert-mini.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ from results import said, write
 
 import boxpen
 from boxpen.analysis.slices import cut
+from boxpen.errors import BoxpenError
+from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
+from boxpen.metrics.intervals import Estimate
 from boxpen.nmt.text import normalised
 from boxpen.report.markdown import cell
 from boxpen.rundir import run_directories
@@ -55,6 +59,11 @@ PAPER = {
     "people (paper)": (0.991, 0.978),
 }
 """Table 1 of Wang et al. (2019): sen-making and explanation."""
+FOLDERS = {
+    "BOXPEN_MIRROR": "the folder with conceptnet100k, tatoeba and tvsub in it",
+    "BOXPEN_MODELS": "the folder with bert-mini in it",
+}
+"""Variables of the environment, and what each names."""
 
 
 class Sense:
@@ -63,7 +72,6 @@ class Sense:
     def __init__(self, *, quick: bool) -> None:
         self.quick = quick
         self.folder = ROOT / "build" / ("sense-quick" if quick else "sense")
-        self.folder.mkdir(parents=True, exist_ok=True)
         self.config = tomllib.loads((ROOT / "scripts" / "sense.toml").read_text("utf-8"))
         self.trainings: dict[str, dict[str, Any]] = self.config["trainings"]
 
@@ -72,10 +80,18 @@ class Sense:
         """Everything that can be put to the suite, each base before what is made of it."""
         return [name for base in BASES for name in (base, f"{base}-graph")]
 
+    def check(self, names: Sequence[str]) -> None:
+        """Refuse, before anything is done, a name that is not known or lacks its folder."""
+        for name in names:
+            if name not in self.names:
+                sys.exit(f"no training '{name}'; there are {', '.join(self.names)}")
+            self._placed(self.trainings[name]["model"] if name in self.trainings else BASES[name])
+
     def prepare(self) -> None:
         """Write the sentences of subtitles and of the graph."""
         text, graph = self.folder / "text.txt.xz", self.folder / "graph.tsv"
-        mirror = Path(os.environ["BOXPEN_MIRROR"])
+        mirror = folder_of("BOXPEN_MIRROR")
+        self.folder.mkdir(parents=True, exist_ok=True)
         if not text.is_file():
             aside = text.with_name(".text.txt.xz")
             with lzma.open(aside, "wt", encoding="utf-8", preset=1) as stream:
@@ -91,10 +107,12 @@ class Sense:
     def train(self, name: str) -> None:
         """Train one model, if it is to be trained, and put it to the suite."""
         # Beside the model: a file in its folder would make it another model.
-        place = self.folder / f"{name}.figures.json"
-        if not place.is_file():  # a training that is finished takes no time the second time
+        place = self._figures(name)
+        # A training that is finished takes no time the second time.
+        if name in self.trainings and not place.is_file():
+            place.parent.mkdir(parents=True, exist_ok=True)
             started = time.time()
-            figures = {"name": name} | (self._trained(name) if name in self.trainings else {})
+            figures = {"name": name} | self._trained(name)
             figures["seconds"] = round(time.time() - started, 1)
             place.write_text(json.dumps(figures, indent=1))
         for recipe in RECIPES:
@@ -120,28 +138,35 @@ class Sense:
         return replace(whole, items=tuple(few))
 
     def tables(self) -> None:
-        """Put the tables of what is trained into docs/results, or print those of a rehearsal."""
-        places = {name: self.folder / f"{name}.figures.json" for name in self.names}
-        figures = {
-            name: json.loads(place.read_text("utf-8"))
-            for name, place in places.items()
-            if place.is_file()
-        }
-        for name in places.keys() - figures.keys():
+        """Put the tables into docs/results, or print those of a rehearsal, of what there is."""
+        there = [name for name in self.names if self._finished(name)]
+        missing = [name for name in self.names if name not in there]
+        if missing and not self.quick:
+            sys.exit(
+                f"nothing is written: no training, or not every run, of {', '.join(missing)} is "
+                f"there, expected those of all {len(self.names)} models ('sense.py train')"
+            )
+        for name in missing:
             print(f"{name} is not trained", file=sys.stderr)
+        figures = {
+            name: json.loads(self._figures(name).read_text("utf-8"))
+            for name in there
+            if name in self.trainings
+        }
         runs = {
             (name, recipe): boxpen.Run.load(place)
-            for name in figures
+            for name in there
             for recipe in RECIPES
             for place in run_directories([self.folder / "runs" / name / recipe])
         }
         made = {
-            "trainings": trainings_table({n: f for n, f in figures.items() if "loss" in f}),
+            "trainings": trainings_table(figures),
             **{f"{recipe}": accuracy_table(runs, recipe) for recipe in RECIPES},
+            "unknown": unknown_table(runs),
             "pairs": pairs_table(runs),
             "signatures": "\n".join(f"- {name}: `{r.signature}`" for (name, _), r in runs.items()),
         }
-        steps = [str(place) for name in figures for place in run_directories([self._steps(name)])]
+        steps = [str(place) for name in there for place in run_directories([self._steps(name)])]
         by_steps = said("slices", *steps, "--by", "set x steps", "--trend", "--markdown")
         if self.quick:
             made["steps"] = by_steps
@@ -179,14 +204,30 @@ class Sense:
 
     def _placed(self, model: str) -> str:
         if "MODELS" in model:
-            model = model.replace("MODELS", os.environ["BOXPEN_MODELS"])
+            model = model.replace("MODELS", str(folder_of("BOXPEN_MODELS")))
         return model.replace("FOLDER", str(self.folder))
+
+    def _figures(self, name: str) -> Path:
+        return self.folder / f"{name}.figures.json"
+
+    def _finished(self, name: str) -> bool:
+        """Return whether a model is trained, if it is to be, and has all its runs."""
+        places = [self.folder / "runs" / name / part for part in (*RECIPES, "steps")]
+        trained = name not in self.trainings or self._figures(name).is_file()
+        return trained and all(any(place.glob("[!.]*/run.json")) for place in places)
 
     def _steps(self, name: str) -> Path:
         return self.folder / "runs" / name / "steps"
 
     def _most(self, what: str) -> int | None:
         return int(self.config["quick"][what]) if self.quick else None
+
+
+def folder_of(variable: str) -> Path:
+    """Return the folder that a variable of the environment names."""
+    if not os.environ.get(variable):
+        sys.exit(f"{variable} is not set, expected {FOLDERS[variable]}")
+    return Path(os.environ[variable])
 
 
 def english(mirror: Path) -> Iterator[str]:
@@ -229,6 +270,39 @@ def accuracy_table(runs: dict[tuple[str, str], boxpen.Run], recipe: str) -> str:
             rows = {r.slice: r for r in run.summary() if r.metric == "accuracy"}
             out.append(f"| {name} | " + " | ".join(cell(rows[f"set={s}"]) for s in SETS) + " |")
     return "\n".join(out)
+
+
+def unknown_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
+    """Return how many words were scored as <UNK>, and accuracy on items that have none of them."""
+    out = [
+        "| recipe | system | set | unknown words | items that differ in them | accuracy, all items "
+        "| accuracy, no unknown word | of items |",
+        "|---" * 8 + "|",
+    ]
+    for recipe in RECIPES:
+        for (name, made), run in runs.items():
+            # Other models read words in pieces, and know them all.
+            if made != recipe or run.about["model"]["kind"] != "bidirectional":
+                continue
+            for part, verdicts in cut(run, "set").items():
+                counts = {
+                    v.id: [scored.record.unknown for scored in run.candidates[v.id]]
+                    for v in verdicts
+                }
+                words = sum(len(s.record.token_ids) for v in verdicts for s in run.candidates[v.id])
+                known = [v for v in verdicts if not any(counts[v.id])]
+                differ = sum(len(set(each)) > 1 for each in counts.values())
+                out.append(
+                    f"| {recipe} | {name} | {part} "
+                    f"| {sum(map(sum, counts.values())):,} of {words:,} | {differ:,} "
+                    f"| {_estimate(accuracy(verdicts))} | {_estimate(accuracy(known))} "
+                    f"| {len(known):,} |"
+                )
+    return "\n".join(out)
+
+
+def _estimate(e: Estimate) -> str:
+    return f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]" if e.n else "–"
 
 
 def pairs_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
@@ -276,16 +350,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="rehearse it with tiny sizes")
     given = parser.parse_args()
     sense = Sense(quick=given.quick)
-    for name in given.names:
-        if name not in sense.names:
-            sys.exit(f"no training '{name}'; there are {', '.join(sense.names)}")
-    if given.command == "prepare":
-        sense.prepare()
-    elif given.command == "train":
-        for name in given.names:
-            sense.train(name)
-    else:
-        sense.tables()
+    sense.check(given.names)
+    try:
+        if given.command == "prepare":
+            sense.prepare()
+        elif given.command == "train":
+            for name in given.names:
+                sense.train(name)
+        else:
+            sense.tables()
+    except BoxpenError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

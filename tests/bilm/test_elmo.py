@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -211,6 +212,46 @@ def test_weights_that_the_options_do_not_name_are_refused(copy, room, name, valu
         resolve_model(f"elmo:{copy}", device="cpu").load()
 
 
+@pytest.mark.parametrize(
+    ("room", "name", "value", "said"),
+    [
+        ("char_cnn", "n_highway", 1e99, r"options.json has n_highway 1e\+99, expected a whole num"),
+        ("char_cnn", "n_highway", True, "options.json has n_highway True, expected a whole number"),
+        ("char_cnn", "n_highway", 20_000_000, "weights.hdf5 has no weights 'CNN_high_2/W_carry'"),
+        ("lstm", "n_layers", 20_000_000, "weights.hdf5 has no weights 'RNN_0/.*/Cell2/LSTMCell/W"),
+        ("lstm", "n_layers", 2.5, "options.json has n_layers 2.5, expected a whole number from 1"),
+        ("char_cnn", "filters", [[1, 3], [2, 4.5], [3, 5]], "has filters 4.5, expected a whole nu"),
+        ("char_cnn", "max_characters_per_token", 10**30, "a whole number from 1 to 1,000"),
+        ("char_cnn", "n_characters", 50, "options.json has n_characters 50, expected 261 or 262"),
+        (None, "bidirectional", False, "options.json has bidirectional False, expected true"),
+    ],
+)  # fmt: skip
+@pytest.mark.timeout(60)  # millions of layers were built before their weights were looked for
+def test_options_of_no_elmo_are_one_sentence_and_status_2(copy, room, name, value, said):
+    from boxpen.cli.app import app
+
+    changed = json.loads(json.dumps(elmo_files.OPTIONS))
+    (changed[room] if room else changed)[name] = value
+    (copy / "elmo_tiny_options.json").write_text(json.dumps(changed))
+    result = CliRunner().invoke(
+        app, ["run", "--suite", "starter.sense", "--model", f"elmo:{copy}", "--any-language",
+              "--out", str(copy / "runs")],
+        env={"COLUMNS": "1000"},
+    )  # fmt: skip
+    assert result.exit_code == 2
+    assert re.search(said, " ".join(result.output.split()))
+
+
+@pytest.mark.parametrize("characters", [261, None])
+def test_options_of_the_training_or_without_the_number_of_characters_will_do(copy, characters):
+    changed = json.loads(json.dumps(elmo_files.OPTIONS))
+    del changed["char_cnn"]["n_characters"], changed["bidirectional"]
+    if characters:
+        changed["char_cnn"]["n_characters"] = characters
+    (copy / "elmo_tiny_options.json").write_text(json.dumps(changed))
+    resolve_model(f"elmo:{copy}", device="cpu").load()
+
+
 def test_a_softmax_among_the_weights_is_no_stranger(copy):
     with h5py.File(copy / "elmo_tiny_weights.hdf5", "a") as file:
         file["softmax/b"] = np.zeros(3, dtype="float32")
@@ -234,7 +275,7 @@ def test_numbers_that_are_none_are_told_by_file(copy):
     refused(r"model.ckpt-935588.index has the weights 'softmax/W' with numbers that are none")
     options = copy / "elmo_tiny_options.json"
     for name in ("cell_clip", "proj_clip"):
-        for value in (float("nan"), float("inf"), 0, -1.0, "3"):
+        for value in (float("nan"), float("inf"), 0, -1.0, "3", True):
             changed = json.loads(json.dumps(elmo_files.OPTIONS))
             changed["lstm"][name] = value
             options.write_text(json.dumps(changed))

@@ -110,10 +110,14 @@ def test_a_model_of_another_kind_is_refused() -> None:
     class Classifier:
         kind, short = "nli", "judge"
 
-    with pytest.raises(
-        BuildError, match="judge is of the kind nli, duals are ranked by a language"
-    ):
+    class Bidirectional:
+        kind, short = "bidirectional", "bilm"
+
+    kinds = "duals are ranked by a language model of the kind causal, masked or permuted$"
+    with pytest.raises(BuildError, match=f"judge is of the kind nli, {kinds}"):
         rank_proposals([], {}, Classifier())  # type: ignore[arg-type]
+    with pytest.raises(BuildError, match=f"bilm is of the kind bidirectional, {kinds}"):
+        rank_proposals([], {}, Bidirectional())  # type: ignore[arg-type]
 
 
 def built(folder: Path, **settings: Any) -> list[Any]:

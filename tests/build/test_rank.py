@@ -168,6 +168,9 @@ def test_what_cannot_be_ranked_is_told() -> None:
     classifier: Any = SimpleNamespace(kind="nli", short="judge")
     with pytest.raises(BuildError, match="judge is of the kind nli, triples are ranked by a lang"):
         rank_triples(TABLE, classifier, wordings=ways)
+    bilm: Any = SimpleNamespace(kind="bidirectional", short="bilm")
+    with pytest.raises(BuildError, match="language model of the kind causal, masked or permuted"):
+        rank_triples(TABLE, bilm, wordings=ways)
 
 
 STEMS = {

@@ -2,11 +2,14 @@
 
 import csv
 import json
+import math
 from dataclasses import replace
 
 import pytest
 
 import boxpen as api
+from boxpen.build.duals.rows import read_rows
+from boxpen.build.duals.work import PROPOSALS
 from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import write_suite
 from boxpen.cli import main
@@ -83,6 +86,7 @@ def test_proposals_are_counted_and_what_is_left_is_told(boxpen, suite, tmp_path)
     code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none")
     assert code == 0
     assert "of 3 of 4 pairs" in out
+    assert "left out" not in out
     assert "1: no finite verb was found that both sentences have" in out
     code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none", "--json")
     done = json.loads(out)
@@ -99,7 +103,9 @@ def test_items_that_are_no_pairs_are_listed_last(boxpen, suite):
     after = replace(found.items[0], id="c1", context="It rains.")
     same = replace(found.items[0], id="p9", candidates=("A pan is hot.", "A pan is hot!"))
     write_suite(found.take([three, after, *found.items, same]), suite)
-    assert boxpen("propose", suite, "--out", "d", "--model", "none")[0] == 0
+    code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none")
+    assert code == 0
+    assert "left out: 2 item(s) that are no pairs\n" in out
     _, out, err = boxpen("unchanged", "d", "--operation", "del", "--limit", 0)
     lines = [line.split("\t") for line in out.splitlines()]
     assert [line[0] for line in lines] == ["p0", "p2", "p3", "p9", "c0", "c1"]
@@ -125,6 +131,27 @@ def test_a_language_model_ranks(boxpen, suite, gpt2_dir, tmp_path, monkeypatch):
     code, _, err = boxpen(*words[:-1], 50)
     assert code == 2
     assert "duals has a fluency of 50.0 or more; give a smaller --min-fluency" in err
+
+
+def test_pairs_that_lose_all_their_duals_in_ranking_are_counted(
+    boxpen, suite, gpt2_dir, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
+    words = ("propose", suite, "--out", "d", "--model", f"hf:{gpt2_dir}", "--top", 99)
+    code, out, _ = boxpen(*words, "--min-fluency", -50)
+    assert code == 0
+    assert "left out" not in out
+    best: dict[str, float] = {}
+    for row in read_rows(tmp_path / "d" / PROPOSALS):
+        best[row["item"]] = max(row["fluency"], best.get(row["item"], -math.inf))
+    first, *others = sorted(best.values(), reverse=True)
+    assert others
+    assert others[0] < first
+    for _ in range(2):  # the second time it is up to date, and says so all the same
+        _, out, _ = boxpen(*words, "--min-fluency", first)
+        assert f"left out: {len(others)} pair(s) of which no dual is fluent enough\n" in out
+    _, out, _ = boxpen(*words, "--min-fluency", first, "--json")
+    assert json.loads(out)[-1]["lost"] == len(others)
 
 
 def test_from_sheets_to_a_suite_of_blocks(boxpen, folder):
@@ -367,7 +394,9 @@ def test_an_interrupt_says_what_is_kept(boxpen, suite, tmp_path, monkeypatch, st
         ]
         assert not (tmp_path / "new").exists()
     else:
-        assert lines == ["boxpen: interrupted; what was done is kept, and the same command goes on"]
+        assert lines == [
+            "boxpen: interrupted; the same command goes on from what was kept, if anything was"
+        ]
         assert (tmp_path / "new" / "d" / "source.jsonl").exists()
     code, out, _ = boxpen(*words)
     assert code == 0

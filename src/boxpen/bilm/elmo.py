@@ -31,6 +31,8 @@ __all__ = ["ElmoFiles", "find_elmo"]
 Array = NDArray[np.float32]
 
 _SOFTMAX = ("softmax/W", "softmax/b")
+_CHARACTERS = (CHARACTERS, CHARACTERS + 1)  # as trained; as used, where 0 is the filling of texts
+_LONGEST = 1000  # characters of a word: ELMo's 50 do, and no weight tells what is too many
 _LEFT_OUT = "!!!MAXTERMID"  # a line of the public vocabulary that is no word
 
 
@@ -68,18 +70,32 @@ class ElmoFiles:
             lstm, cnn = options["lstm"], options["char_cnn"]
             if not lstm.get("use_skip_connections"):
                 raise ModelError(f"{self.options} is of a model without residuals, expected ELMo's")
+            if (ways := options.get("bidirectional", True)) is not True:
+                raise ModelError(
+                    f"{self.options} has bidirectional {ways!r}, expected true, as ELMo reads"
+                )
+            if (ids := cnn.get("n_characters", CHARACTERS)) not in _CHARACTERS:
+                raise ModelError(
+                    f"{self.options} has n_characters {ids!r}, expected "
+                    f"{' or '.join(map(str, _CHARACTERS))}: the bytes of UTF-8 and ELMo's own signs"
+                )
             return BiLMConfig(
                 vocab_size=len(words),
-                hidden_size=int(lstm["projection_dim"]),
-                cell_size=int(lstm["dim"]),
-                num_hidden_layers=int(lstm["n_layers"]),
+                hidden_size=self._whole("projection_dim", lstm["projection_dim"]),
+                cell_size=self._whole("dim", lstm["dim"]),
+                num_hidden_layers=self._whole("n_layers", lstm["n_layers"]),
                 cell_clip=self._clip(lstm, "cell_clip"),
                 projection_clip=self._clip(lstm, "proj_clip"),
-                character_size=int(cnn["embedding"]["dim"]),
-                filters=[(int(width), int(count)) for width, count in cnn["filters"]],
-                highways=int(cnn.get("n_highway") or 0),
+                character_size=self._whole("dim", cnn["embedding"]["dim"]),
+                filters=[
+                    (self._whole("filters", width), self._whole("filters", count))
+                    for width, count in cnn["filters"]
+                ],
+                highways=self._whole("n_highway", cnn.get("n_highway") or 0, least=0),
                 activation=cnn["activation"],
-                max_characters=int(cnn["max_characters_per_token"]),
+                max_characters=self._whole(
+                    "max_characters_per_token", cnn["max_characters_per_token"], most=_LONGEST
+                ),
                 bos_token_id=words["<S>"],
                 eos_token_id=words["</S>"],
                 unk_token_id=words["<UNK>"],
@@ -92,9 +108,7 @@ class ElmoFiles:
 
     def tokenizer(self) -> Any:
         """Return a tokenizer of its words."""
-        options = _options(self.options)
-        longest = int(options["char_cnn"]["max_characters_per_token"])
-        return word_tokenizer(list(_words(self.vocabulary)), longest)
+        return word_tokenizer(list(_words(self.vocabulary)), self.config().max_characters)
 
     def load(self) -> BiLMForLanguageModeling:
         """Return the model with its weights, on the CPU.
@@ -104,8 +118,6 @@ class ElmoFiles:
                 number, or if there are weights that the options do not name.
         """
         config = self.config()
-        with torch.device("meta"):
-            model = BiLMForLanguageModeling(config)
         with _hdf5(self.weights) as file:
             read = _Reader(self.weights, file)
             weights = dict(_weights(config, read))
@@ -115,6 +127,9 @@ class ElmoFiles:
                     f"which {self.options} says nothing: they do not belong together"
                 )
         weights["lm_head.weight"], weights["lm_head.bias"] = _softmax(self.softmax, config)
+        # Not before the weights are there: millions of layers would take hours to build.
+        with torch.device("meta"):
+            model = BiLMForLanguageModeling(config)
         tensors = {
             name: torch.from_numpy(np.array(value, order="C")) for name, value in weights.items()
         }
@@ -125,9 +140,17 @@ class ElmoFiles:
     def _clip(self, lstm: Mapping[str, Any], name: str) -> float | None:
         """Return a bound of the options; None for none."""
         found = lstm.get(name)
-        if found is None or (isinstance(found, int | float) and 0 < found < math.inf):
+        number = isinstance(found, int | float) and not isinstance(found, bool)
+        if found is None or (number and 0 < found < math.inf):
             return found
         raise ModelError(f"{self.options} has {name} {found!r}, expected a number above 0, or null")
+
+    def _whole(self, name: str, found: Any, *, least: int = 1, most: float = math.inf) -> int:
+        """Return a size or a count of the options."""
+        if isinstance(found, int) and not isinstance(found, bool) and least <= found <= most:
+            return found
+        bounds = f"from {least} on" if most == math.inf else f"from {least} to {most:,}"
+        raise ModelError(f"{self.options} has {name} {found!r}, expected a whole number {bounds}")
 
 
 def find_elmo(folder: Path) -> ElmoFiles:

@@ -279,6 +279,14 @@ def _print(done: list[Done]) -> None:
     for each in done:
         how = "" if each.fresh else " (up to date)"
         screen.print(f"{each.stage}{how}: {each.report['says']}", markup=False)
+    left = {
+        "item(s) that are no pairs": done[0].report["no_pairs"],
+        # A build of an earlier version that is up to date does not say.
+        "pair(s) of which no dual is fluent enough": done[-1].report.get("lost", 0),
+    }
+    told = ", ".join(f"{count:,} {what}" for what, count in left.items() if count)
+    if told:
+        screen.print(f"left out: {told}", markup=False)
     names = ("operation", "edit", "expected", "duals")
     kinds = [tuple(str(row[name]) for name in names) for row in done[-1].report["duals"]]
     screen.print(table_of([names, *kinds]))

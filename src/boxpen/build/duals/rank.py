@@ -38,15 +38,16 @@ class Ranked:
 
 
 def check_kind(model: Model) -> None:
-    """Refuse what is no language model.
+    """Refuse a model of a kind that does not rank.
 
     Raises:
         BuildError: If it is of another kind.
     """
     if model.kind not in _KINDS:
+        *others, last = _KINDS
         raise BuildError(
-            f"{model.short} is of the kind {model.kind}, duals are ranked by a language model: "
-            f"{', '.join(_KINDS)}"
+            f"{model.short} is of the kind {model.kind}, duals are ranked by a language model of "
+            f"the kind {', '.join(others)} or {last}"
         )
 
 

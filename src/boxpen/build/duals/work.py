@@ -225,9 +225,10 @@ def _rank(
         )
     write_rows(dual_rows(best, items), folder / PROPOSALS)
     kept = [one.proposal for one in best]
+    still = {one.item for one in kept}
     return {
-        "says": f"{len(best):,} of {len(ranked):,} duals stay, of {len({p.item for p in kept}):,} "
-        "pairs",
+        "says": f"{len(best):,} of {len(ranked):,} duals stay, of {len(still):,} pairs",
+        "lost": len({one.item for one in proposals} - still),
         "duals": _counts(kept),
     }
 

@@ -142,9 +142,10 @@ def rank_triples(
         if not 0 < given <= 1:
             raise BuildError(f"{name} is {given}, expected a share above 0, at most 1")
     if model is not None and model.kind not in _KINDS:
+        *others, last = _KINDS
         raise BuildError(
-            f"{model.short} is of the kind {model.kind}, triples are ranked by a language model: "
-            f"{', '.join(_KINDS)}"
+            f"{model.short} is of the kind {model.kind}, triples are ranked by a language model of "
+            f"the kind {', '.join(others)} or {last}"
         )
     wordings = wordings or _own_wordings()
     ways = [wordings(*row) for row in table.select("relation", "head", "tail").iter_rows()]
