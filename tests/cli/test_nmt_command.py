@@ -1,5 +1,6 @@
 """boxpen nmt: training, translation, curves; and one sentence for everything that is refused."""
 
+import importlib
 import json
 import os
 import re
@@ -48,6 +49,8 @@ def toy(tmp_path_factory) -> Path:
     assert (result["steps"], result["folder"]) == (30, str(folder / "out"))
     pairs = result["data"]["encode"]["train"]["pairs"]
     assert f"encode: {pairs} pairs" in done.stderr
+    before = done.stderr.split("step 5/30")[0].splitlines()[-1]
+    assert re.fullmatch(rf"training: [\d,]{{6,}} parameters, {pairs} pairs, on cpu", before)
     clock = r"\d:\d\d:\d\d"
     shown = rf"^step 5/30  epoch [\d.]+  loss [\d.]+  [\d,k]+ tokens/s  {clock}, {clock} left$"
     assert re.search(shown, done.stderr, re.M)
@@ -175,7 +178,8 @@ class TestTrain:
         assert result["loss"] == pytest.approx(json.loads(one.stdout)["loss"], abs=1e-4)
         # One of them speaks.
         assert done.stdout.count("validation loss") == 1
-        for line in ("clean: ", "subwords: ", "encode: ", "step 5/10", "validation: loss"):
+        for line in ("clean: ", "subwords: ", "encode: ", "training: ", "pairs, on cpu in 2 proc",
+                     "step 5/10", "validation: loss"):  # fmt: skip
             assert done.stderr.count(line) == 1, (line, done.stderr)
         assert "as before" not in done.stderr
 
@@ -234,7 +238,36 @@ class TestBadInput:
         (corpus / "data").mkdir()
         (corpus / "data" / "subwords").write_text("not a folder")
         self.refused(corpus, "subwords cannot be made: File exists")
-        assert not list((corpus / "data" / "text").iterdir())
+        assert [p.name for p in (corpus / "data").iterdir()] == ["subwords"]
+
+    def test_input_that_is_refused_leaves_nothing(self, corpus):
+        said = (corpus / "train.en").read_text()
+        (corpus / "train.en").write_text("One.\n")
+        self.refused(corpus, "train.en ends after line 1")
+        assert not (corpus / "data").exists()
+        assert not (corpus / "out").exists()
+        (corpus / "train.en").write_text(said)
+        (corpus / "valid.en").write_text("\n" * 24)  # found after the corpora are cleaned
+        self.refused(corpus, "the validation set 'valid' is empty")
+        (corpus / "data" / "notes").mkdir(parents=True)  # what was there stays
+        self.refused(corpus, "the validation set 'valid' is empty")
+        assert [p.name for p in (corpus / "data").iterdir()] == ["notes"]
+
+    def test_rules_that_leave_no_pair_are_named_in_words(self, corpus):
+        lines = (corpus / "train.zh").read_text().splitlines()
+        other = ["", "abc def", "abc def ghi", *lines[3:]]
+        (corpus / "train.zh").write_text("\n".join(other) + "\n")
+        text = CONFIG.replace('duplicates = "keep"', "max_characters = 12")
+        done = invoke("nmt", "prepare", write_config(corpus, text))
+        told(
+            done,
+            "no pair of 20 is left by the rules of [clean], expected some: 19 with too many "
+            "characters on a side (max_characters), 1 with an empty side",
+        )
+        assert "{" not in done.stderr
+        for side in ("zh", "en"):
+            (corpus / f"train.{side}").write_text("")
+        self.refused(corpus, "toy.toml has [[corpora]] without any pair, expected some")
 
     def test_a_vocabulary_beyond_all_measure(self, corpus):
         text = CONFIG.replace("size = 450", "size = 1_000_000_000")
@@ -365,6 +398,13 @@ class TestTranslate:
         refused(done, "source.zh, line 2: byte 0xff is not UTF-8")
         assert not out.exists()
 
+    @pytest.mark.parametrize("kind", ["gzip", "lzma", "bz2"])
+    def test_a_packed_source_is_named_as_such(self, tmp_path, kind):
+        path = tmp_path / "source.packed"
+        path.write_bytes(importlib.import_module(kind).compress("小狗\n".encode() * 9))
+        with pytest.raises(NmtError, match=r"source\.packed is a packed file, expected plain text"):
+            list(Sentences(path).windows(10))
+
     def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
         missing = tmp_path / "missing"
         refused(invoke("nmt", "translate", missing, source), f"there is no folder {missing}")
@@ -474,6 +514,20 @@ class TestDisplay:
         with TrainingDisplay(TrainConfig(**limits)) as display:
             display.show(self.course(100, 100.0))
         assert self.shown(capsys)[0].split("tokens/s  ")[1] == left
+
+    def test_steps_are_seen_before_the_first_line_of_the_log(self, terminal, capsys):
+        course = Course()
+        with TrainingDisplay(TrainConfig(max_steps=1_000)) as display:
+            display.show(course)
+            course.step = 3  # as the training does with every step
+        lines = self.shown(capsys)
+        assert any(line.startswith("step 0/1,000  0:00:00") for line in lines)
+        assert any(line.startswith("step 3/1,000  ") for line in lines)
+
+    def test_a_file_gets_no_line_before_the_first_of_the_log(self, capsys):
+        with TrainingDisplay(TrainConfig()) as display:
+            display.show(Course())
+            assert capsys.readouterr().err == ""
 
     def test_nothing_is_shown_of_no_training(self, terminal, capsys):
         with TrainingDisplay(TrainConfig()):

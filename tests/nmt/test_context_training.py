@@ -418,6 +418,7 @@ def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):
     config = configured(toy, tmp_path, "concat", max_steps="2")
     prepared = prepare(config)
     ModelFolder(config, prepared).begin()
+    (config.folder / "checkpoints" / "step-1").mkdir(parents=True)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
     with pytest.raises(NmtError, match="was begun with other pairs"):
         ModelFolder(config, replace(prepared, train=loose)).check()

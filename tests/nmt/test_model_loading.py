@@ -286,8 +286,10 @@ def test_a_broken_setting_is_one_sentence(copied, kind, name, value, says):
         ("decoder_start_token_id", 450, "a token"),
         ("eos_token_id", "x", "a token"),
         ("pad_token_id", 1.5, "a token"),
-        ("num_beams", "x", "1 or more"),
-        ("length_penalty", [], "a number"),
+        ("num_beams", "x", "1 to 1,000"),
+        ("num_beams", 100_000, "1 to 1,000"),
+        ("length_penalty", [], "-10 to 10"),
+        ("length_penalty", 1000.0, "-10 to 10"),
     ],
 )
 def test_a_broken_setting_of_translation_is_one_sentence(copied, name, value, expected):

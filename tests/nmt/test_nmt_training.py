@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
+from boxpen.models.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.errors import NmtError
@@ -74,7 +75,7 @@ def test_a_toy_language_is_learnt_and_the_model_is_one_of_transformers(
     result = trained(config, watch=lambda course: seen.append(course.step))
     assert result["bleu"] > 90
     assert result["loss"] < 0.3
-    assert seen[0] == 5
+    assert seen[:2] == [0, 5]
     assert not (config.folder / "checkpoints").exists()
     model, tokenizer = load_model(config.folder)
     made = model.generate(**tokenizer(["小狗追红鸟。"], return_tensors="pt"), max_new_tokens=20)
@@ -161,7 +162,9 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
     assert not (other.folder / "config.json").exists()
     told = []
     again = trained(other, note=told.append)
-    assert told == ["going on from step 10"]
+    assert told[0] == "going on from step 10"
+    assert re.fullmatch(r"training: [\d,]{6,} parameters, \d+ pairs, on cpu", told[1])
+    assert len(told) == 2
     assert losses(other.folder).keys() == losses(one.folder).keys()
     for step, loss in losses(one.folder).items():
         assert losses(other.folder)[step] == pytest.approx(loss, abs=1e-6)
@@ -366,12 +369,14 @@ def test_schedules():
 
 def test_patience_counts_looks_without_gain(corpus, tmp_path):
     config = config_of(corpus, tmp_path, patience="2")
-    validation = Validation(config, None, None)
+    prepared = open_prepared(corpus / "data")
+    validation = Validation(config, prepared, None)
     looks = [Look(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
     assert validation.best(looks).step == 1  # the first of equals
     assert not validation.given_up(looks[:3])
     assert validation.given_up(looks)
-    by_bleu = Validation(replace(config, train=replace(config.train, metric="bleu")), None, None)
+    by_bleu = replace(config, train=replace(config.train, metric="bleu"))
+    by_bleu = Validation(by_bleu, prepared, None)
     looks = [Look(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
     assert by_bleu.best(looks).step == 1
 
@@ -395,6 +400,12 @@ def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
         ({"tokens": "0"}, r"\[train\] has tokens = 0, expected 1 or more"),
         ({"learning_rate": "0.0"}, r"learning_rate = 0.0, expected more than 0"),
         ({"betas": "[0.9]"}, r"betas = \[0.9\], expected two"),
+        (
+            {"betas": "[0.9, 1.0]"},
+            r"betas = \[0.9, 1.0\], expected two, each 0 or more and below 1",
+        ),
+        ({"label_smoothing": "1.0"}, r"label_smoothing = 1.0, expected 0 or more and below 1"),
+        ({"valid_beam": "1001"}, r"valid_beam = 1001, expected 0 to 1,000"),
         ({"share": "1.5"}, r"share = 1.5, expected more than 0, 1 at most"),
         ({"schedule": '"linar"'}, r"schedule = 'linar', expected 'constant'"),
         ({"tokns": "3"}, r"unknown key 'tokns', did you mean 'tokens'"),
@@ -411,13 +422,16 @@ def test_bad_configurations_are_named(tmp_path, changes, message):
     [
         ("", "[decod]\nbeam = 3\n", r"toy\.toml has the unknown table \[decod\], .*'decode'"),
         ("", '[[test]]\nname = "x"\n', r"has the unknown table \[\[test\]\], did you .*'tests'"),
+        ("", "[decode]\nbeam = 1001\n", r"\[decode\] has beam = 1001, expected 1 to 1,000"),
+        ("", "[decode]\nbeam = 0\n", r"\[decode\] has beam = 0, expected 1 to 1,000"),
+        ("", "[decode]\nlength_penalty = 1e3\n", r"length_penalty = 1000, expected -10 to 10"),
         ("", "[zzz]\n", r"unknown table \[zzz\], known: .*train, decode, corpora, valid, tests\."),
         ("sead = 3\n", "", r"has the unknown key 'sead', did you mean 'seed'"),
         ("modl = 3\n", "", r"has the unknown key 'modl', did you mean 'model'"),
         ("zzz = 3\n", "", r"unknown key 'zzz', known: source, .*seed, clean, .*tests\."),
     ],
 )
-def test_unknown_tables_and_keys_name_the_nearest_of_both(tmp_path, before, after, message):
+def test_tables_are_checked_and_unknown_names_bring_the_nearest(tmp_path, before, after, message):
     path = write_config(tmp_path)
     path.write_text(f"{before}{path.read_text()}{after}")
     with pytest.raises(NmtError, match=message):
@@ -679,6 +693,110 @@ def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
 
     assert trained(config, watch=watch)["steps"] == 4
     assert refused
+
+
+def own_corpus(corpus, folder):
+    """Return a training on a prepared corpus of its own, and one that shares its data folder."""
+    for name in ("train.zh", "train.en", "valid.zh", "valid.en"):
+        (folder / name).write_bytes((corpus / name).read_bytes())
+    config = read_config(write_config(folder))
+    valid = config.valid
+    (folder / "other.zh").write_text("猫看狗。\n" * 12)
+    (folder / "other.en").write_text("Cat sees dog.\n" * 12)
+    valid = replace(valid, source=folder / "other.zh", target=folder / "other.en")
+    other = replace(config, subwords=replace(config.subwords, size=440), valid=valid)
+    return config, replace(other, folder=folder / "other")
+
+
+def test_a_corpus_that_is_prepared_anew_in_the_midst_changes_nothing(corpus, tmp_path):
+    """Validation set and vocabulary become others between the looks of a training."""
+    config, other = own_corpus(corpus, tmp_path)
+    whole = trained(replace(config, folder=tmp_path / "whole"))
+    vocabulary = vocabulary_digest(config.data / "subwords")
+
+    def watch(course):
+        if course.step == 15:
+            prepare(other)
+            assert vocabulary_digest(config.data / "subwords") != vocabulary
+
+    result = trained(config, watch=watch)
+    assert {**result, "seconds": 0} == {**whole, "seconds": 0}
+    assert vocabulary_digest(config.folder) == vocabulary
+    looks, expected = (
+        [{**e, "seconds": 0} for e in map(json.loads, lines) if "bleu" in e]
+        for lines in ((c / "log.jsonl").open() for c in (config.folder, tmp_path / "whole"))
+    )
+    assert looks == expected
+    load_model(config.folder)
+
+
+def test_a_corpus_that_was_prepared_anew_is_not_gone_on_with(corpus, tmp_path):
+    config, other = own_corpus(corpus, tmp_path)
+    prepared = prepare(config)
+    with pytest.raises(KeyboardInterrupt):
+        Training(config, prepared, device="cpu", watch=_interrupts(at=15)).run()
+    anew = prepare(other)
+    with pytest.raises(NmtError, match="was begun with another vocabulary"):
+        Training(config, anew, device="cpu").run()
+    for folder in (config.folder, tmp_path / "new"):  # what is in memory is not what is there
+        with pytest.raises(NmtError, match=r"data was prepared anew while it was in use, expected"):
+            Training(replace(config, folder=folder), prepared, device="cpu").run()
+    assert Checkpoints(config.folder / "checkpoints").steps() == [10]
+    assert not (tmp_path / "new").exists()
+    assert trained(config)["steps"] == 30
+
+
+def test_a_corpus_that_is_prepared_anew_while_the_model_is_made_is_refused(
+    corpus, tmp_path, monkeypatch
+):
+    config, other = own_corpus(corpus, tmp_path)
+    prepared, make = prepare(config), ModelFolder.new_model
+
+    def new_model(folder):
+        made = make(folder)
+        prepare(other)
+        return made
+
+    monkeypatch.setattr(ModelFolder, "new_model", new_model)
+    with pytest.raises(NmtError, match="was prepared anew while it was in use"):
+        Training(config, prepared, device="cpu").run()
+    assert not config.folder.exists()
+
+
+def test_a_model_is_not_finished_with_another_tokenizer(corpus, tmp_path):
+    config = config_of(corpus, tmp_path)
+    record, whole = config.folder / "training.json", []
+
+    def watch(course):
+        if course.step == 30:
+            whole.append(record.read_text())
+            record.write_text(json.dumps({**json.loads(whole[0]), "vocabulary": "another"}))
+
+    with pytest.raises(NmtError, match=r"is not the one that .* was begun with, expected the same"):
+        trained(config, watch=watch)
+    assert Checkpoints(config.folder / "checkpoints").steps() == [10, 20, 30]
+    assert not (config.folder / "config.json").exists()
+    assert not (config.folder / ".finished").exists()
+    record.write_text(whole[0])
+    assert trained(config)["steps"] == 30
+
+
+@pytest.mark.parametrize(
+    ("wrong", "advice"),
+    [
+        ({"tokens": "3"}, "raise 'tokens'"),
+        ({"learning_rate": "1e30", "warmup": "0", "clip": "0.0"}, "a lower learning_rate"),
+    ],
+)
+def test_advice_can_be_followed_in_the_same_folder(corpus, tmp_path, wrong, advice):
+    with pytest.raises(NmtError, match=advice):
+        trained(config_of(corpus, tmp_path, **wrong))
+    assert (tmp_path / "out" / "training.json").is_file()
+    config = config_of(corpus, tmp_path, max_steps="10")
+    assert trained(config)["steps"] == 10
+    assert json.loads((config.folder / "training.json").read_text())["train"]["tokens"] == 400
+    with pytest.raises(NmtError, match=r"was begun with \[train\] tokens = 400, not 500"):
+        trained(config_of(corpus, tmp_path, max_steps="10", tokens="500"))
 
 
 @pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "chance-0.pt"])

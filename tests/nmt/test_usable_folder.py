@@ -75,6 +75,7 @@ def test_data_and_a_lock_within_the_folder_are_no_strangers(config, prepared):
 )
 def test_it_says_what_is_said_when_the_corpus_is_known(config, prepared, changed, says):
     ModelFolder(config, prepared).begin()
+    (config.folder / "checkpoints" / "step-10").mkdir(parents=True)
     values = {
         name: replace(getattr(config, name), **value) if isinstance(value, dict) else value
         for name, value in changed.items()
@@ -92,11 +93,23 @@ def test_it_says_what_is_said_when_the_corpus_is_known(config, prepared, changed
     assert bool(says) == bool(said[0])
 
 
+def test_without_a_checkpoint_other_settings_begin_anew(config, prepared):
+    ModelFolder(config, prepared).begin()
+    other = replace(config, train=replace(config.train, tokens=500))
+    check_folder(other)
+    ModelFolder(other, prepared).check()
+    ModelFolder(other, prepared).begin()
+    assert json.loads((config.folder / "training.json").read_text())["train"]["tokens"] == 500
+    (config.folder / "checkpoints" / "step-10").mkdir(parents=True)
+    refused(config, "begun with [train] tokens = 500, not 400")
+
+
 def test_a_setting_that_has_come_up_since_was_at_its_default(config, prepared):
     ModelFolder(config, prepared).begin()
     record = config.folder / "training.json"
     then = json.loads(record.read_text())
     del then["train"]["average"]
+    (config.folder / "checkpoints" / "step-10").mkdir(parents=True)
     record.write_text(json.dumps(then))
     check_folder(config)
     other = replace(config, train=replace(config.train, average=2))

@@ -16,12 +16,11 @@ from boxpen.cli.nmt import nmt
 from boxpen.cli.output import note
 from boxpen.cli.sentences import Sentences
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 
 __all__ = ["translate"]
 
-_BEAM = 1_000  # with a vocabulary of 30,000, a step for one sentence has 30 million numbers then
 _TOKENS = 100_000_000
-_PENALTY = 10.0  # a length to a higher power is soon no number any more
 
 
 @nmt.command()
@@ -57,12 +56,13 @@ def translate(
 
     What is typed, or comes through a pipe, is translated as it comes.
     """
-    for name, value, most in (("beam", beam, _BEAM), ("tokens", tokens, _TOKENS)):
+    for name, value, most in (("beam", beam, MOST_BEAM), ("tokens", tokens, _TOKENS)):
         if value is not None and not 1 <= value <= most:
             raise NmtError(f"--{name} is {value}, expected 1 to {most:,}")
-    if length_penalty is not None and not -_PENALTY <= length_penalty <= _PENALTY:
+    if length_penalty is not None and not -MOST_PENALTY <= length_penalty <= MOST_PENALTY:
         raise NmtError(
-            f"--length-penalty is {length_penalty:g}, expected {-_PENALTY:g} to {_PENALTY:g}"
+            f"--length-penalty is {length_penalty:g}, expected {-MOST_PENALTY:g} to "
+            f"{MOST_PENALTY:g}"
         )
     check_device(device)
     checkpoint = _checkpoint(model)

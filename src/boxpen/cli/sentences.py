@@ -17,6 +17,14 @@ from boxpen.nmt.errors import NmtError
 __all__ = ["Sentences"]
 
 _CHUNK = 1 << 16
+_PACKED = (
+    b"\x1f\x8b",
+    b"\xfd7zXZ\0",
+    b"\x28\xb5\x2f\xfd",
+    b"PK\x03\x04",
+    *(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+)
+"""How files of gzip, xz, zstd, zip and bzip2 begin."""
 
 
 class Sentences:
@@ -62,7 +70,7 @@ class Sentences:
         are there, those that came while the one before was worked off.
 
         Raises:
-            NmtError: If a line is not UTF-8, or cannot be read.
+            NmtError: If a line is not UTF-8, or cannot be read, or the file is a packed one.
         """
         waits = self._status is not None and self.size is None
         found = (
@@ -83,6 +91,11 @@ class Sentences:
             ) from None
 
     def _text(self, line: bytes, number: int) -> str:
+        if number == 1 and line.startswith(_PACKED):
+            raise NmtError(
+                f"{self.name} is a packed file, expected plain text; unpack it first, or into a "
+                "pipe that is read as stdin"
+            )
         try:
             return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:

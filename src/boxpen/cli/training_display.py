@@ -56,15 +56,17 @@ class TrainingDisplay:
             self._live.stop()
 
     def show(self, course: Course) -> None:
-        """Show how far the training has come."""
+        """Show how far the training has come; in a terminal, its steps from now on."""
         self._course, self._since = course, time.monotonic()
         self._left = _left(course, self._train)
         if self._live is None:
+            if not course.log:  # it begins: there is nothing to tell in a line
+                return
             looked = course.looks and course.looks[-1].step == course.step
             line = _look(course) if looked else f"{_numbers(course)}  {self._times()}"
             note(f"step {_steps(course, self._train)}  {line}")
         elif not self._live.is_started:  # only now, lest nothing be shown of no training
-            self._live.start()
+            self._live.start(refresh=True)
         else:
             self._live.refresh()
 

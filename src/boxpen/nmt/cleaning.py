@@ -7,7 +7,7 @@ up to what was read. Order, document and line of what is kept do not change.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
@@ -17,7 +17,7 @@ from boxpen.nmt.errors import NmtError
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import HAN, Punctuation, base_language, key, normalised
 
-__all__ = ["CleanConfig", "Cleaner"]
+__all__ = ["CleanConfig", "Cleaner", "told_rules"]
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,28 @@ class Cleaner:
         return None
 
 
-_RULES = ("empty", "garbled", "copy", "short", "long", "ratio", "language", "overlap", "duplicate")
+def told_rules(counts: Mapping[str, int]) -> str:
+    """Say in words how many pairs each rule took, those that took most first.
+
+    Args:
+        counts: Of a cleaner.
+    """
+    taken = sorted((rule for rule in _RULES if counts.get(rule)), key=lambda r: -counts[r])
+    return ", ".join(f"{counts[rule]:,} {_RULES[rule]}" for rule in taken)
+
+
+_RULES = {
+    "empty": "with an empty side",
+    "garbled": "with characters that were not decoded or halves of markup",
+    "copy": "with the same text on both sides (drop_copies)",
+    "short": "with too few words on a side (min_tokens)",
+    "long": "with too many characters on a side (max_characters)",
+    "ratio": "with sides of too unequal length (max_ratio)",
+    "language": "in another script than that of their language (min_script)",
+    "overlap": "from a suite, the validation set or a test set (exclude, held_out)",
+    "duplicate": "that came before (duplicates)",
+}
+"""The rules in their order, with what they say of a pair, and the settings that change them."""
 
 # What could not be decoded once, characters of fonts that nobody has, and halves of markup.
 _GARBLED = re.compile(r"[\ufffd\ue000-\uf8ff]|\{\\|\\\w*\}")

@@ -13,6 +13,7 @@ from boxpen.errors import BuildError, nearest
 from boxpen.nmt.cleaning import CleanConfig
 from boxpen.nmt.corpus import CorpusSpec
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.sizes import Architecture, Size
 from boxpen.nmt.subwords import SubwordConfig
 
@@ -146,14 +147,23 @@ class TrainConfig:
             value = getattr(self, name)
             if value is not None and value < smallest:
                 raise NmtError(f"[train] has {name} = {value}, expected {smallest} or more")
+        if self.valid_beam > MOST_BEAM:
+            raise NmtError(
+                f"[train] has valid_beam = {self.valid_beam}, expected 0 to {MOST_BEAM:,}"
+            )
         for name in ("learning_rate", "epsilon", "max_minutes"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise NmtError(f"[train] has {name} = {value}, expected more than 0")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
-            raise NmtError(f"[train] has betas = {list(self.betas)}, expected two from 0 to 1")
+            raise NmtError(
+                f"[train] has betas = {list(self.betas)}, expected two, each 0 or more and below 1"
+            )
         if not 0 <= self.label_smoothing < 1:
-            raise NmtError(f"[train] has label_smoothing = {self.label_smoothing}, expected 0 to 1")
+            raise NmtError(
+                f"[train] has label_smoothing = {self.label_smoothing}, expected 0 or more and "
+                "below 1"
+            )
         if not 0 < self.share <= 1:
             raise NmtError(f"[train] has share = {self.share}, expected more than 0, 1 at most")
         if self.max_steps is self.max_epochs is self.max_minutes is None and not self.patience:
@@ -182,8 +192,13 @@ class DecodeConfig:
     length_penalty: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.beam < 1:
-            raise NmtError(f"[decode] has beam = {self.beam}, expected 1 or more")
+        if not 1 <= self.beam <= MOST_BEAM:
+            raise NmtError(f"[decode] has beam = {self.beam}, expected 1 to {MOST_BEAM:,}")
+        if not -MOST_PENALTY <= self.length_penalty <= MOST_PENALTY:
+            raise NmtError(
+                f"[decode] has length_penalty = {self.length_penalty:g}, expected "
+                f"{-MOST_PENALTY:g} to {MOST_PENALTY:g}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

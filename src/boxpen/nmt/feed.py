@@ -85,6 +85,11 @@ class Feed:
         self._lengths = reads.source_lengths(examples), examples.target_lengths
         self.rank, self.world = rank, world
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs an epoch has, for all processes together."""
+        return len(self.examples) if self.chosen is None else len(self.chosen)
+
     def steps(self, place: Place) -> Iterator[Step]:
         """Yield the steps from a place on, epoch after epoch, for ever."""
         while True:

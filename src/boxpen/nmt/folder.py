@@ -27,7 +27,7 @@ from boxpen.models.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
-from boxpen.nmt.usable import check_folder, settings_of
+from boxpen.nmt.usable import check_folder, has_learnt, settings_of
 
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared
@@ -41,6 +41,7 @@ class ModelFolder:
     def __init__(self, config: NmtConfig, prepared: Prepared) -> None:
         self.config, self.prepared = config, prepared
         self.folder = config.folder
+        self._tokenizer: dict[str, bytes] = {}  # its files, read when the training begins
 
     def check(self) -> None:
         """Refuse a folder that is none, holds other things, or belongs to another training.
@@ -49,7 +50,8 @@ class ModelFolder:
             NmtError: If it is so; the message names the setting.
         """
         check_folder(self.config)
-        if not self._settings_file.is_file():
+        self.prepared.check_unchanged()
+        if not self._settings_file.is_file() or not has_learnt(self.folder):
             return
         then, now = _read(self._settings_file), self._settings()
         if then["vocabulary"] != now["vocabulary"]:
@@ -69,12 +71,19 @@ class ModelFolder:
             )
 
     def begin(self) -> None:
-        """Write down what is begun, unless it was before.
+        """Write down what is begun, unless it was before, and hold the tokenizer.
+
+        From here on nothing is read of the corpus in its folder, which others may prepare anew.
 
         Raises:
-            NmtError: If the folder cannot be written.
+            NmtError: If the folder cannot be written, or the corpus was prepared anew meanwhile.
         """
-        if self._settings_file.is_file():
+        try:
+            self._tokenizer = {f.name: f.read_bytes() for f in self.prepared.subwords.iterdir()}
+        except OSError as error:
+            raise NmtError(f"{error.filename} cannot be read: {error.strerror}") from None
+        self.prepared.check_unchanged()
+        if self._settings_file.is_file() and has_learnt(self.folder):
             return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -215,15 +224,17 @@ class ModelFolder:
         """Put model, tokenizer and result in place; ``config.json``, which makes it one, last.
 
         Raises:
-            NmtError: If it cannot be written; the checkpoints stay.
+            NmtError: If it cannot be written, or its tokenizer is not that of the beginning; the
+                checkpoints stay.
         """
         aside = self.folder / ".finished"
         shutil.rmtree(aside, ignore_errors=True)
         try:
             with quiet():
                 model.save_pretrained(aside)
-            for file in sorted(self.prepared.subwords.iterdir()):
-                shutil.copyfile(file, aside / file.name)
+            for name, content in self._tokenizer.items():
+                (aside / name).write_bytes(content)
+            self._check_vocabulary(aside)
             told = _read(aside / "tokenizer_config.json")
             told["model_max_length"] = model.generation_config.max_length
             (aside / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
@@ -239,6 +250,15 @@ class ModelFolder:
                 f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
                 "and the same command tries again"
             ) from error
+
+    def _check_vocabulary(self, made: Path) -> None:
+        if vocabulary_digest(made) != _read(self._settings_file).get("vocabulary"):
+            shutil.rmtree(made, ignore_errors=True)
+            raise NmtError(
+                f"the tokenizer for {self.folder} is not the one that {self._settings_file} was "
+                "begun with, expected the same; the checkpoints stay, and the same command goes on "
+                "when that file is as it was"
+            )
 
     def _settings(self) -> dict[str, Any]:
         return {

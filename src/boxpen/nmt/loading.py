@@ -11,6 +11,7 @@ from boxpen.models.own import OWN, introduce
 from boxpen.models.quiet import quiet
 from boxpen.models.trained_vocabulary import foreign_vocabulary
 from boxpen.nmt.errors import NmtError
+from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.reading import context_limit
 
 __all__ = ["check_numbers", "load_base", "load_model", "load_tokenizer"]
@@ -228,14 +229,20 @@ def _check_generation(name: str, kept: Any, rows: int | None) -> None:
     start = kept.bos_token_id if start is None else start
     ends = eos if isinstance(eos, list) else [eos]
     beam, penalty = kept.num_beams, kept.length_penalty
-    number = isinstance(penalty, int | float) and math.isfinite(penalty)
+    number = isinstance(penalty, int | float) and -MOST_PENALTY <= penalty <= MOST_PENALTY
+    beams = _is_whole(beam) and 1 <= beam <= MOST_BEAM
     most = math.inf if rows is None else rows
     for setting, value, fits, expected in (
         ("decoder_start_token_id", start, _is_whole(start) and 0 <= start < most, "a token"),
         ("eos_token_id", eos, all(end is None or _is_whole(end) for end in ends), "a token"),
         ("pad_token_id", pad, pad is None or _is_whole(pad), "a token"),
-        ("num_beams", beam, beam is None or (_is_whole(beam) and beam > 0), "1 or more"),
-        ("length_penalty", penalty, penalty is None or number, "a number"),
+        ("num_beams", beam, beam is None or beams, f"1 to {MOST_BEAM:,}"),
+        (
+            "length_penalty",
+            penalty,
+            penalty is None or number,
+            f"{-MOST_PENALTY:g} to {MOST_PENALTY:g}",
+        ),
     ):
         if not fits:
             raise NmtError(

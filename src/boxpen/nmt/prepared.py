@@ -14,12 +14,16 @@ before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import hashlib
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from boxpen.build.stages import Stages
+from boxpen.models.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.examples import Examples
@@ -50,17 +54,31 @@ class Prepared:
         train: What is learnt from.
         valid: What it is judged by.
         counts: How many pairs each step took; per corpus and rule.
+        digest: Of the tokenizer and the validation set, as they were when it was opened.
     """
 
     folder: Path
     train: Examples
     valid: Examples
     counts: dict[str, Any]
+    digest: str
 
     @property
     def subwords(self) -> Path:
         """The folder of the tokenizer."""
         return self.folder / "subwords"
+
+    def check_unchanged(self) -> None:
+        """Refuse a folder that was prepared anew since it was opened: others may share it.
+
+        Raises:
+            NmtError: If it was; what is in memory and what is in the folder differ then.
+        """
+        if _digest(self.folder) != self.digest:
+            raise NmtError(
+                f"{self.folder} was prepared anew while it was in use, expected it as it was "
+                "opened; run the same command again, or give each training its own data folder"
+            )
 
     def valid_texts(self, side: str) -> list[str]:
         """Return the sentences of the validation set."""
@@ -87,8 +105,16 @@ def prepare(config: NmtConfig, note: Callable[[str], None] = lambda _: None) -> 
     """Read, clean and encode the corpora, unless that has been done.
 
     Raises:
-        NmtError: If a corpus is not as it must be, or nothing is left of it.
+        NmtError: If a corpus is not as it must be, or nothing is left of it; no empty folder
+            stays of what was refused.
     """
+    parts = (config.data / part for part in ("text", "valid", "subwords"))
+    with _no_empty_folders(*parts, config.data, *config.data.parents):
+        _run_stages(config, note)
+    return open_prepared(config.data)
+
+
+def _run_stages(config: NmtConfig, note: Callable[[str], None]) -> None:
     stages = Stages(config.data)
     for name, work in _WORK.items():
         settings, inputs, outputs = _rests_on(config, name)
@@ -100,7 +126,19 @@ def prepare(config: NmtConfig, note: Callable[[str], None] = lambda _: None) -> 
             work=lambda work=work: work(config),  # type: ignore[misc]
         )
         note(f"{name}: {report['says']}" + ("" if fresh else " (as before)"))
-    return open_prepared(config.data)
+
+
+@contextlib.contextmanager
+def _no_empty_folders(*folders: Path) -> Iterator[None]:
+    """Where the block fails, drop those of the folders that it has made and left empty."""
+    new = [folder for folder in folders if not os.path.lexists(folder)]
+    try:
+        yield
+    except BaseException:
+        for folder in new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # which refuses one that holds anything
+        raise
 
 
 def open_prepared(folder: Path) -> Prepared:
@@ -113,7 +151,8 @@ def open_prepared(folder: Path) -> Prepared:
         raise NmtError(f"{folder} is no prepared corpus; 'boxpen nmt prepare' makes one")
     stages = Stages(folder)
     counts = {name: stages.report(name) or {} for name in _WORK}
-    return Prepared(folder, _load(folder / "train.npz"), _load(folder / "valid.npz"), counts)
+    train, valid = (_load(folder / f"{part}.npz") for part in ("train", "valid"))
+    return Prepared(folder, train, valid, counts, _digest(folder))
 
 
 def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path], list[str]]:
@@ -154,6 +193,17 @@ def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path],
 def _told(spec: Any) -> dict[str, Any]:
     """Return what a corpus is, without where it is: its content is looked at."""
     return {k: v for k, v in asdict(spec).items() if k not in ("tsv", "source", "target")}
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of the files that are read after the corpus was opened."""
+    out = hashlib.sha256(vocabulary_digest(folder / "subwords").encode())
+    try:
+        for name in ("source.txt", "target.txt", "where.tsv"):
+            out.update(name.encode() + (folder / "valid" / name).read_bytes())
+    except OSError as error:
+        raise NmtError(f"{error.filename} cannot be read: {error.strerror}") from None
+    return out.hexdigest()
 
 
 def _load(path: Path) -> Examples:

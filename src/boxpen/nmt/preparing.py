@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.atomic import replaced
 from boxpen.items import Suite
-from boxpen.nmt.cleaning import Cleaner
+from boxpen.nmt.cleaning import Cleaner, told_rules
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.corpus import Pair, read_pairs
 from boxpen.nmt.errors import NmtError
@@ -56,13 +55,18 @@ def clean_corpus(config: NmtConfig) -> dict[str, Any]:
                 targets.write(f"{pair.target}\n".encode())
                 where.write(_place(pair))
             read[spec.name] = dict(counts)
-    rules = dict(cleaner.counts)
-    for counted in read.values():  # lines with an empty side have come to no rule
-        for name in ("read", "empty"):
-            rules[name] += counted.get("empty", 0)
-    if not rules["kept"]:
-        raise NmtError(f"no pair of {rules['read']:,} is left: {_shown(rules)}")
-    kept = _clean_valid(config)
+        rules = dict(cleaner.counts)
+        for counted in read.values():  # lines with an empty side have come to no rule
+            for name in ("read", "empty"):
+                rules[name] += counted.get("empty", 0)
+        if not rules["read"]:
+            raise NmtError(f"{config.path} has [[corpora]] without any pair, expected some")
+        if not rules["kept"]:
+            raise NmtError(
+                f"no pair of {rules['read']:,} is left by the rules of [clean], expected some: "
+                f"{told_rules(rules)}"
+            )
+        kept = _clean_valid(config)  # before any of the files is in place
     says = f"{rules['kept']:,} of {rules['read']:,} pairs stay; "
     says += f"{kept:,} to validate"
     if cleaner.unchecked:
@@ -186,8 +190,8 @@ def _clean_valid(config: NmtConfig) -> int:
                 targets.write(f"{sides[1]}\n".encode())
                 where.write(_place(pair))
                 kept += 1
-    if not kept:
-        raise NmtError(f"the validation set '{config.valid.name}' is empty")
+        if not kept:
+            raise NmtError(f"the validation set '{config.valid.name}' is empty")
     return kept
 
 
@@ -223,7 +227,3 @@ def _encoded(folder: Path, side: Any, path: Path) -> tuple[NDArray[np.int32], ND
         if len(flat) >= 100_000:
             flat = [np.concatenate(flat)]
     return np.concatenate(flat), np.cumsum(np.asarray(sizes, np.int64))
-
-
-def _shown(counts: Iterable[Any] | dict[str, int]) -> str:
-    return json.dumps(counts)

@@ -28,6 +28,7 @@ from boxpen.nmt.inputs import PLAIN
 from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
+from boxpen.nmt.sizes import parameters
 from boxpen.nmt.validation import Look, Validation
 from boxpen.scoring.ahead import ahead
 
@@ -48,7 +49,8 @@ class Training:
         config: What is trained, from what, and how.
         prepared: The corpus.
         device: ``auto``, ``cpu`` or ``cuda``.
-        watch: Called after every line of the log and every look.
+        watch: Called before the first step, when nothing is logged yet, and after every line of
+            the log and every look. The course it is given goes on with every step.
         note: Told what is worth knowing.
     """
 
@@ -180,6 +182,9 @@ class Training:
         if self._over():
             return
         self._begun = time.monotonic() - course.seconds
+        self.note(self._told())
+        if self.chief:
+            self.watch(course)
         pending: list[Learnt] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
         with closing(ahead(self.feed.steps(course.place), depth=AHEAD)) as steps:
@@ -201,6 +206,14 @@ class Training:
                     over = over or self._over()
                 if over:
                     return
+
+    def _told(self) -> str:
+        """Say what is trained: until the first line of the log, minutes may pass."""
+        size, pairs = parameters(self.learner.model), self.feed.pairs
+        where = f"on {self.learner.device.type}"
+        if self.processes.count > 1:
+            where += f" in {self.processes.count} processes"
+        return f"training: {size:,} parameters, {pairs:,} pairs, {where}"
 
     def _log(self, pending: list[Learnt], seen: int, since: float) -> None:
         import torch

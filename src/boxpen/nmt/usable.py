@@ -8,12 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from boxpen.nmt.checkpoints import Checkpoints
 from boxpen.nmt.cleaning import CleanConfig
 from boxpen.nmt.config import DecodeConfig, ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import SubwordConfig
 
-__all__ = ["check_folder", "settings_of"]
+__all__ = ["check_folder", "has_learnt", "settings_of"]
 
 # What may be changed for a training that goes on: when it ends, and what is only shown.
 _FREE = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_every"})
@@ -39,7 +40,9 @@ def check_folder(config: NmtConfig) -> None:
             raise NmtError(f"{folder} is a file, expected a folder for the model")
         begun = folder / "training.json"
         if begun.is_file():
-            _check_settings(folder, _read(begun), settings_of(config))
+            then = _read(begun)
+            if has_learnt(folder):  # or other settings, perhaps those advised, begin it anew
+                _check_settings(folder, then, settings_of(config))
         else:
             _check_others(config)
         if not (folder / "config.json").is_file():  # a finished model is only read
@@ -48,6 +51,11 @@ def check_folder(config: NmtConfig) -> None:
         raise NmtError(
             f"{folder} cannot be a folder for the model: {error.strerror or error}"
         ) from None
+
+
+def has_learnt(folder: Path) -> bool:
+    """Whether a training has left a checkpoint in a folder, or a model: other settings ruin it."""
+    return (folder / "config.json").is_file() or bool(Checkpoints(folder / "checkpoints").steps())
 
 
 def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:

@@ -36,6 +36,16 @@ class Look:
     signature: str | None = None
 
 
+@dataclass(frozen=True)
+class _Texts:
+    """What is translated at every look, and with which tokenizer."""
+
+    tokenizer: Any
+    sources: list[str]
+    targets: list[str]
+    contexts: list[str] | None
+
+
 class Validation:
     """Looks at one model.
 
@@ -49,7 +59,9 @@ class Validation:
     def __init__(
         self, config: NmtConfig, prepared: Prepared, model: Any, reads: Reads = PLAIN
     ) -> None:
-        self.config, self.prepared, self.model, self.reads = config, prepared, model, reads
+        self.config, self.examples, self.model, self.reads = config, prepared.valid, model, reads
+        # Read once: the folder may be prepared anew, for another training, before the next look.
+        self._texts = _texts(config, prepared, reads) if config.train.valid_beam else None
 
     def look(self, step: int) -> Look:
         """Return the loss, and BLEU if wanted."""
@@ -62,7 +74,7 @@ class Validation:
         """Return the mean cross-entropy of the target tokens."""
         import torch
 
-        examples, model = self.prepared.valid, self.model
+        examples, model = self.examples, self.model
         total, tokens = 0.0, 0
         sources = self.reads.source_lengths(examples)
         longest = max(sources.max(), examples.target_lengths.max())
@@ -86,26 +98,22 @@ class Validation:
     def bleu(self) -> tuple[float, str]:
         """Return BLEU of the first sentences, and its signature."""
         from boxpen.metrics.bleu import corpus_bleu
-        from boxpen.nmt.loading import load_tokenizer
         from boxpen.nmt.translate import translate_lines
 
-        most, train = self.config.train.valid_sentences, self.config.train
-        sources = self.prepared.valid_texts("source")
-        contexts = None
-        if self.reads.sentences:
-            contexts = self.prepared.valid_contexts(self.reads.sentences)[:most]
+        texts, train = self._texts, self.config.train
+        assert texts is not None
         made = translate_lines(
             self.model,
-            load_tokenizer(self.prepared.subwords),
-            sources[:most],
-            contexts=contexts,
+            texts.tokenizer,
+            texts.sources,
+            contexts=texts.contexts,
             beam=train.valid_beam,
             length_penalty=self.config.decode.length_penalty,
             tokens=train.tokens,
         )
         found = corpus_bleu(
             [translation.text for translation in made],
-            [self.prepared.valid_texts("target")[:most]],
+            [texts.targets],
             self.config.target,
             resamples=0,
         )
@@ -126,3 +134,16 @@ class Validation:
         if self.config.train.metric == "bleu":
             return -look.bleu if look.bleu is not None else math.inf
         return look.valid_loss if math.isfinite(look.valid_loss) else math.inf
+
+
+def _texts(config: NmtConfig, prepared: Prepared, reads: Reads) -> _Texts:
+    from boxpen.nmt.loading import load_tokenizer
+
+    most = config.train.valid_sentences
+    contexts = prepared.valid_contexts(reads.sentences)[:most] if reads.sentences else None
+    return _Texts(
+        load_tokenizer(prepared.subwords),
+        prepared.valid_texts("source")[:most],
+        prepared.valid_texts("target")[:most],
+        contexts,
+    )
