@@ -146,7 +146,8 @@ def draw(
     for reader in readers:
         mine = ordered(asked, "own", reader, SEEDS[sample])
         write_sheet(out / f"{reader}.csv", mine, reader, blind=True)
-    print(Counter((row["suite"], row["operation"], row["kind"]) for row in drawn))
+    print("drawn", Counter((row["suite"], row["operation"], row["kind"]) for row in drawn))
+    print(f"of {len(rows):,}", Counter((row["expected"], row["kind"]) for row in rows))
 
 
 def drawable(folders: Iterable[Path]) -> list[Row]:

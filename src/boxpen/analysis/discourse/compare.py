@@ -72,8 +72,8 @@ def compare_renderings(
         RunError: If there are less than two systems, or two have no sentence in common.
     """
     found: dict[str, dict[_Key, Rendering]] = {}
-    for one in renderings:  # items of two suites may have the same name
-        found.setdefault(one.system, {})[one.id, one.source, one.reference] = one
+    for one in renderings:
+        found.setdefault(one.system, {})[one.sentence] = one
     if len(found) < 2:
         raise RunError(
             f"the runs are of one system ({', '.join(found)}), expected two or more to compare"

@@ -139,9 +139,9 @@ def of_same_items(
     found: dict[tuple[str, str, str], set[str]] = {}
     for one in renderings:
         if outcomes.get(one) is not None:
-            found.setdefault(_sentence(one), set()).add(one.system)
+            found.setdefault(one.sentence, set()).add(one.system)
     whole = {sentence for sentence, deciding in found.items() if deciding == systems}
-    return {one: outcomes.get(one) if _sentence(one) in whole else None for one in renderings}
+    return {one: outcomes.get(one) if one.sentence in whole else None for one in renderings}
 
 
 def compared(
@@ -159,7 +159,7 @@ def compared(
         decision = decisions.get(item)
         if item not in pairs and decision is not None and decision.verdict is not None:
             outcome = ruling_of(one).outcome
-            pairs[item] = _Pair(_sentence(one), one.phenomenon, decision.verdict, outcome)
+            pairs[item] = _Pair(one.sentence, one.phenomenon, decision.verdict, outcome)
     ordered = sorted(pairs.values())  # draws hang on the order, and must not on that of the runs
     rows = [_compared("all", ordered)]
     for part in PHENOMENA:
@@ -190,8 +190,3 @@ def _compared(part: str, pairs: Sequence[_Pair]) -> Comparison:
         kappa_right=cohen_estimate(*right, sentences),
         confusion={(a, b): counts[a, b] for a in OUTCOMES for b in OUTCOMES},
     )
-
-
-def _sentence(one: Rendering) -> tuple[str, str, str]:
-    """Return what tells sentences apart: items of two suites may have the same name."""
-    return one.id, one.source, one.reference

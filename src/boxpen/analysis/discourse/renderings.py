@@ -42,6 +42,11 @@ class Rendering:
     reference: str
     translation: str
 
+    @property
+    def sentence(self) -> tuple[str, str, str]:
+        """What tells sentences apart: items of two suites may have the same name."""
+        return self.id, self.source, self.reference
+
 
 def named_by_context(runs: Sequence[Run]) -> list[Run]:
     """Return runs whose models bear the context in their names, where theirs differ.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from boxpen.build.duals.propose import Proposal
+from boxpen.build.ranker import check_ranker
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Ranked", "check_kind", "rank_proposals", "shortlist"]
+__all__ = ["Ranked", "rank_proposals", "shortlist"]
 
-_KINDS = ("causal", "masked", "permuted")
 _DIGITS = 3  # engines differ in the fifth decimal, and ranks should not
 
 
@@ -35,20 +35,6 @@ class Ranked:
 
     proposal: Proposal
     fluency: float | None
-
-
-def check_kind(model: Model) -> None:
-    """Refuse a model of a kind that does not rank.
-
-    Raises:
-        BuildError: If it is of another kind.
-    """
-    if model.kind not in _KINDS:
-        *others, last = _KINDS
-        raise BuildError(
-            f"{model.short} is of the kind {model.kind}, duals are ranked by a language model of "
-            f"the kind {', '.join(others)} or {last}"
-        )
 
 
 def rank_proposals(
@@ -73,7 +59,7 @@ def rank_proposals(
     """
     if model is None:
         return [Ranked(proposal, None) for proposal in proposals]
-    check_kind(model)
+    check_ranker(model, "duals")
     from boxpen.scoring.requests import Request
 
     old = {one.item: items[one.item].candidates for one in proposals}

@@ -257,11 +257,11 @@ def _drawn(pairs: Sequence[Choice], config: DualsConfig) -> list[Choice]:
 def _model(config: DualsConfig) -> Model | None:
     if config.model == "none":
         return None
-    from boxpen.build.duals.rank import check_kind
+    from boxpen.build.ranker import check_ranker
     from boxpen.models.resolve import resolve_model
 
     model = resolve_model(config.model, device=config.device)
-    check_kind(model)
+    check_ranker(model, "duals")
     return model
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from boxpen.build.ranker import check_ranker
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from boxpen.scoring.requests import Record, Request
 
 __all__ = ["Ranked", "Said", "Sayable", "rank_triples", "score_wordings"]
-
-_KINDS = ("causal", "masked", "permuted")
 
 DIGITS = 3
 """Decimals of a plausibility: engines differ in the fifth, and ranks should not."""
@@ -141,12 +140,8 @@ def rank_triples(
     for name, given in (("fluent", fluent), ("keep", keep)):
         if not 0 < given <= 1:
             raise BuildError(f"{name} is {given}, expected a share above 0, at most 1")
-    if model is not None and model.kind not in _KINDS:
-        *others, last = _KINDS
-        raise BuildError(
-            f"{model.short} is of the kind {model.kind}, triples are ranked by a language model of "
-            f"the kind {', '.join(others)} or {last}"
-        )
+    if model is not None:
+        check_ranker(model, "triples")
     wordings = wordings or _own_wordings()
     ways = [wordings(*row) for row in table.select("relation", "head", "tail").iter_rows()]
     sayable = pl.Series([bool(way) for way in ways], dtype=pl.Boolean)
