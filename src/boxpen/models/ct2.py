@@ -17,7 +17,7 @@ from boxpen.models import fingerprint
 from boxpen.models.base import Encoded, Model, Scores, Settled
 from boxpen.models.languages import two_letter
 from boxpen.models.segment import fewest_pieces
-from boxpen.scoring.batching import batches
+from boxpen.scoring.batching import equal_batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
@@ -142,16 +142,15 @@ class CTranslate2Model(Model):
         return [self._vocabulary[i].replace("▁", " ") for i in ids]
 
     def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
-        """Score requests in batches; CTranslate2 sorts and pads by itself."""
+        """Score requests in batches of equal lengths: int8 models turn padding into nats."""
         self.engine = "CTranslate2"
-        # A bound of what the two sides take, each padded on its own.
-        costs = [2 * max(len(e.ids), len(e.source)) for e in encoded]
-        for part in batches(costs, budget=self._budget, size=self.batch_size):
+        shapes = [(len(e.source), len(e.ids)) for e in encoded]
+        costs = [sum(shape) for shape in shapes]
+        for part in equal_batches(shapes, costs, budget=self._budget, size=self.batch_size):
             batch = [encoded[i] for i in part]
-            tokens = sum(len(e.ids) + len(e.source) for e in batch)
-            wide = max(len(e.ids) for e in batch) + max(len(e.source) for e in batch)
-            self.tally.add(tokens=tokens, nodes=tokens, computed=len(batch) * wide)
-            with self._telling(max(len(e.ids) for e in batch), max(len(e.source) for e in batch)):
+            tokens = sum(costs[i] for i in part)
+            self.tally.add(tokens=tokens, nodes=tokens, computed=tokens)
+            with self._telling(*shapes[part[0]]):
                 results = self._translator.score_batch(
                     [self._source_pieces(self._source.id_to_piece(list(e.source))) for e in batch],
                     [[self._vocabulary[i] for i in e.ids[:-1]] for e in batch],
@@ -176,14 +175,16 @@ class CTranslate2Model(Model):
     ) -> Iterator[list[tuple[int, str]]]:
         """Translate by beam search, yielding batches of (index, translation).
 
+        The sources of a batch are of equal length, so that no translation depends on the others.
         A source that is longer than the model reads is cut.
         """
         read = self._limit - 1  # EOS is added
         whole = [self._source.encode(s, out_type=str) for s in sources]
         pieces = [self._source_pieces(p[:read]) for p in whole]
-        lengths = [max(1, len(p)) * beam for p in pieces]
-        for part in batches(lengths, budget=self._budget, size=self.batch_size):
-            with self._telling(max(len(pieces[i]) for i in part)):
+        lengths = [len(p) for p in pieces]
+        costs = [max(1, length) * beam for length in lengths]
+        for part in equal_batches(lengths, costs, budget=self._budget, size=self.batch_size):
+            with self._telling(lengths[part[0]]):
                 results = self._translator.translate_batch(
                     [pieces[i] for i in part],
                     beam_size=beam,
