@@ -45,7 +45,7 @@ SAMPLES = {
     "reviewed": ("sensible", "after review"),
     "automatic tests": ("right", "grammatical tests before review"),
     "reviewed tests": ("right", "after review"),
-    "starter": ("right", "of starter.graph"),
+    "starter": ("right", "of starter-graph"),
     "tails": ("wrong", "wrong tails surely wrong"),
 }
 BUILD = Path(__file__).parents[1] / "build" / "kg"
@@ -124,7 +124,7 @@ def asked() -> dict[str, dict[tuple[str, str], Question]]:
     suites = {
         "automatic tests": (_suite("automatic"), EACH),
         "reviewed tests": (_suite("files"), EACH),
-        "starter": (load_suite("starter.graph").items, EACH // 2),
+        "starter": (load_suite("starter-graph").items, EACH // 2),
     }
     tests = {
         (sample, item.id): Question(

@@ -15,6 +15,10 @@ from boxpen.items import Choice
 READINGS = Path(__file__).parents[1] / "docs" / "starter-readings.csv"
 PRONOUNS = {"你": "you", "你们": "you", "他们": "they", "她们": "they", "它们": "they"}
 STARTER = boxpen.load_suite("starter")
+GRAPH = boxpen.load_suite("starter-graph")
+PARTS = {part: STARTER.where(part=part) for part in ("mt", "sense", "dual", "discourse")} | {
+    "graph": GRAPH
+}
 
 
 def main() -> None:
@@ -25,8 +29,7 @@ def main() -> None:
 
 def counts() -> str:
     lines = ["| part | tag | items |", "|---|---|---|"]
-    for part in ("mt", "sense", "dual", "discourse", "graph"):
-        suite = STARTER.where(part=part)
+    for part, suite in PARTS.items():
         for tag, values in suite.tag_values().items():
             if tag == "part" or len(values) > 40:
                 continue
@@ -91,7 +94,7 @@ def sets() -> dict[str, list[Choice]]:
         "explanation": STARTER.where(part="sense", set="explanation"),
         "dual": STARTER.where(part="dual"),
         "discourse": STARTER.where(part="discourse"),
-        "graph": STARTER.where(part="graph"),
+        "graph": GRAPH,
     }
     out: dict[str, list[Choice]] = {}
     for name, suite in chosen.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from starter_figures import PRONOUNS, STARTER, group, sets
+from starter_figures import PARTS, PRONOUNS, STARTER, group, sets
 from starter_graph import rendered
 
 import boxpen
@@ -20,7 +20,6 @@ from boxpen.build.kg.normal import normal
 from boxpen.catalog.starter import starter_triples
 
 DOCS = Path(__file__).parents[1] / "docs"
-PARTS = {part: STARTER.where(part=part) for part in ("mt", "sense", "dual", "discourse", "graph")}
 KNOWLEDGE = {
     "properties", "behaviors", "taxonomy", "action", "structures", "emotions", "procedural",
 }  # fmt: skip
@@ -103,9 +102,8 @@ class TestShape:
         kept = {item.id: item for item in PARTS["graph"]}
         assert set(made) == set(kept)
         for name, item in kept.items():
-            tags = {"part": "graph", **made[name].tags}
-            assert item == replace(made[name], tags=tags), name
-            assert item.tags == tags
+            assert item == replace(made[name], language="en"), name
+            assert item.tags == made[name].tags
 
     def test_every_triple_is_asked_in_three_ways(self):
         tasks = {
@@ -117,6 +115,7 @@ class TestShape:
 
     def test_lint_finds_nothing(self):
         assert boxpen.lint(STARTER) == []
+        assert boxpen.lint(PARTS["graph"]) == []
 
 
 class TestShortcuts:
@@ -213,7 +212,7 @@ class TestReadings:
             last[row["id"], row["reader"]] = row
         by_item = Counter(item for item, _ in last)
         # Of the graph, triples were read: which of six tails is the right one?
-        ids = {i.block if i.tags["part"] == "graph" else i.id for i in STARTER}
+        ids = {i.id for i in STARTER} | {i.block for i in PARTS["graph"]}
         assert set(by_item) == ids
         assert set(by_item.values()) == {2}
         assert [r["id"] for r in last.values() if r["right"] != "yes"] == []
@@ -235,7 +234,7 @@ def _texts(item: boxpen.Item) -> list[str]:
 
 
 def _runs_of_the_starter() -> dict[str, str]:
-    texts = {i.id: _texts(i) for i in STARTER if i.tags["part"] != "graph"}
+    texts = {i.id: _texts(i) for i in STARTER}
     texts |= {t["id"]: [t["head"], t["tail"], *t["wrong"]] for t in starter_triples()}
     return {run: name for name, found in texts.items() for text in found for run in _runs(text)}
 

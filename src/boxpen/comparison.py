@@ -89,14 +89,14 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
     if common and not same_items(a, b):
         raise RunError(f"{both} were put different items of one name on {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
-    free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite"] if common else ())}
+    free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite", "sample"] if common else ())}
     if "human" in kinds:  # people have neither recipe nor norm
         free |= set(mine) - {"suite"}
     differ = [k for k in mine if k not in free and k in theirs and mine[k] != theirs[k]]
     if differ:
         shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)
         way = "--force compares them all the same"
-        if differ == ["suite"]:
+        if set(differ) <= {"suite", "sample"}:
             way = "--common compares the items that they share"
         elif differ == ["nli"] and BINARY not in (a.setting, b.setting):
             way = f"boxpen rescore --nli decides one as the other; {way}"

@@ -33,6 +33,7 @@ def evaluate(
     recipe: str | Recipe = "sound",
     template: str | None = None,
     limit: int | None = None,
+    seed: int = 0,
     cache: str | Path | ScoreCache | None = None,
     translate: bool = True,
     check_languages: bool = True,
@@ -53,7 +54,8 @@ def evaluate(
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How the suite is put: ``sound``, ``paper``, ``translate``, or a recipe.
         template: A prompt that replaces the recipe's own.
-        limit: Only the first so many items.
+        limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
+        seed: Seed of the sample.
         cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
         translate: Whether a translation model also translates the sources, for BLEU.
         check_languages: Whether to leave out what the model does not read.
@@ -79,6 +81,7 @@ def evaluate(
         recipe=recipe,
         template=template,
         limit=limit,
+        seed=seed,
         check_languages=check_languages,
         device=device,
         batch_size=batch_size,
@@ -177,6 +180,12 @@ def _decided(
         parts_left_out={
             reason: planned.whole_parts(ids) for reason, ids in planned.left_out.items()
         },
+        unread_sources=sum(
+            isinstance(c, Choice)
+            and c.source is not None
+            and not planned.recipe.sees_source(c, encoder=planned.model.encoder)
+            for c in planned.judged
+        ),
         unread_contexts=sum(
             isinstance(c, Choice)
             and c.context is not None

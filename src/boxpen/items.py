@@ -234,12 +234,15 @@ class Suite:
         items: The items.
         card: What must be known of it.
         file: The file that it was read from, as it was named; None if it is from none.
+        sample: How the items were drawn from a larger suite, ``100/4830@0`` for 100 of 4,830 by
+            seed 0; None for a whole suite.
     """
 
     name: str
     items: tuple[Item, ...]
     card: Card = field(default_factory=Card)
     file: str | None = field(default=None, compare=False)
+    sample: str | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -290,10 +293,6 @@ class Suite:
     def take(self, items: Sequence[Item]) -> Suite:
         """Return the same suite with only these items."""
         return replace(self, items=tuple(items))
-
-    def limit(self, count: int | None) -> Suite:
-        """Return the suite of the first ``count`` items."""
-        return self if count is None else self.take(self.items[:count])
 
     def validate(self) -> Suite:
         """Return the suite itself, or refuse it.

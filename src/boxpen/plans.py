@@ -13,6 +13,7 @@ from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.models.base import Model, Settled
 from boxpen.models.resolve import resolve_model
+from boxpen.sampling import draw_sample
 from boxpen.scoring.labels import names_of, offered, right_place
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
@@ -31,6 +32,7 @@ def plan(
     recipe: str | Recipe = "sound",
     template: str | None = None,
     limit: int | None = None,
+    seed: int = 0,
     check_languages: bool = True,
     device: str | None = None,
     batch_size: int | None = None,
@@ -46,9 +48,7 @@ def plan(
     """
     if not isinstance(suite, Suite):
         suite = load_suite(suite)
-    if limit is not None and limit < 1:
-        raise PolicyError(f"limit is {limit}, expected 1 or more")
-    suite = suite.limit(limit)
+    suite = draw_sample(suite, limit, seed)
     chosen = _recipe(suite, recipe, template)
     settings = chosen.scoring_policy().but(**policy)
     resolved = resolve_model(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -197,7 +198,14 @@ def _check_about(about: Mapping[str, Any]) -> None:
         if not isinstance(text, str):
             raise TypeError(f"it has {text!r} where a text should be")
         text.encode()
-    for number in (about["suite"]["items"], about["beam"], about["unread_contexts"]):
+    if not re.fullmatch(r"\d+/\d+@\d+", about["suite"].get("sample", "1/1@0")):
+        raise ValueError(f"it has the sample {about['suite']['sample']!r}")
+    for number in (
+        about["suite"]["items"],
+        about["beam"],
+        about["unread_contexts"],
+        about.get("unread_sources", 0),  # earlier versions did not count them
+    ):
         if not isinstance(number, int):
             raise TypeError(f"it has {number!r} where a number should be")
     if not isinstance(about.get("engine", {}), dict):

@@ -65,6 +65,7 @@ class Run:
         beam: int,
         left_out: Mapping[str, Sequence[str]],
         parts_left_out: Mapping[str, Sequence[str]],
+        unread_sources: int,
         unread_contexts: int,
         findings: Sequence[Finding],
         engine: Mapping[str, object],
@@ -92,6 +93,7 @@ class Run:
             "beam": beam,
             "left_out": {reason: list(ids) for reason, ids in left_out.items()},
             "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
+            "unread_sources": unread_sources,
             "unread_contexts": unread_contexts,
             "findings": [asdict(f) for f in findings],
             "engine": dict(engine),
@@ -109,6 +111,20 @@ class Run:
     def signature(self) -> str:
         """How the numbers of this run were made."""
         return str(self.about["signature"])
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the suite is a sample of a larger one."""
+        return "sample" in self.about["suite"]
+
+    @property
+    def suite_title(self) -> str:
+        """The suite as tables name it, with the size of its sample if it is one."""
+        name, sample = str(self.about["suite"]["name"]), self.about["suite"].get("sample")
+        if not sample:
+            return name
+        drawn, whole, seed = re.split("[/@]", sample)
+        return f"{name} (sample of {int(drawn):,} of {int(whole):,}, seed {seed})"
 
     @property
     def suite_argument(self) -> str:
@@ -260,6 +276,7 @@ def about_suite(suite: Suite) -> dict[str, Any]:
         "items": len(suite),
         **asdict(suite.card),
         **({"file": suite.file} if suite.file else {}),
+        **({"sample": suite.sample} if suite.sample else {}),
     }
 
 
@@ -269,6 +286,7 @@ def _signature(about: Mapping[str, Any]) -> str:
     return signature(
         suite=suite["name"],
         suite_hash=suite["hash"],
+        sample=suite.get("sample"),
         model=model["short"],
         fingerprint=model["fingerprint"],
         kind=model["kind"],

@@ -57,7 +57,7 @@ def test_starter_needs_no_download(monkeypatch, tmp_path):
     monkeypatch.delenv("BOXPEN_MIRROR", raising=False)
     monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "unused"))
     suite = load_suite("starter")
-    assert suite.tag_values()["part"] == ["mt", "sense", "dual", "discourse", "graph"]
+    assert suite.tag_values()["part"] == ["mt", "sense", "dual", "discourse"]
     assert suite.languages_of(load_suite("starter.mt").items[0]) == ("en", "zh")
     assert suite.languages_of(load_suite("starter.sense").items[0]) == ("en", None)
     assert suite.languages_of(load_suite("starter.discourse").items[0]) == ("zh", "en")

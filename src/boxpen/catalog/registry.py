@@ -15,7 +15,7 @@ from boxpen.catalog.entry import Entry
 from boxpen.catalog.files import FORMATS, read_suite
 from boxpen.catalog.piqa import PIQA
 from boxpen.catalog.senmaking import SENMAKING
-from boxpen.catalog.starter import STARTER
+from boxpen.catalog.starter import STARTER, STARTER_GRAPH
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
 from boxpen.scoring.recipe import SOUND, TRANSLATE, Recipe
@@ -40,7 +40,18 @@ def by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
 
 
 ENTRIES = by_name(
-    (STARTER, COMMONMT, CATS, CATS_DUAL, SENMAKING, COMVE, COMVE_TRAIN, PIQA, DISCOURSE)
+    (
+        STARTER,
+        STARTER_GRAPH,
+        COMMONMT,
+        CATS,
+        CATS_DUAL,
+        SENMAKING,
+        COMVE,
+        COMVE_TRAIN,
+        PIQA,
+        DISCOURSE,
+    )
 )
 
 

@@ -34,6 +34,9 @@ def check(
             help="A run, or a folder of runs, to be no worse than.", metavar="RUN_OR_FOLDER"
         ),
     ] = None,
+    allow_sample: Annotated[
+        bool, typer.Option("--allow-sample", help="Also check runs of a sample (run --limit).")
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE.xml")
     ] = None,
@@ -51,6 +54,12 @@ def check(
         raise RunError("there is nothing to check; give --min or --rules")
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
+    sampled = [path for path, run in zip(places, loaded, strict=True) if run.sampled]
+    if sampled and not allow_sample:
+        raise RunError(
+            f"{sampled[0]} is a run of a sample, not of the whole suite; run it without --limit, "
+            "or give --allow-sample"
+        )
     known = run_directories([baseline]) if baseline is not None else []
     own = {path.resolve() for path in places} & {path.resolve() for path in known}
     if own:

@@ -98,11 +98,13 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:
 def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
     """Print runs as tables, with what must be known beside them."""
     from boxpen.report.failure_formats import failures_terminal
-    from boxpen.report.terminal import notes, run_table
+    from boxpen.report.terminal import main_tags, notes, run_table
 
     screen = console()
     for run, place in zip(runs, places, strict=True):
         screen.print(run_table(run))
+        if hidden := main_tags(run)[1]:
+            screen.print(f"• more slices with boxpen slices: {', '.join(hidden)}", markup=False)
         failures = _failures(run)
         for table in failures:
             for part in failures_terminal(table, screen.width):

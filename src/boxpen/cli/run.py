@@ -10,9 +10,12 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.cli.several import Several
+from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
 __all__ = ["run"]
+
+_QUICK = 300  # items of starter that are a first result, within a minute on two cores
 
 
 @app.command(cls=Several)
@@ -21,7 +24,7 @@ def run(
         list[str] | None,
         typer.Option(
             help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
-            show_default="starter",
+            show_default=f"{_QUICK} items of starter",
         ),
     ] = None,
     model: Annotated[
@@ -59,7 +62,14 @@ def run(
     template: Annotated[
         str | None, typer.Option(help="A prompt of your own, with {source} or {context}.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first so many items.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(help="Draw a sample of N items: every set by its share, blocks kept whole."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    full: Annotated[
+        bool, typer.Option("--full", help="All of starter, not a quick sample of it.")
+    ] = False,
     cache: Annotated[
         str | None,
         typer.Option(
@@ -91,9 +101,9 @@ def run(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Put suites to models: which answers do they prefer?
+    """Evaluate models on suites: which answers do they prefer?
 
-    Without options: the suite 'starter' and the model 'smollm2', both at hand.
+    Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
@@ -106,6 +116,8 @@ def run(
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
         "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
+    if suite is None and limit is None and not full:
+        limit = _QUICK
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
         resolved = resolve_model(
@@ -125,6 +137,7 @@ def run(
                 recipe=recipe,
                 template=template,
                 limit=limit,
+                seed=seed,
                 check_languages=check_languages,
                 **policy,
             )
@@ -139,5 +152,17 @@ def run(
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
-    if suite is None and model is None:
-        note("Next: boxpen suite list; boxpen model list; boxpen run --help")
+    if suite is None:
+        note(_next_steps(plans[0].suite, named=model is not None))
+
+
+def _next_steps(suite: Suite, *, named: bool) -> str:
+    """Return what to try after a first result."""
+    steps = []
+    if suite.sample:
+        whole = suite.sample.partition("/")[2].partition("@")[0]
+        steps.append(f"boxpen run --full (all {whole} items)")
+    if not named:
+        steps.append("boxpen run --model ./checkpoint (your own model)")
+    steps.append("boxpen report runs --html report.html (every item)")
+    return "Next: " + "\n      ".join(steps)

@@ -59,7 +59,7 @@ def slices(
             for value, verdicts in parts.items():
                 rows.append(
                     {
-                        "suite": run.about["suite"]["name"],
+                        "suite": run.suite_title,
                         "model": run.about["model"]["name"],
                         "cut": name,
                         "value": value,
@@ -108,20 +108,29 @@ def _print(rows: list[dict[str, object]]) -> None:
             padding=(0, 1, 0, 0),
         )  # fmt: skip
         table.add_column(str(name), overflow="fold")
-        for column in ("n", "of all", "accuracy [95 %]", "chance", "consist.", "both"):
+        for column in ("n", "of all", "accuracy [95 %]", "chance", "consist.", "both", "blocks"):
             table.add_column(column, justify="right", no_wrap=True)
         for row in some:
             table.add_row(
                 Text(str(row["value"])), f"{row['n']:,}", f"{row['share']:.0%}",
                 _shown(row.get("accuracy"), interval=True), _shown(row.get("chance")),
-                _shown(row.get("consistency")), _shown(row.get("both_right")),
+                _shown(row.get("consistency"), blocks=True),
+                _shown(row.get("both_right"), blocks=True), _count(row.get("consistency")),
             )  # fmt: skip
         screen.print(table)
         screen.print()
 
 
-def _shown(estimate: object, *, interval: bool = False) -> str:
+def _count(estimate: object) -> str:
+    return f"{estimate['n']:,}" if isinstance(estimate, dict) else ""
+
+
+def _shown(estimate: object, *, interval: bool = False, blocks: bool = False) -> str:
+    from boxpen.report.numbers import DASH, FEWEST_BLOCKS
+
     if not isinstance(estimate, dict) or not estimate["n"]:
         return ""
+    if blocks and estimate["n"] < FEWEST_BLOCKS:
+        return DASH
     value = f"{estimate['value']:.3f}"
     return f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]" if interval else value

@@ -21,7 +21,15 @@ from boxpen.metrics.choice import (
 from boxpen.metrics.intervals import Estimate
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["MOST_VALUES", "Row", "Translation", "estimates", "slicing_tags", "summarise"]
+__all__ = [
+    "MOST_VALUES",
+    "Row",
+    "Translation",
+    "estimates",
+    "macro_groups",
+    "slicing_tags",
+    "summarise",
+]
 
 MOST_VALUES = 32
 """A tag with more values than this (an ambiguous word, say) makes no slices."""
@@ -36,8 +44,8 @@ class Row:
         slice: ``all``, or ``tag=value``.
         model: Name of the model.
         metric: ``accuracy``, ``failure_rate``, ``chance``, ``margin``, over blocks ``consistency``,
-            ``both_right``, ``both_wrong`` and ``flip_rate``, over sets ``macro_accuracy``, or
-            ``bleu``.
+            ``both_right``, ``both_wrong`` and ``flip_rate``, over parts or sets
+            ``macro_accuracy`` and ``macro_chance``, or ``bleu``.
         value: The number.
         low: Lower end of its 95 % interval.
         high: Upper end.
@@ -131,13 +139,30 @@ def estimates(
         ("margin", margin(verdicts)),
         ("chance", chance(verdicts)),
     ]
-    sets: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        if "set" in verdict.tags:
-            sets.setdefault(verdict.tags["set"], []).append(verdict)
-    if len(sets) > 1:  # items that belong to no set are left out
-        found.append(("macro_accuracy", macro_accuracy(list(sets.values()))))
+    groups = list(macro_groups(verdicts).values())
+    if groups:
+        guessed = [chance(group) for group in groups]
+        value = sum(e.value for e in guessed) / len(guessed)
+        found += [
+            ("macro_accuracy", macro_accuracy(groups)),
+            ("macro_chance", Estimate(value, value, value, sum(e.n for e in guessed))),
+        ]
     return found
+
+
+def macro_groups(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+    """Return what a macro average is taken over: the parts of a suite, or else its sets.
+
+    Empty if there are fewer than two. Items that belong to none are left out.
+    """
+    for tag in ("part", "set"):
+        groups: dict[str, list[Verdict]] = {}
+        for verdict in verdicts:
+            if tag in verdict.tags:
+                groups.setdefault(verdict.tags[tag], []).append(verdict)
+        if len(groups) > 1:
+            return {f"{tag}={value}": members for value, members in groups.items()}
+    return {}
 
 
 def slicing_tags(tags: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:

@@ -100,7 +100,7 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
             task = verdict.tags.get("task", "nli" if setting else "choice")
             tasks.setdefault(task, {}).setdefault((setting, name), []).append(verdict)
     if not tasks:
-        suites = ", ".join(dict.fromkeys(str(run.about["suite"]["name"]) for run in runs))
+        suites = ", ".join(dict.fromkeys(run.suite_title for run in runs))
         raise RunError(
             f"no item of {suites} has the tag 'relation'; failure tables are of suites made from a "
             "knowledge graph (boxpen build kg)"
@@ -115,7 +115,7 @@ def _columns(runs: Sequence[Run]) -> Iterator[tuple[str, str, Run]]:
         for run in members:
             settings = ["3-way", "2-way"] if run.setting in ("3-way", "2-way") else [run.setting]
             for setting in settings:
-                key = (setting, name, str(run.about["suite"]["name"]))
+                key = (setting, name, run.suite_title)
                 # The run of the other setting has fewer items, if any are neutral.
                 if key not in found or run.setting == setting:
                     found[key] = run
@@ -132,7 +132,7 @@ def _named(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
 def _test(run: Run, verdict: Verdict) -> tuple[object, ...]:
     """Return what a test is known by: its id and its texts, or its suite if none are kept."""
     texts = tuple((c.prefix, c.text) for c in run.candidates.get(verdict.id, ()))
-    return verdict.id, texts or run.about["suite"]["name"]
+    return verdict.id, texts or run.suite_title
 
 
 def _in_setting(run: Run, setting: str) -> Sequence[Verdict]:

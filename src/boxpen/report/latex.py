@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Sequence
 
-from boxpen.report.tables import Line, Matrix, digits
+from boxpen.report.numbers import digits, too_few_blocks
+from boxpen.report.tables import Line, Matrix
 from boxpen.runs import Row
 from boxpen.version import __version__
 
@@ -63,7 +64,7 @@ def _cells(line: Line) -> list[str]:
 
 
 def _cell(row: Row | None, *, interval: bool) -> str:
-    if row is None or not math.isfinite(row.value):
+    if row is None or not math.isfinite(row.value) or too_few_blocks(row.metric, row.n):
         return "--"
     places = digits(row.metric)
     value = _number(row.value, places)

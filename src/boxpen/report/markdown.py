@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from boxpen.report.numbers import DASH, digits, too_few_blocks
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs import Row, Run
 
@@ -14,8 +15,7 @@ _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 
 def run_markdown(run: Run) -> str:
     """Return one run: its table, its notes, its signature."""
-    about = run.about
-    lines = [f"### {about['suite']['name']} × {about['model']['name']}", ""]
+    lines = [f"### {run.suite_title} × {run.about['model']['name']}", ""]
     lines += markdown_table(run.summary())
     lines += ["", f"`{run.signature}`", ""]
     lines += [f"- {note}" for note in notes(run)]
@@ -25,11 +25,16 @@ def run_markdown(run: Run) -> str:
 def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of a table with one line a slice and one column a metric."""
     metrics = [m for m in _METRICS if any(r.metric == m for r in rows)]
-    yield "| " + " | ".join(["slice", "n", *metrics, "ties"]) + " |"
-    yield "|" + "---|" * (len(metrics) + 3)
+    blocks = ["blocks"] if "consistency" in metrics else []
+    heads = ["slice", "n", *metrics, "chance", *blocks, "ties"]
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "---|" * len(heads)
     for name, members in by_slice(rows).items():
         found = {r.metric: r for r in members}
         cells = [cell(found[m]) if m in found else "" for m in metrics]
+        cells.append(f"{found['chance'].value:.3f}" if "chance" in found else "")
+        if blocks:
+            cells.append(str(found["consistency"].n) if "consistency" in found else "")
         yield (
             "| "
             + " | ".join([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
@@ -44,5 +49,7 @@ def escaped(text: str) -> str:
 
 def cell(row: Row) -> str:
     """Return a number with its interval."""
-    digits = 1 if row.metric == "bleu" else 3
-    return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
+    if too_few_blocks(row.metric, row.n):
+        return DASH
+    places = digits(row.metric)
+    return f"{row.value:.{places}f} [{row.low:.{places}f}, {row.high:.{places}f}]"

@@ -60,8 +60,8 @@ def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
         RunError: If a run has no duals.
     """
     names: dict[int, str] = {}
-    for suite in dict.fromkeys(run.about["suite"]["name"] for run in runs):
-        mine = [run for run in runs if run.about["suite"]["name"] == suite]
+    for suite in dict.fromkeys(run.suite_title for run in runs):
+        mine = [run for run in runs if run.suite_title == suite]
         for run, name in zip(mine, labels(mine), strict=True):
             names[id(run)] = f"{suite} × {name}"
     found = []
@@ -134,7 +134,7 @@ def robust_object(
     return {
         "runs": [
             {
-                "suite": one.run.about["suite"]["name"],
+                "suite": one.run.suite_title,
                 "model": one.run.about["model"]["name"],
                 "operations": [_plain(row) for row in one.rows],
                 "kept": len(one.kept),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES, summarise
+from boxpen.report.numbers import DASH, FEWEST_BLOCKS, digits, too_few_blocks
 from boxpen.report.terminal import bleu_notes
 from boxpen.runs import Row, Run
 from boxpen.scoring.verdicts import Verdict
@@ -25,7 +26,6 @@ __all__ = [
     "Line",
     "Matrix",
     "chosen_rows",
-    "digits",
     "matrix",
     "matrix_tables",
     "systems",
@@ -144,14 +144,11 @@ def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
     return tables
 
 
-def digits(metric: str) -> int:
-    """Return how many decimals of a metric are shown."""
-    return 1 if metric == "bleu" else 3
-
-
 def _shown(row: Row | None, *, interval: bool) -> str:
     if row is None:
         return ""
+    if too_few_blocks(row.metric, row.n):
+        return DASH
     places = digits(row.metric)
     below = f"\n[{row.low:.{places}f}, {row.high:.{places}f}]" if interval else ""
     return f"{row.value:.{places}f}{below}"
@@ -184,7 +181,7 @@ def _columns(runs: Sequence[Run], metric: str, by: str | None) -> tuple[Column, 
 
 def _asked(run: Run) -> tuple[str, str]:
     """Return what was asked: the suite, and the setting of an inference classifier."""
-    return str(run.about["suite"]["name"]), run.setting
+    return run.suite_title, run.setting
 
 
 def _check_metric(runs: Sequence[Run], metric: str) -> None:
@@ -289,6 +286,14 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
     out: list[str] = []
     if metric == "bleu":
         out += dict.fromkeys(n for run in runs for n in bleu_notes(run.summary(), run.signature))
+    rows = [row for run in runs for row in run.summary() if row.metric == metric]
+    if any(too_few_blocks(metric, row.n) for row in rows):
+        out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole")
+    blind = dict.fromkeys(
+        str(run.about["model"]["short"]) for run in runs if run.about.get("unread_sources")
+    )
+    if blind:
+        out.append(f"source not read by {', '.join(blind)}: translations judged without it")
     for asked in dict.fromkeys(map(_asked, runs)):
         of = [run for run in runs if _asked(run) == asked]
         suite = " ".join(asked).rstrip()

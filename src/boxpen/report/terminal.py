@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from boxpen.metrics.summary import macro_groups
+from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
 from boxpen.runs import Row, Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["bleu_note", "bleu_notes", "notes", "run_table"]
+__all__ = ["bleu_note", "bleu_notes", "main_tags", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
@@ -19,22 +21,20 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
 
     Args:
         run: The run.
-        tags: Which tags to show slices of; all if None.
+        tags: Which tags to show slices of; those that fit on a screen if None.
     """
     from rich.table import Table
     from rich.text import Text
 
+    if tags is None:
+        tags = main_tags(run)[0]
     rows = [
-        row
-        for row in run.summary()
-        if tags is None or row.slice == "all" or row.slice.partition("=")[0] in tags
+        row for row in run.summary() if row.slice == "all" or row.slice.partition("=")[0] in tags
     ]
     metrics = [m for m in _HEADERS if any(r.metric == m for r in rows)]
-    about = run.about
+    tied = any(row.ties for row in rows)
     table = Table(
-        title=Text.assemble(
-            (about["suite"]["name"], "bold"), " × ", (about["model"]["name"], "bold")
-        ),
+        title=Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold")),
         title_justify="left",
         title_style="",
         box=None,
@@ -45,15 +45,50 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
     table.add_column("n", justify="right", no_wrap=True)
     for metric in metrics:
         table.add_column(_HEADERS[metric], justify="right", no_wrap=True)
-    table.add_column("ties", justify="right")
+    if "consistency" in metrics:
+        table.add_column("blocks", justify="right")
+    if tied:
+        table.add_column("ties", justify="right")
     for name, members in by_slice(rows).items():
         found = {r.metric: r for r in members}
         first = members[0]
-        style = "bold" if name == "all" else ""
         cells = [_cell(found[m], m) if m in found else "" for m in metrics]
-        ties = str(first.ties) if first.ties else ""
-        table.add_row(Text(name), str(first.n), *cells, ties, style=style)
+        if "consistency" in metrics:
+            cells.append(str(found["consistency"].n) if "consistency" in found else "")
+        if tied:
+            cells.append(str(first.ties) if first.ties else "")
+        table.add_row(Text(name), str(first.n), *cells, style="bold" if name == "all" else "")
+        if name == "all" and "macro_accuracy" in found:
+            groups = list(macro_groups(run.verdicts))
+            label = f"mean of {len(groups)} {groups[0].partition('=')[0]}s"
+            mean = [found.get(f"macro_{m}") for m in metrics]
+            table.add_row(
+                label,
+                "",
+                *(_cell(row, m) if row else "" for row, m in zip(mean, metrics, strict=True)),
+            )
     return table
+
+
+def main_tags(run: Run) -> tuple[list[str], list[str]]:
+    """Return the tags whose slices fit on a screen, part and set first, and those that do not.
+
+    A tag of one value that all items have is in neither: its slice would repeat the first line.
+    """
+    whole = max(len(run.verdicts), len(run.translations))
+    sizes: dict[str, dict[str, int]] = {}
+    for row in run.summary():
+        if row.metric in ("accuracy", "bleu") and row.slice != "all":
+            sizes.setdefault(row.slice.partition("=")[0], {})[row.slice] = row.n
+    shown: list[str] = []
+    hidden: list[str] = []
+    room = _LINES
+    for tag in sorted(sizes, key=lambda tag: (tag != "part", tag != "set")):
+        if list(sizes[tag].values()) == [whole]:
+            continue
+        room -= len(sizes[tag])
+        (hidden if room < 0 else shown).append(tag)
+    return shown, hidden
 
 
 def notes(run: Run) -> Iterator[str]:
@@ -68,6 +103,11 @@ def notes(run: Run) -> Iterator[str]:
         parts = ", ".join(run.about["parts_left_out"].get(reason, ()))
         which = f" ({parts})" if parts else ""
         yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items{which}: {reason}"
+    if unread := run.about.get("unread_sources"):
+        yield (
+            f"source not read: the model judges {unread:,} translation(s) without their source "
+            "(--recipe translate shows it)"
+        )
     if run.about["unread_contexts"]:
         yield (
             f"{run.about['unread_contexts']} item(s) have a context that the model does not read "
@@ -92,6 +132,8 @@ def notes(run: Run) -> Iterator[str]:
         unknown = sum(s.record.unknown for c in run.candidates.values() for s in c)
         if unknown:
             yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
+    if any(too_few_blocks(row.metric, row.n) for row in run.summary()):
+        yield f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole"
     yield from bleu_notes(run.summary(), run.signature)
     rules = Counter(f["rule"] for f in run.about["findings"])
     if rules:
@@ -136,6 +178,7 @@ def _human_notes(run: Run) -> Iterator[str]:
         )
 
 
+_LINES = 20  # of a table, so that a first result fits on a screen
 _AGREEMENT = {
     "percent": "pairs",
     "cohen_kappa": "Cohen's kappa",
@@ -156,6 +199,7 @@ def by_slice(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 _HEADERS = {
     "accuracy": "accuracy [95 %]",
+    "chance": "chance",
     "consistency": "consist.",
     "both_right": "both",
     "bleu": "BLEU ± 95 %",
@@ -163,6 +207,8 @@ _HEADERS = {
 
 
 def _cell(row: Row, metric: str) -> str:
+    if too_few_blocks(metric, row.n):
+        return DASH
     if metric == "bleu":
         return f"{row.value:.1f} ± {(row.high - row.low) / 2:.1f}"
     if metric == "accuracy":

@@ -63,7 +63,7 @@ def trends_object(found: Found) -> list[dict[str, Any]]:
     """Return what ``--json`` prints; the keys are public and stable. Shares are from 0 to 1."""
     return [
         {
-            "suite": run.about["suite"]["name"],
+            "suite": run.suite_title,
             "model": run.about["model"]["name"],
             "cut": one.cut,
             "part": one.part,
@@ -94,9 +94,9 @@ class _Grid(NamedTuple):
 
 
 def _grids(found: Found) -> Iterator[_Grid]:
-    suites = list(dict.fromkeys(run.about["suite"]["name"] for run, _ in found))
+    suites = list(dict.fromkeys(run.suite_title for run, _ in found))
     for suite in suites:
-        mine = [(run, some) for run, some in found if run.about["suite"]["name"] == suite]
+        mine = [(run, some) for run, some in found if run.suite_title == suite]
         names = labels([run for run, _ in mine])
         for cut in dict.fromkeys(one.cut for _, some in mine for one in some):
             rows = [
@@ -135,7 +135,7 @@ def _notes(found: Found) -> list[str]:
     notes.append("slope: points of accuracy for one more, least squares; robust to blocks")
     tests = " or ".join(sorted({one.trend.test for _, one in every}))
     notes.append(f"p: two-sided, {tests}; not corrected for the number of lines")
-    left_out = {run.about["suite"]["name"]: one.left_out for run, one in every if one.left_out}
+    left_out = {run.suite_title: one.left_out for run, one in every if one.left_out}
     notes += [
         f"{suite}: {n:,} item(s) without the tag are left out" for suite, n in left_out.items()
     ]
@@ -148,7 +148,7 @@ def _notes(found: Found) -> list[str]:
 
 def _names(found: Found) -> list[str]:
     """Return what every run is called, in their order; with the suite if there are several."""
-    suites = [run.about["suite"]["name"] for run, _ in found]
+    suites = [run.suite_title for run, _ in found]
     several = len(set(suites)) > 1
     names = [""] * len(found)
     for suite in dict.fromkeys(suites):

@@ -133,7 +133,7 @@ class Recipe:
 
     def sees_source(self, item: Choice, *, encoder: bool) -> bool:
         """Whether the model reads the item's source sentence under this recipe."""
-        return item.source is not None and (encoder or self.prompt is not None)
+        return item.source is not None and (encoder or "{source}" in (self.prompt or ""))
 
     def sees_context(self, item: Choice, *, encoder: bool, before: bool = False) -> bool:
         """Whether the model reads the item's context under this recipe."""

@@ -11,6 +11,7 @@ def signature(
     *,
     suite: str,
     suite_hash: str,
+    sample: str | None = None,
     model: str,
     fingerprint: str,
     kind: str,
@@ -23,6 +24,7 @@ def signature(
     """
     parts = {
         "suite": f"{suite}@{suite_hash[:8]}",
+        **({"sample": sample} if sample else {}),
         "model": f"{model}@{fingerprint[:8]}",
         "kind": kind,
         "recipe": recipe,
