@@ -52,7 +52,8 @@ def test_every_row_of_the_summary_has_its_numbers_and_its_signature(gpt2):
     run = boxpen.evaluate(gpt2, pairs(), cache=":memory:")
     rows = {(r.slice, r.metric): r for r in run.summary()}
     every = {"accuracy", "failure_rate", "margin", "chance"}
-    blocks = {"consistency", "both_right", "both_wrong", "flip_rate", "macro_accuracy"}
+    blocks = {"consistency", "both_right", "both_wrong", "flip_rate"}
+    blocks |= {"macro_accuracy", "macro_chance"}
     assert set(rows) == {
         (place, metric)
         for place in ("all", "set=even", "set=odd")
@@ -387,12 +388,12 @@ def test_over_long_items_are_flagged(gpt2):
     assert any("longer than the model reads" in note for note in notes(run))
 
 
-def test_limit_takes_the_first_items_and_shows_in_the_signature(gpt2):
+def test_limit_draws_whole_blocks_and_shows_in_the_signature(gpt2):
     run = boxpen.evaluate(gpt2, pairs(), cache=":memory:", limit=3)
-    assert len(run.verdicts) == 3
+    assert len(run.verdicts) == 2
+    assert len({v.block for v in run.verdicts}) == 1
     assert pairs().hash[:8] not in run.signature
-    rows = {(r.slice, r.metric): r.n for r in run.summary()}
-    assert rows["all", "consistency"] == 1
+    assert "|sample:2/6@0|" in run.signature
     with pytest.raises(PolicyError, match="limit is 0"):
         boxpen.evaluate(gpt2, pairs(), cache=":memory:", limit=0)
 
@@ -473,7 +474,7 @@ def test_an_item_without_another_context_to_take_is_refused():
     ]  # fmt: skip
     suite = Suite(name="few", items=tuple(items), card=Card(language="zh", source_language="en"))
     said = "item 't{}' finds no other context than its own in set={} of suite 'few', expected two"
-    with pytest.raises(PolicyError, match=re.escape(said.format(0, "a"))):
+    with pytest.raises(PolicyError, match=re.escape(said.format(1, "b"))):
         boxpen.evaluate(
             Liking("one", set()), suite, cache=":memory:", context="shuffled", limit=1,
             check_languages=False,
@@ -485,4 +486,4 @@ def test_an_item_without_another_context_to_take_is_refused():
         other_contexts(untold, "shuffled")
     both = other_contexts(Suite(name="two", items=(items[0], items[2])), "shuffled")
     assert both == {"t0": "e", "t2": "c"}
-    assert other_contexts(suite.limit(1), "none") == {"t0": None}
+    assert other_contexts(suite.take(items[:1]), "none") == {"t0": None}

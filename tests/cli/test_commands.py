@@ -251,9 +251,10 @@ class TestText:
         item = boxpen.Choice(
             id="1", candidates=("The box.", "The pen."), gold=0, tags={"[/red]": "[/bold]x"}
         )
+        other = replace(item, id="2", tags={})
         path = tmp_path / "m.jsonl"
         card = boxpen.Card(title="[/b]")
-        boxpen.write_suite(boxpen.Suite("[red]name", (item,), card), path)
+        boxpen.write_suite(boxpen.Suite("[red]name", (item, other), card), path)
         assert "[/bold]x" in invoke("run", "--suite", path, *run_args[3:]).stdout
         assert "[red]name" in invoke("suite", "show", path).stdout
         assert "[/bold]x" in invoke("suite", "stats", path, "--by", "[/red]").stdout

@@ -98,7 +98,8 @@ def test_from_sheets_to_a_suite(tmp_path, suite):
 
 def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
     path = tmp_path / "s.jsonl"
-    write_suite(load_suite("starter.sense").limit(4), path)
+    suite = load_suite("starter.sense")
+    write_suite(suite.take(suite.items[:4]), path)
     sheet = tmp_path / "ann.csv"
     assert invoke("suite", "tag", "export", path, "--tag", "steps", "--judge", "ann",
                   "--out", sheet, "--order", "suite").exit_code == 0  # fmt: skip

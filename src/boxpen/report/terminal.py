@@ -23,6 +23,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
         run: The run.
         tags: Which tags to show slices of; those that fit on a screen if None.
     """
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -33,14 +34,9 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
     ]
     metrics = [m for m in _HEADERS if any(r.metric == m for r in rows)]
     tied = any(row.ties for row in rows)
-    table = Table(
-        title=Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold")),
-        title_justify="left",
-        title_style="",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    # A title of the table would be folded at the width of the table.
+    title = Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("slice", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     for metric in metrics:
@@ -67,7 +63,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
                 "",
                 *(_cell(row, m) if row else "" for row, m in zip(mean, metrics, strict=True)),
             )
-    return table
+    return Group(title, table)
 
 
 def main_tags(run: Run) -> tuple[list[str], list[str]]:
