@@ -292,11 +292,13 @@ def people() -> None:
     drawn = set(sample())
     kept = [line for line in lines if json.loads(line)["item"].partition("/")[0] in drawn]
     with journal_of(kept) as some:
-        by = ("--journal", some, "--by", "people")
+        by = ("--journal", some, "--by", "readers")
         found = said("discourse", "table", *given, *by, "--same-items", "--paper", "--markdown")
-        bleu, _, right = found.partition("### right by people")  # BLEU stands above
+        bleu, _, right = found.partition("### right by readers")  # BLEU stands above
         assert bleu.startswith("### BLEU"), bleu
-        write(PAGE, "people", "### right by people" + right.replace("- BLEU is of all items\n", ""))
+        write(
+            PAGE, "people", "### right by readers" + right.replace("- BLEU is of all items\n", "")
+        )
         pairs = said("discourse", "compare", *given, *by, "--markdown").splitlines()
         write(PAGE, "people compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:

@@ -66,7 +66,7 @@ def readers(starter: boxpen.Suite) -> boxpen.Run:
                 fitting = [n for n, text in enumerate(candidates[item]) if answer in text]
                 exact = [n for n in fitting if candidates[item][n] == answer]
                 lines.writerow([item, reader, (exact or fitting)[0]])
-        return human_run(starter, table, name="readers", min_judges=1)
+        return human_run(starter, table, name="readers (language models)", min_judges=1)
 
 
 def bottom(tab: Page, selector: str) -> float:

@@ -14,7 +14,11 @@ from boxpen.report.markdown import run_markdown
 from boxpen.report.tables import matrix
 from boxpen.report.terminal import main_tags, notes, run_table
 
-WORDS = ["box", "pen", "house", "river", "stone", "garden", "window", "letter", "bridge", "candle", "mirror", "basket"]
+WORDS = ("box", "pen", "house", "river", "stone", "garden", "window", "letter", "bridge") + (
+    "candle",
+    "mirror",
+    "basket",
+)
 
 
 def item(n: int, block: int | None, options: int = 2, **tags: str) -> Choice:

@@ -69,7 +69,7 @@ Adjudicator = Annotated[
     str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
 ]
 MinJudges = Annotated[int, typer.Option(help="Fewest judges of a translation.")]
-ByOption = Annotated[Literal["judge", "people"], typer.Option(help="Who says what is right.")]
+ByOption = Annotated[Literal["judge", "readers"], typer.Option(help="Who says what is right.")]
 Beside = Annotated[bool, typer.Option("--paper", help="Put the figures of the paper beside.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
@@ -119,7 +119,7 @@ def show_table(
     adjudicator: Adjudicator = None,
     min_judges: MinJudges = 1,
     same_items: Annotated[
-        bool, typer.Option(help="With --by people, only sentences decided for every system.")
+        bool, typer.Option(help="With --by readers, only sentences decided for every system.")
     ] = False,
     paper: Beside = False,
     json: Json = False,
@@ -132,10 +132,10 @@ def show_table(
     from boxpen.report.discourse import discourse_object, discourse_table
 
     one_format(json, markdown)
-    if same_items and by != "people":
-        raise RunError("--same-items goes with --by people, expected that too")
+    if same_items and by != "readers":
+        raise RunError("--same-items goes with --by readers, expected that too")
     systems, found = judged_renderings(runs)
-    people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
+    people = People(journal, rule, adjudicator, min_judges) if by == "readers" else None
     outcomes = outcomes_of(found, runs, people)
     if same_items:
         outcomes = of_same_items(found, outcomes)

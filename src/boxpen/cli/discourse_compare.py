@@ -43,7 +43,7 @@ def compare_models(
 
     one_format(json, markdown)
     _, found = judged_renderings(runs)
-    people = People(journal, rule, adjudicator, min_judges) if by == "people" else None
+    people = People(journal, rule, adjudicator, min_judges) if by == "readers" else None
     pairs = compare_renderings(found, outcomes_of(found, runs, people))
     if json:
         print_json(comparison_object(pairs, by))

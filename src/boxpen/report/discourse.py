@@ -29,11 +29,11 @@ __all__ = [
     "discourse_terminal",
 ]
 
-By = Literal["judge", "people"]
+By = Literal["judge", "readers"]
 _TITLES = {
     "bleu": "BLEU [95 %]",
     "judge": "right by the class judge, % [95 %]",
-    "people": "right by people, % [95 %]",
+    "readers": "right by readers, % [95 %]",
 }
 _BESIDE = 3  # systems that find room in a terminal
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison_markdown", "comparison_object", "comparison_terminal"]
 
-_WHO = {"judge": "the class judge", "people": "people"}
+_WHO = {"judge": "the class judge", "readers": "readers"}
 _RIGHT = ("n", "A>B", "B>A", "right, points [95 %]", "Holm")
 _BLEU = ("BLEU A", "BLEU B", "Holm")
 
