@@ -296,9 +296,8 @@ def people() -> None:
         found = said("discourse", "table", *given, *by, "--same-items", "--paper", "--markdown")
         bleu, _, right = found.partition("### right by readers")  # BLEU stands above
         assert bleu.startswith("### BLEU"), bleu
-        write(
-            PAGE, "people", "### right by readers" + right.replace("- BLEU is of all items\n", "")
-        )
+        right = right.replace("- BLEU is of all items\n", "")
+        write(PAGE, "people", f"### right by readers{right}")
         pairs = said("discourse", "compare", *given, *by, "--markdown").splitlines()
         write(PAGE, "people compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:

@@ -150,7 +150,7 @@ class TestCompare:
         verdicts = {GOOD[0]: "wrong", BAD[0]: "right", GOOD[2]: "right"}
         sheet = judged(tmp_path, runs, "anna", verdicts)
         assert invoke("discourse", "import", *runs, sheet).exit_code == 0
-        done = invoke("discourse", "compare", *runs, "--by", "people", "--json")
+        done = invoke("discourse", "compare", *runs, "--by", "readers", "--json")
         pairs = {pair["part"]: pair for pair in json.loads(done.stdout)["pairs"]}
         # Only one sentence is judged of both; of the connective only one side is.
         assert [pairs["all"][key] for key in ("n", "only_a", "only_b")] == [1, 0, 1]
@@ -158,7 +158,7 @@ class TestCompare:
         assert pairs["connective"]["n"] == 0
         assert pairs["connective"]["difference"]["value"] is None
         assert pairs["connective"]["p"] is pairs["connective"]["adjusted"] is None
-        assert "people" in invoke("discourse", "compare", *runs, "--by", "people").stdout
+        assert "readers" in invoke("discourse", "compare", *runs, "--by", "readers").stdout
 
     def test_what_cannot_be_tested_is_no_test(self, tmp_path, good, bad):
         third = saved(tmp_path / "runs", ["他走了。", "他走了。", "他工作。", "好。"], "third")
@@ -172,7 +172,7 @@ class TestCompare:
             invoke("discourse", "import", *runs, judged(tmp_path, runs, "anna", verdicts)).exit_code
             == 0
         )
-        done = invoke("discourse", "compare", *runs, "--by", "people", "--json")
+        done = invoke("discourse", "compare", *runs, "--by", "readers", "--json")
         pairs = [pair for pair in json.loads(done.stdout)["pairs"] if pair["part"] == "all"]
         found = {(pair["a"], pair["b"]): (pair["n"], pair["p"], pair["adjusted"]) for pair in pairs}
         assert found == {
@@ -205,7 +205,7 @@ class TestCompare:
         both = invoke("discourse", "compare", good, good, "--json", "--markdown")
         refused(both, "expected one of them")
         other = saved(tmp_path / "runs", GOOD, "other")
-        done = invoke("discourse", "compare", good, other, "--by", "people")
+        done = invoke("discourse", "compare", good, other, "--by", "readers")
         refused(done, "no translation is decided")
 
 
@@ -267,25 +267,27 @@ class TestPeople:
 
         # A pattern of the shell, runs/discourse-*, finds the journal too.
         beside = [*runs, good.parent / "discourse-judgements.jsonl"]
-        done = invoke("discourse", "table", *beside, "--by", "people", "--json")
+        done = invoke("discourse", "table", *beside, "--by", "readers", "--json")
         assert done.exit_code == 0, done.output
         refused(invoke("discourse", "table", beside[-1]), "is not a run directory")
         assert invoke("discourse", "status", *beside).exit_code == 0
-        data = json.loads(invoke("discourse", "table", *runs, "--by", "people", "--json").stdout)
+        data = json.loads(invoke("discourse", "table", *runs, "--by", "readers", "--json").stdout)
         assert json.loads(done.stdout) == data
         right = {(r["system"], r["class"]): r["right"] for r in data["accuracy"]}
         assert right["bad", "you (pl.)"]["n"] == 0  # ann and bo differ
         assert right["bad", "she (pl.)"]["value"] == 1
         assert right["bad", "ellipsis"]["value"] == 1
         assert {row["set"] for row in data["bleu"]} == {"pronoun", "connective", "ellipsis"}
-        text = invoke("discourse", "table", *runs, "--by", "people", "--paper", "--markdown").stdout
+        text = invoke(
+            "discourse", "table", *runs, "--by", "readers", "--paper", "--markdown"
+        ).stdout
         assert "### BLEU [95 %]" in text
         assert "not decided yet, and left out: 1 of 8" in text
         assert "- BLEU is of fewer items than the paper's: pronoun 2 of 400, connective 1" in text
         assert "- accuracy is of fewer items than the paper's: you (pl.) 0 to 1 of 80," in text
 
         same = invoke(
-            "discourse", "table", *runs, "--by", "people", "--same-items", "--json"
+            "discourse", "table", *runs, "--by", "readers", "--same-items", "--json"
         ).stdout
         right = {(r["system"], r["class"]): r["right"]["n"] for r in json.loads(same)["accuracy"]}
         assert {n for (_, name), n in right.items() if name == "you (pl.)"} == {0}
@@ -326,16 +328,16 @@ class TestRefused:
         refused(invoke("discourse", "judge", run), "item 'd0': pronoun has no class '我们'")
 
     def test_a_table_of_nothing(self, good):
-        done = invoke("discourse", "table", good, "--by", "people")
+        done = invoke("discourse", "table", good, "--by", "readers")
         refused(done, "no translation is decided", "has 0 judgement(s)")
-        refused(invoke("discourse", "table", good, "--same-items"), "goes with --by people")
+        refused(invoke("discourse", "table", good, "--same-items"), "goes with --by readers")
         refused(invoke("discourse", "table", good, "--json", "--markdown"), "given together")
         refused(invoke("discourse", "judge", good, "--json", "--markdown"), "given together")
 
     def test_a_table_of_no_sentence_that_all_have(self, tmp_path, good, bad):
         sheet = judged(tmp_path, [good, bad], "ann", {GOOD[0]: "r", BAD[2]: "w"})
         assert invoke("discourse", "import", good, bad, sheet).exit_code == 0
-        done = invoke("discourse", "table", good, bad, "--by", "people", "--same-items")
+        done = invoke("discourse", "table", good, bad, "--by", "readers", "--same-items")
         refused(done, "no sentence is decided for every one of 2 systems")
 
     def test_an_unknown_verdict(self, tmp_path, good):
@@ -385,7 +387,7 @@ class TestRefused:
             (("export", good, "--judge", name, "--out", out), "--judge"),
             (("import", good, sheet, "--judge", name), "--judge"),
             (("status", good, *adjudicator), "--adjudicator"),
-            (("table", good, "--by", "people", *adjudicator), "--adjudicator"),
+            (("table", good, "--by", "readers", *adjudicator), "--adjudicator"),
         ):
             done = invoke("discourse", *words)
             refused(done, f"{what} is {name!r}, expected a name without control characters")

@@ -85,9 +85,9 @@ class TestShown:
         assert "BLEU" not in shown  # no run has it
 
     def test_numbers(self):
-        table = discourse_table([("one", [])], SOME, OUTCOMES, by="people", paper=paper())
+        table = discourse_table([("one", [])], SOME, OUTCOMES, by="readers", paper=paper())
         shown = discourse_markdown(table)
-        assert "### right by people, % [95 %]" in shown
+        assert "### right by readers, % [95 %]" in shown
         assert "| while | 50.0 [9.5, 90.5] ?50.0 | 57.5 | 48.75 | 53.75 |" in shown
         assert "| ellipsis | – | 10.75 | 2.25 | 5.75 |" in shown
         assert "| as |" not in shown  # nobody translated any
@@ -96,15 +96,15 @@ class TestShown:
         other = [replace(one, system="two") for one in SOME[:2]]
         outcomes = OUTCOMES | dict.fromkeys(other, "right")
         both = [("one", []), ("two", [])]
-        table = discourse_table(both, [*SOME, *other], outcomes, by="people", paper=paper())
+        table = discourse_table(both, [*SOME, *other], outcomes, by="readers", paper=paper())
         assert table.notes[-1] == (
             "accuracy is of fewer items than the paper's: you (pl.) 1 to 2 of 80, you (sing.) "
             "1 of 80, while 2 of 80, pronoun 2 to 3 of 400, connective 2 of 400, ellipsis 0 of 400"
         )
         assert discourse_object(table)["paper"]["items"]["while"] == 80
-        table = discourse_table(both[:1], SOME, OUTCOMES, by="people", paper=paper())
+        table = discourse_table(both[:1], SOME, OUTCOMES, by="readers", paper=paper())
         assert table.notes[-1].startswith("accuracy is of fewer items than the paper's: you (pl.)")
-        table = discourse_table(both[:1], SOME, OUTCOMES, by="people")
+        table = discourse_table(both[:1], SOME, OUTCOMES, by="readers")
         assert not any("fewer" in note for note in table.notes)
 
     def test_as_many_items_as_the_paper_has_need_no_note(self):

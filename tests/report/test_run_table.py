@@ -14,10 +14,9 @@ from boxpen.report.markdown import run_markdown
 from boxpen.report.tables import matrix
 from boxpen.report.terminal import main_tags, notes, run_table
 
-WORDS = ("box", "pen", "house", "river", "stone", "garden", "window", "letter", "bridge") + (
-    "candle",
-    "mirror",
-    "basket",
+WORDS = (
+    *("box", "pen", "house", "river", "stone", "garden"),
+    *("window", "letter", "bridge", "candle", "mirror", "basket"),
 )
 
 
