@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import boxpen
+from boxpen.cli.run import QUICK
 from boxpen.report.failure_formats import failures_markdown
 from boxpen.report.failures import failure_tables
 from boxpen.report.markdown import cell
@@ -26,6 +28,7 @@ from boxpen.report.terminal import notes, run_table
 
 DOCS = Path(__file__).parents[1] / "docs" / "results"
 METRICS = ("accuracy", "consistency", "both_right")
+README_SUITES = ("starter", "commonmt", "cats", "cats-dual", "senmaking")
 SETS = {
     "commonmt": ("LA", "CL-SA", "CT-SA"),
     "cats": ("ca", "wsc", "sm", "smr", "swag", "hellaswag", "arct1", "arct2"),
@@ -47,6 +50,7 @@ def main() -> None:
         translation_models(options.models)
     if "starter" in options.only:
         starter(options.models)
+    write("../../README.md", "results", readme_results())
 
 
 def language_models(models: Path) -> None:
@@ -71,7 +75,7 @@ def starter(models: Path) -> None:
     systems = {"smollm2": partial(boxpen.evaluate, "smollm2")}
     parts = ("mt", "sense", "dual")
     write("lm.md", "starter", table("starter", parts, systems, tag="part"))
-    picture(systems["smollm2"]("starter"))
+    picture(quick_run())
     one = systems
     both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
     shown = {
@@ -87,15 +91,60 @@ def starter(models: Path) -> None:
     write("../starter.md", "starter-graph", f"{tables}\n\n- smollm2: `{run.signature}`")
 
 
-def picture(run: boxpen.Run) -> None:
-    """Draw what ``boxpen run`` shows, by part and set, for the README."""
+def quick_run(cache: str | None = None) -> boxpen.Run:
+    """Return the run that ``boxpen run`` makes when nothing is asked for."""
+    return boxpen.evaluate("smollm2", "starter", limit=QUICK, cache=cache)
+
+
+def picture(run: boxpen.Run, path: Path = DOCS.parent / "demo.svg") -> None:
+    """Draw what ``boxpen run`` shows, for the README."""
     from rich.console import Console
 
-    screen = Console(record=True, width=72, file=io.StringIO())
-    screen.print(run_table(run, tags=("part", "set")))
+    screen = Console(record=True, width=80, file=io.StringIO())
+    screen.print(run_table(run))
     for line in notes(run):
-        screen.print(f"• {line}")
-    screen.save_svg(str(DOCS.parent / "demo.svg"), title="boxpen run")
+        screen.print(f"• {line}", highlight=False)
+    screen.save_svg(str(path), title="boxpen run", unique_id="demo")
+
+
+def readme_results() -> str:
+    """Return the table of README.md, taken from the pages of results."""
+    lines = [
+        "| suite | items | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
+        "|---|---|---|---|---|---|",
+    ]
+    for suite in README_SUITES:
+        cells = [
+            accuracy_on_page("lm.md", suite, "smollm2"),
+            accuracy_on_page("lm.md", suite, "bert-mini, within-word"),
+            accuracy_on_page("mt.md", suite, "OPUS-MT, sound"),
+        ]
+        items = max(n for _, n in cells)
+        shown = " | ".join(value for value, _ in cells)
+        lines.append(f"| `{suite}` | {items:,} | {shown} | {chance_of(suite):.3f} |")
+    return "\n".join(lines)
+
+
+def chance_of(name: str) -> float:
+    """Return the accuracy of guessing on the English items of a suite."""
+    suite = boxpen.load_suite(name)
+    sizes = [
+        len(item.candidates)
+        for item in suite
+        if isinstance(item, boxpen.Choice) and suite.languages_of(item)[0] == "en"
+    ]
+    return sum(1 / size for size in sizes) / len(sizes)
+
+
+def accuracy_on_page(page: str, suite: str, system: str) -> tuple[str, int]:
+    """Return the accuracy over all items that a page shows for a system, and of how many."""
+    text = (DOCS / page).read_text("utf-8")
+    table = text.partition(f"<!-- begin {suite} -->")[2].partition(f"<!-- end {suite} -->")[0]
+    for line in table.splitlines():
+        if line.startswith(f"| {system} | accuracy |"):
+            (count,) = set(re.findall(rf"- {re.escape(system)}, n = (\d+):", table))
+            return line.split("|")[-3].strip(), int(count)
+    return "–", 0
 
 
 def comparison(systems: dict[str, Callable[..., boxpen.Run]]) -> str:

@@ -13,9 +13,10 @@ from boxpen.cli.several import Several
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
-__all__ = ["run"]
+__all__ = ["QUICK", "run"]
 
-_QUICK = 300  # items of starter that are a first result, within a minute on two cores
+QUICK = 300
+"""How many items of starter are run when no suite is named: a first result within a minute."""
 
 
 @app.command(cls=Several)
@@ -24,7 +25,7 @@ def run(
         list[str] | None,
         typer.Option(
             help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
-            show_default=f"{_QUICK} items of starter",
+            show_default=f"{QUICK} items of starter",
         ),
     ] = None,
     model: Annotated[
@@ -117,7 +118,7 @@ def run(
         "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
     if suite is None and limit is None and not full:
-        limit = _QUICK
+        limit = QUICK
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
         resolved = resolve_model(

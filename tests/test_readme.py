@@ -1,0 +1,59 @@
+"""What README.md shows is what boxpen gives."""
+
+import re
+from pathlib import Path
+
+import pytest
+from results import picture, quick_run, readme_results
+from typer.testing import CliRunner
+
+import boxpen
+from boxpen import ModelError
+from boxpen.cli.app import app
+from boxpen.models.embedded import smollm2_path
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) < 120
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=str
+)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []
+
+
+def test_every_suite_is_listed_with_its_size(mirror):
+    listed: dict[str, int] = {}
+    for names, sizes in re.findall(r"^\| (`[^|]+`) \| [^|]+ \| ([\d,; ]+) \|$", README, re.M):
+        for name, size in zip(re.findall("`(.+?)`", names), sizes.split("; "), strict=True):
+            listed[name] = int(size.replace(",", ""))
+    assert listed == {name: len(boxpen.load_suite(name)) for name in boxpen.suite_names()}
+
+
+def test_results_are_those_of_the_pages(mirror):
+    shown = README.partition("<!-- begin results -->\n")[2].partition("\n<!-- end results -->")[0]
+    assert shown == readme_results()
+
+
+def test_the_picture_shows_the_run(tmp_path):
+    """The very run that ``boxpen run`` makes, scored anew; every number of it is in the picture."""
+    try:
+        smollm2_path(download=False)
+    except ModelError:
+        pytest.skip("smollm2 is not available")
+    picture(quick_run(":memory:"), tmp_path / "demo.svg")
+    assert (tmp_path / "demo.svg").read_text() == (ROOT / "docs" / "demo.svg").read_text()
+
+
+def test_commands_exist():
+    commands = set(re.findall(r"^    boxpen (\w+)", README, re.M))
+    assert commands >= {"run", "compare", "report"}
+    for command in commands:
+        assert CliRunner().invoke(app, [command, "--help"]).exit_code == 0
