@@ -274,7 +274,7 @@ def test_comparisons_are_there():
 
 def test_two_runs_of_one_model_are_told_apart_by_what_differs():
     rows = Matrix(html_report([ONE, ONE.rescore(norm="char")])).rows
-    assert [r[0] for r in rows[3:]] == ["one · norm:sum", "one · norm:char"]
+    assert [r[0] for r in rows[3:]] == ["one · norm=sum", "one · norm=char"]
     rows = Matrix(html_report([ONE, ONE])).rows
     assert [r[0] for r in rows[3:]] == ["one", "one (2)"]
 
