@@ -132,13 +132,14 @@ class TestRun:
         refused(invoke("check", place, "--min", "set=LA:accuracy>0.1"), "has no accuracy")
 
     def test_only_what_was_saved_is_said_to_be_kept(self, run_args, tmp_path):
-        assert "kept in    " in (done := invoke(*run_args).stdout)
-        place = done.partition("kept in    ")[2].splitlines()[0]
-        assert f"read from  {place}" in (shown := invoke("report", place).stdout)
+        place = invoke(*run_args).stdout.partition("kept in    ")[2].splitlines()[0]
+        shown = invoke("report", place).stdout
+        assert f"read from  {place}" in shown
         assert "kept in" not in shown
         changed = ("rescore", place, "--norm", "char")
-        assert place not in (shown := invoke(*changed).stdout)
+        shown = invoke(*changed).stdout
         assert "kept in" not in shown
+        assert place not in shown
         assert json.loads(invoke(*changed, "--json").stdout)["runs"][0]["path"] is None
         shown = invoke(*changed, "--out", tmp_path / "new").stdout
         (kept,) = (tmp_path / "new").iterdir()
