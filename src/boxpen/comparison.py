@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from boxpen.errors import RunError
@@ -13,10 +13,15 @@ from boxpen.runs import Run
 from boxpen.scoring.labels import BINARY, NAMES, NOT_ENTAILMENT
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["comparable", "compare", "labels", "same_items"]
+__all__ = ["AGREE", "AGREE_WITHIN_KIND", "DIFFER", "comparable", "compare", "labels", "same_items"]
 
-_OWN = ("model", "kind", "dtype", "max")  # of a signature: what may differ between systems
-_OF_KIND = ("bos", "eos", "pll")  # and between kinds of models
+# The fields of a signature: those that must agree if numbers of two models are to be compared,
+# those that must agree for models of one kind only, and those that may differ.
+AGREE = ("suite", "sample", "recipe", "norm", "nli", "ties", "context", "version")
+AGREE_WITHIN_KIND = ("bos", "eos", "pll")
+DIFFER = ("model", "kind", "dtype", "max")
+
+_UNSAID = {"context": "given", "sample": "all"}  # what a signature means that lacks the field
 
 
 def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]:
@@ -38,11 +43,13 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
         raise RunError(f"no two runs are of the same suite (suites: {listed})")
     pairs: list[Pair] = []
     for suite, some in several.items():
+        _refuse_twice(some)
         if not force:
-            for a, b in itertools.combinations(some, 2):
+            for a, b in itertools.combinations(some.values(), 2):
                 _refuse(a, b, common)
-        systems = dict(zip(_names(some), _aligned(some), strict=True))
-        pairs += compare_verdicts(systems, suite, common=common)
+        systems = dict(zip(some, _aligned(list(some.values())), strict=True))
+        found = compare_verdicts(systems, suite, common=common)
+        pairs += [_with_noise(pair, some[pair.a], some[pair.b]) for pair in found]
     return _corrected(pairs)
 
 
@@ -52,26 +59,48 @@ def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:
     reasons: list[str] = []
     for suite, some in _by_suite(runs).items():
         try:
-            names = _names(some)
+            _refuse_twice(some)
         except RunError as error:
             reasons.append(f"no comparison of {suite}: {error}")
             continue
-        for (a, one), (b, other) in itertools.combinations(zip(names, some, strict=True), 2):
+        for (a, one), (b, other) in itertools.combinations(some.items(), 2):
             try:
                 _refuse(one, other, common=True)
                 systems = dict(zip((a, b), _aligned((one, other)), strict=True))
-                pairs += compare_verdicts(systems, suite, common=True)
+                (pair,) = compare_verdicts(systems, suite, common=True)
+                pairs.append(_with_noise(pair, one, other))
             except RunError as error:
                 reasons.append(str(error))
     return _corrected(pairs), reasons
 
 
-def _by_suite(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Return the runs of every suite that has more than one."""
-    found: dict[str, list[Run]] = {}
-    for run in runs:
-        found.setdefault(run.about["suite"]["name"], []).append(run)
+def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
+    """Return the runs of every suite that has more than one, by their names."""
+    found: dict[str, dict[str, Run]] = {}
+    for run, name in zip(runs, labels(runs), strict=True):
+        found.setdefault(run.about["suite"]["name"], {})[name] = run
     return {suite: some for suite, some in found.items() if len(some) > 1}
+
+
+def _refuse_twice(runs: Mapping[str, Run]) -> None:
+    """Raise if one and the same run is there under two names."""
+    for (name, run), (_, other) in itertools.combinations(runs.items(), 2):
+        if run is other:
+            raise RunError(f"the same run is given twice: {name}")
+
+
+def _with_noise(pair: Pair, a: Run, b: Run) -> Pair:
+    """Add how far the scores of two runs differ, if their signatures are equal."""
+    if a.signature != b.signature:
+        return pair
+    theirs = {v.id: v.scores for v in b.verdicts}
+    gaps = (
+        abs(x - y)
+        for v in a.verdicts
+        if v.id in theirs
+        for x, y in zip(v.scores, theirs[v.id], strict=True)
+    )
+    return replace(pair, noise=max(gaps, default=0.0))
 
 
 def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
@@ -89,35 +118,73 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
     if common and not same_items(a, b):
         raise RunError(f"{both} were put different items of one name on {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
-    free = {*_OWN, *(_OF_KIND if len(kinds) > 1 else ()), *(["suite", "sample"] if common else ())}
+    which = ("suite", "sample")
+    must = {*AGREE, *(AGREE_WITHIN_KIND if len(kinds) == 1 else ())}
     if "human" in kinds:  # people have neither recipe nor norm
-        free |= set(mine) - {"suite"}
-    differ = [k for k in mine if k not in free and k in theirs and mine[k] != theirs[k]]
+        must = set(which)
+    if common:
+        must -= set(which)
+    differ = [k for k in mine if k in must and k in theirs and mine[k] != theirs[k]]
     if differ:
         shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)
         way = "--force compares them all the same"
-        if set(differ) <= {"suite", "sample"}:
+        if set(differ) <= set(which):
             way = "--common compares the items that they share"
         elif differ == ["nli"] and BINARY not in (a.setting, b.setting):
             way = f"boxpen rescore --nli decides one as the other; {way}"
         raise RunError(f"{both} were not made in the same way on {suite}: {shown} ({way})")
 
 
-def labels(runs: Sequence[Run]) -> list[str]:
-    """Name each run of a suite by its model, and by what else differs between runs of one model."""
-    parts = [_fields(run) for run in runs]
+def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[str]:
+    """Name each run by its model, and by what else differs between runs of one model.
+
+    What differs between two runs in one group is named in all groups, so that a model is called
+    the same in every suite.
+
+    Args:
+        runs: The runs.
+        groups: Which runs are shown side by side; those of one suite if None.
+    """
+    if groups is None:
+        groups = [run.about["suite"]["name"] for run in runs]
     shorts = [str(run.about["model"]["short"]) for run in runs]
+    places = list(zip(shorts, groups, strict=True))
+    fields = [_fields(run) for run in runs]
+    differing: dict[object, list[str]] = {}
+    for place, mine in zip(places, fields, strict=True):
+        same = [f for p, f in zip(places, fields, strict=True) if p == place]
+        found = [k for k in mine if len({f.get(k) for f in same}) > 1]
+        # Which items a run has means nothing in other suites.
+        differing.setdefault(place, []).extend(k for k in found if k in ("suite", "sample"))
+        differing.setdefault(place[0], []).extend(k for k in found if k not in ("suite", "sample"))
     out = []
-    for short, mine in zip(shorts, parts, strict=True):
-        same = [p for s, p in zip(shorts, parts, strict=True) if s == short]
-        differing = [k for k in mine if len({p.get(k) for p in same}) > 1]
-        out.append(" · ".join([short, *(f"{k}:{mine[k]}" for k in differing)]))
-    counts: Counter[str] = Counter()
-    for n, label in enumerate(out):
-        counts[label] += 1
-        if counts[label] > 1:
-            out[n] = f"{label} ({counts[label]})"
+    for run, place, mine in zip(runs, places, fields, strict=True):
+        wanted = {*differing[place], *differing[place[0]]}
+        if "sample" in wanted:
+            wanted.discard("suite")
+        same_place = [r for r, p in zip(runs, places, strict=True) if p == place]
+        details = [_detail(k, run, same_place) for k in mine if k in wanted]
+        out.append(" · ".join([place[0], *details]))
+    counts: Counter[tuple[object, str]] = Counter()
+    for n, (label, group) in enumerate(zip(out, groups, strict=True)):
+        counts[group, label] += 1
+        if counts[group, label] > 1:
+            out[n] = f"{label} ({counts[group, label]})"
     return out
+
+
+def _detail(key: str, run: Run, others: Sequence[Run]) -> str:
+    """Return one field of a signature, as short as tells a run from others of its model."""
+    value = _fields(run)[key]
+    values = {_fields(other).get(key, "") for other in others}
+    name, _, digest = value.partition("@")
+    if key == "suite" and len({r.about["suite"]["items"] for r in others}) == len(values):
+        return f"{run.about['suite']['items']:,} items"
+    if key == "sample":
+        return run.sample_note or "all items"
+    if key == "model":
+        return f"weights={digest}"
+    return f"{key}={name if len({v.partition('@')[0] for v in values}) == len(values) else value}"
 
 
 def same_items(a: Run, b: Run) -> bool:
@@ -160,15 +227,6 @@ def _aligned(runs: Sequence[Run]) -> list[Sequence[Verdict]]:
     ]
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
-    """Return names of systems, none of which may stand twice."""
-    signatures = [run.signature for run in runs]
-    names = labels(runs)
-    for name, signature in zip(names, signatures, strict=True):
-        if signatures.count(signature) > 1:
-            raise RunError(f"the same run is given twice: {name}")
-    return names
-
-
 def _fields(run: Run) -> dict[str, str]:
-    return dict(part.partition(":")[::2] for part in run.signature.split("|"))
+    said = dict(part.partition(":")[::2] for part in run.signature.split("|"))
+    return said | {key: value for key, value in _UNSAID.items() if key not in said}

@@ -113,18 +113,19 @@ class Run:
         return str(self.about["signature"])
 
     @property
-    def sampled(self) -> bool:
-        """Whether the suite is a sample of a larger one."""
-        return "sample" in self.about["suite"]
+    def sample_note(self) -> str:
+        """``sample of 100 of 4,830, seed 0``; empty for a whole suite."""
+        sample = self.about["suite"].get("sample")
+        if not sample:
+            return ""
+        drawn, whole, seed = map(int, re.split("[/@]", sample))
+        return f"sample of {drawn:,} of {whole:,}, seed {seed}"
 
     @property
     def suite_title(self) -> str:
         """The suite as tables name it, with the size of its sample if it is one."""
-        name, sample = str(self.about["suite"]["name"]), self.about["suite"].get("sample")
-        if not sample:
-            return name
-        drawn, whole, seed = re.split("[/@]", sample)
-        return f"{name} (sample of {int(drawn):,} of {int(whole):,}, seed {seed})"
+        name = str(self.about["suite"]["name"])
+        return f"{name} ({self.sample_note})" if self.sample_note else name
 
     @property
     def suite_argument(self) -> str:

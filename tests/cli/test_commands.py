@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 import boxpen
 from boxpen.cli.app import app
+from boxpen.models.presets import PRESETS, tried
 from boxpen.scoring.cache import ScoreCache
 
 KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature",
@@ -129,6 +130,20 @@ class TestRun:
         assert invoke("check", place, "--min", "accuracy>1.0").exit_code == 1
         refused(invoke("check", place, "--min", "accuracy=1"), "expected something like")
         refused(invoke("check", place, "--min", "set=LA:accuracy>0.1"), "has no accuracy")
+
+    def test_only_what_was_saved_is_said_to_be_kept(self, run_args, tmp_path):
+        place = invoke(*run_args).stdout.partition("kept in    ")[2].splitlines()[0]
+        shown = invoke("report", place).stdout
+        assert f"read from  {place}" in shown
+        assert "kept in" not in shown
+        changed = ("rescore", place, "--norm", "char")
+        shown = invoke(*changed).stdout
+        assert "kept in" not in shown
+        assert place not in shown
+        assert json.loads(invoke(*changed, "--json").stdout)["runs"][0]["path"] is None
+        shown = invoke(*changed, "--out", tmp_path / "new").stdout
+        (kept,) = (tmp_path / "new").iterdir()
+        assert f"kept in    {kept}" in shown
 
 
 class TestRefusals:
@@ -331,3 +346,31 @@ class TestCost:
         text = invoke("--help").stdout
         for command in ("run", "suite", "model", "report", "rescore", "check"):
             assert f"  {command} " in text
+
+
+class TestModelList:
+    @pytest.mark.parametrize("columns", ["60", "80", "200"])
+    def test_no_name_is_broken(self, monkeypatch, columns):
+        monkeypatch.setenv("COLUMNS", columns)
+        done = invoke("model", "list")
+        words = done.stdout.split()
+        for preset in PRESETS.values():
+            assert {preset.name, preset.spec, preset.kind} <= set(words)
+            assert preset.note in done.stdout
+        assert max(map(len, done.stdout.splitlines())) <= max(80, int(columns))
+
+    def test_what_was_never_run_on_real_weights_is_marked(self):
+        lines = invoke("model", "list").stdout.splitlines()
+        marks = {
+            line.split()[0]: line.split() for line in lines if not line.startswith(" ") and line
+        }
+        assert "real" in marks["smollm2"]
+        assert "random" in marks["gpt2"]
+        assert "(elmo:)" in lines[-1]
+        found = {
+            p["name"]: p["tried"] for p in json.loads(invoke("model", "list", "--json").stdout)
+        }
+        assert found.pop("smollm2") == "real weights"
+        assert set(found.values()) == {"same architecture, random weights"}
+        assert tried("elmo:folder") == "random"
+        assert tried("hf:folder") is None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from test_commands import invoke, refused
 
 import boxpen
 from boxpen import Card, Choice, Suite, evaluate
+from boxpen import runs as runs_module
+from boxpen.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
 from boxpen.errors import RunError
 from boxpen.human import human_run
 from small_runs import Liking, human_table, small_run, small_suite
@@ -105,9 +110,76 @@ def test_the_same_model_under_two_settings_is_told_apart():
     sums, chars = small_run("+-+-"), small_run("+-+-", norm="char")
     (pair,) = boxpen.compare(sums, chars, force=True)
     assert pair.a != pair.b
-    assert "norm:char" in pair.b
+    assert "norm=char" in pair.b
     with pytest.raises(RunError, match="norm sum and char"):
         boxpen.compare(sums, chars)
+
+
+def test_runs_with_equal_signatures_are_compared_and_the_noise_is_told(tmp_path):
+    run = small_run("+-+-")
+    first, *others = run.verdicts
+    moved = replace(first, scores=(first.scores[0] - 0.00025, *first.scores[1:]))
+    again = replace(run, verdicts=(moved, *others))
+    places = [run.save(tmp_path / "a"), again.save(tmp_path / "b")]
+    done = invoke("compare", *places)
+    assert done.exit_code == 0, done.output
+    told = "small: one and one (2) have equal signatures, so differences between them are numerical"
+    assert told in done.stderr
+    assert "no score differs by more than 0.00025" in done.stderr
+    (pair,) = json.loads(invoke("compare", *places, "--json").stdout)["pairs"]
+    assert pair["noise"] == pytest.approx(0.00025)
+    (pair,) = boxpen.compare(run, small_run("+-+-", model="two"))
+    assert pair.noise is None
+    with pytest.raises(RunError, match="the same run is given twice: one"):
+        boxpen.compare(run, run)
+
+
+def test_every_field_of_a_signature_either_must_agree_or_may_differ():
+    every = (*AGREE, *AGREE_WITHIN_KIND, *DIFFER)
+    assert len(set(every)) == len(every)
+    settings = inspect.getsource(runs_module._signature)
+    written = set(re.findall(r"^        (\w+)=", settings, re.MULTILINE)) - {
+        "suite_hash", "fingerprint", "max_length",
+    }  # fmt: skip
+    assert written | {"version"} <= set(every)
+
+
+def test_runs_without_contexts_are_not_compared_with_others():
+    given = small_run("+-+-")
+    about = given.about | {"signature": given.signature + "|context:none"}
+    with pytest.raises(RunError, match="context given and none"):
+        boxpen.compare(given, replace(given, about=about))
+
+
+def test_a_model_has_one_name_in_all_suites():
+    runs = [
+        small_run("+-+-"),
+        small_run("+-+-", norm="char"),
+        small_run("+-"),
+        small_run("+-+-", suite="other"),
+        small_run("+-+-", model="two"),
+    ]
+    assert labels(runs) == [
+        "one · 4 items · norm=sum",
+        "one · 4 items · norm=char",
+        "one · 2 items · norm=sum",
+        "one · norm=sum",
+        "two",
+    ]
+
+
+def test_names_show_samples_recipes_and_weights_as_far_as_they_differ():
+    one = small_run("+-+-")
+    suite = one.about["suite"] | {"sample": "4/1200@7"}
+    drawn = one.about | {"suite": suite, "signature": one.signature + "|sample:4/1200@7"}
+    assert labels([one, replace(one, about=drawn)]) == [
+        "one · all items",
+        "one · sample of 4 of 1,200, seed 7",
+    ]
+    other = one.about | {"signature": one.signature.replace("recipe:sound@", "recipe:mine@")}
+    assert labels([one, replace(one, about=other)]) == ["one · recipe=sound", "one · recipe=mine"]
+    trained = small_run("+-+-", fingerprint="a" * 64)
+    assert labels([one, trained]) == ["one · weights=ffffffff", "one · weights=aaaaaaaa"]
 
 
 def test_slices_by_tag_length_and_both(two):

@@ -135,7 +135,7 @@ def made_run(
         assert isinstance(item, Choice)
         sign = outcome[n] if n < len(outcome) else "+"
         liked.add(item.candidates[1 if sign == "-" else item.gold])
-    run = evaluate(Words(model, liked, tells=tells), suite, cache=None, **settings)
+    run = evaluate(Words(model, liked, tells=tells), suite, cache=":memory:", **settings)
     verdicts = [
         replace(v, tied=2, credit=0.5, margin=0.0, scores=(v.scores[0],) * len(v.scores))
         if outcome[n : n + 1] == "="

@@ -13,6 +13,7 @@ import pytest
 from report_runs import HOSTILE, SENTENCES, Labelling, made_run, suite_of, translated
 
 from boxpen import Card, Entail, Run, Suite, evaluate
+from boxpen.comparison import comparable
 from boxpen.human import human_run
 from boxpen.report.html import html_report
 from boxpen.scoring.requests import Record
@@ -76,7 +77,7 @@ def opened(browser, tmp_path) -> Iterator:
 
     def open_runs(runs: Sequence[Run], **context: object) -> Opened:
         path = tmp_path / "report.html"
-        path.write_text(html_report(runs), "utf-8")
+        path.write_text(html_report(runs, pairs=comparable(runs)[0]), "utf-8")
         tabs.append(Opened(browser, path, **context))
         return tabs[-1]
 
@@ -158,14 +159,14 @@ def test_tokens_are_shaded_by_surprisal_and_make_the_text(opened):
     line = card.locator(".candidates .text").nth(1)
     assert line.inner_text() == SENTENCES[0][1]
     tokens = line.locator(".tok")
-    bits = -scored.record.logprobs / np.log(2)
-    assert tokens.count() == len(bits)
-    for n, b in enumerate(bits):
-        shown = float(tokens.nth(n).get_attribute("title").removesuffix(" bits"))
+    nats = -scored.record.logprobs
+    assert tokens.count() == len(nats)
+    for n, b in enumerate(nats):
+        shown = float(tokens.nth(n).get_attribute("title").removesuffix(" nats"))
         assert abs(shown - b) <= 0.12
     shades = [tokens.nth(n).evaluate("e => getComputedStyle(e).backgroundColor") for n in (0, 3)]
     alphas = [float(s.rpartition("/")[2].rstrip(") ")) for s in shades]
-    assert (alphas[0] < alphas[1]) == bool(bits[0] < bits[3])
+    assert (alphas[0] < alphas[1]) == bool(nats[0] < nats[3])
     assert [e.inner_text() for e in line.locator(".differs").all()] == ["elephant"]
 
 
@@ -270,6 +271,118 @@ def test_a_phone_scrolls_one_way_only(opened):
     tab = opened([ONE, TWO, replace(TWO, about=renamed(TWO, "a-very-long-model-name-" * 4))],
                  viewport={"width": 400, "height": 800})  # fmt: skip
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+LONG = "a-model-that-was-trained-on-much-text-and-has-a-long-name"
+
+
+def boxes(tab: Opened, selector: str) -> list[dict[str, float]]:
+    return [e.bounding_box() for e in tab.page.locator(selector).all()]
+
+
+def test_all_columns_of_comparisons_are_in_view(opened):
+    runs = [ONE, TWO, *(replace(TWO, about=renamed(TWO, f"{LONG}-{n}")) for n in range(2))]
+    for width in (1280, 1024, 768, 390):
+        tab = opened(runs, viewport={"width": width, "height": 800})
+        cells = boxes(tab, ".pairs tbody td")
+        assert len(cells) == 11 * 6
+        assert all(c["x"] >= 0 and c["x"] + c["width"] <= width for c in cells), width
+        assert not tab.page.is_visible("#comparisons .more")
+        shown = (
+            tab.page.locator(".pairs tbody tr")
+            .first.locator("td")
+            .evaluate_all(
+                "all => all.map(e => getComputedStyle(e, '::before').content.replaceAll('\"', ''))"
+            )
+        )
+        if width < 1000:  # the names of the columns are beside the numbers
+            assert {"A", "B", "test", "p", "adjusted p"} <= set(shown)
+        else:
+            assert set(shown) == {"none"}
+
+
+def test_a_table_wider_than_the_page_says_so_and_keeps_its_first_column(opened):
+    tab = opened([ONE, TWO], viewport={"width": 390, "height": 800})
+    cue = tab.page.locator("#overview .more")
+    assert cue.inner_text() == "scroll →"
+    in_view = [
+        b for b in boxes(tab, ".matrix thead tr:nth-child(2) th") if b["x"] + b["width"] <= 390
+    ]
+    assert len(in_view) >= 3
+    name = tab.page.locator(".matrix .model th").first
+    tab.page.locator("#overview .scroll").evaluate("e => e.scrollTo(1e4, 0)")
+    cue.wait_for(state="hidden")
+    assert name.bounding_box()["x"] >= 0
+    last = boxes(tab, ".matrix thead tr:nth-child(2) th")[-1]
+    assert last["x"] + last["width"] <= 390
+    wide = opened([ONE, TWO], viewport={"width": 1280, "height": 800})
+    assert not wide.page.is_visible("#overview .more")
+
+
+def test_tables_of_all_suites_have_one_grid(opened):
+    four = suite_of(
+        [tuple(f"Answer {k} to {n}" for k in range(4)) for n in range(6)], name="four", blocks=False
+    )
+    other = suite_of([(b, a) for a, b in SENTENCES], name="other")
+    tab = opened([ONE, replace(TWO, about=renamed(TWO, LONG)), made_run("+-", four),
+                  made_run("+-", other)], viewport={"width": 1280, "height": 800})  # fmt: skip
+    heads = tab.page.locator(".matrix").all()
+    rights = [
+        [round(b["x"] + b["width"]) for b in
+         (e.bounding_box() for e in table.locator("thead tr:nth-child(2) th").all())]
+        for table in heads
+    ]  # fmt: skip
+    most = max(rights, key=len)
+    assert len(heads) == 4
+    assert all(columns == most[: len(columns)] for columns in rights)
+    labels = [table.locator("thead tr:nth-child(2)").inner_text().split("\t") for table in heads]
+    assert [[t for t in line if t][:3] for line in (labels[1], labels[3])] == [
+        ["Accuracy", "Consistency", "Both right"]
+    ] * 2
+
+
+def test_few_charts_fill_the_width_and_their_texts_stay_small(opened):
+    plain = suite_of(SENTENCES, blocks=False)
+    one_tag = plain.take([replace(i, tags={"set": "AB"[n % 2]}) for n, i in enumerate(plain)])
+    tab = opened([made_run("+-", one_tag)], viewport={"width": 1280, "height": 800})
+    room = tab.page.locator("#slices > h3").bounding_box()["width"]
+    cuts = boxes(tab, "#slices .chart")
+    right = max(c["x"] + c["width"] for c in cuts)
+    assert right - min(c["x"] for c in cuts) >= 0.95 * room
+    (margins,) = boxes(tab, "#margins .chart")
+    assert margins["width"] >= 0.95 * room
+    assert all(b["height"] < 20 for b in boxes(tab, ".chart text"))
+
+
+def test_a_long_chart_takes_a_row_of_its_own(opened):
+    many = suite_of([(f"Cow {n} eats grass.", f"Cow {n} eats iron.") for n in range(24)])
+    tagged = many.take(
+        [replace(i, tags={"topic": f"t{n % 12}", "set": "AB"[n % 2]}) for n, i in enumerate(many)]
+    )
+    tab = opened([made_run("+-" * 12, tagged)], viewport={"width": 1280, "height": 800})
+    room = tab.page.locator("#slices > h3").bounding_box()["width"]
+    *others, topic = boxes(tab, "#slices figure")
+    assert topic["width"] == pytest.approx(room, abs=1)
+    assert all(b["y"] + b["height"] <= topic["y"] + 1 for b in others)
+
+
+def test_numbers_of_items_have_their_unit(opened):
+    tab = opened([ONE, TWO.rescore(norm="token")])
+    card = tab.page.locator(".item[data-id=i0]")
+    scores = [e.inner_text() for e in card.locator(".score").all()]
+    assert all(s.endswith(" nats") for s in scores)
+    peaks = card.locator(".peak").evaluate_all(
+        "all => all.map(e => getComputedStyle(e, '::after').content)"
+    )
+    assert len(peaks) == 2
+    assert all(p.strip('"').endswith(" nats") for p in peaks)
+    badges = [e.inner_text() for e in card.locator(".runs button").all()]
+    assert [b.rpartition(" ")[2] for b in badges] == ["nats", "nats/token"]
+    card.locator(".runs button").nth(1).click()
+    assert card.locator(".score").first.inner_text().endswith(" nats/token")
+    assert "bits" not in tab.page.inner_text("#scale")
+    nats = -ONE.candidates["i0"][1].record.logprobs
+    assert any(f"{v:.1f}" in " ".join(peaks) for v in nats)
 
 
 def test_paper_shows_results_and_no_controls(opened):

@@ -76,18 +76,18 @@ class Pack:
         self.head = json.loads(data[4 : 4 + size])
         rest = data[4 + size :]
         assert len(rest) == 2 * self.head["spans"] == 2 * sum(self.head["counts"])
-        self.lengths, self.bits = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        self.lengths, self.nats = rest[: len(rest) // 2], rest[len(rest) // 2 :]
 
     def tokens(self, item: str, candidate: int, run: int) -> list[tuple[str, float]]:
-        """Return the stretches of a candidate and their bits."""
+        """Return the stretches of a candidate and their nats."""
         number = self.head["ids"].index(item)
         text_number = sum(self.head["numbers"][:number]) + candidate
         place = text_number * len(self.head["runs"]) + run
         text = self.head["other"].get(str(place), self.head["texts"][text_number])
         start, out, at = sum(self.head["counts"][:place]), [], 0
         for k in range(start, start + self.head["counts"][place]):
-            bits = math.nan if self.bits[k] == 255 else self.bits[k] / 8
-            out.append((text[at : at + self.lengths[k]], bits))
+            nats = math.nan if self.nats[k] == 255 else self.nats[k] / 8
+            out.append((text[at : at + self.lengths[k]], nats))
             at += self.lengths[k]
         return out
 
@@ -95,11 +95,11 @@ class Pack:
 def test_the_matrix_has_chance_models_and_people(people):
     rows = Matrix(html_report([ONE, people, TWO])).rows
     assert rows[0] == ["", "little"]
-    assert rows[1] == ["", "Accuracy", "A", "B", "Consistency", "Both right"]
-    assert rows[2] == ["Chance", "50.0", "50.0", "50.0", "50.0", "25.0"]
+    assert rows[1] == ["", "Accuracy", "Consistency", "Both right", "A", "B"]
+    assert rows[2] == ["Chance", "50.0", "50.0", "25.0", "50.0", "50.0"]
     # One is right on 5 of 8; blocks ++ -+ -- ++. Two: ++ ++ +- =+, the tie half a credit.
-    assert rows[3] == ["one", "62.5", "50.0", "75.0", "75.0", "50.0"]
-    assert rows[4] == ["two", "81.2", "87.5", "75.0", "62.5", "62.5"]
+    assert rows[3] == ["one", "62.5", "75.0", "50.0", "50.0", "75.0"]
+    assert rows[4] == ["two", "81.2", "62.5", "62.5", "87.5", "75.0"]
     assert rows[5][0] == "human"
     assert rows[5][1] == "100.0"
     assert len(rows) == 6
@@ -167,7 +167,7 @@ def test_translations_without_verdicts_make_a_page():
     assert len(Pack(page).head["ids"]) == 8
 
 
-def test_every_token_is_in_the_pack_to_a_sixteenth_of_a_bit():
+def test_every_token_is_in_the_pack_to_a_sixteenth_of_a_nat():
     pack = Pack(html_report([ONE, TWO]))
     for number, run in enumerate((ONE, TWO)):
         for item, candidates in run.candidates.items():
@@ -176,8 +176,8 @@ def test_every_token_is_in_the_pack_to_a_sixteenth_of_a_bit():
                 assert [t for t, _ in found] == [
                     run.tokens[int(i)] for i in scored.record.token_ids
                 ]
-                bits = -scored.record.logprobs / np.log(2)
-                assert np.abs(np.array([b for _, b in found]) - bits).max() <= 1 / 16 + 1e-5
+                nats = -scored.record.logprobs
+                assert np.abs(np.array([b for _, b in found]) - nats).max() <= 1 / 16 + 1e-5
 
 
 def test_tokens_that_do_not_fit_are_shown_themselves():
@@ -274,9 +274,69 @@ def test_comparisons_are_there():
 
 def test_two_runs_of_one_model_are_told_apart_by_what_differs():
     rows = Matrix(html_report([ONE, ONE.rescore(norm="char")])).rows
-    assert [r[0] for r in rows[3:]] == ["one · norm:sum", "one · norm:char"]
+    assert [r[0] for r in rows[3:]] == ["one · norm=sum", "one · norm=char"]
     rows = Matrix(html_report([ONE, ONE])).rows
     assert [r[0] for r in rows[3:]] == ["one", "one (2)"]
+
+
+def test_a_model_that_ran_twice_is_one_model():
+    page = html_report([ONE, ONE.rescore(norm="char"), TWO])
+    assert "<h1>one and two on little</h1>" in page
+    assert "3 runs of 2 models." in page
+    three = [ONE, ONE.rescore(norm="char"), TWO, made_run("+", model="three")]
+    page = html_report(three)
+    assert "<h1>3 models on little</h1>" in page
+    assert "4 runs of 3 models." in page
+
+
+def test_other_weights_under_one_name_are_another_model():
+    model = {**ONE.about["model"], "fingerprint": "0" * 64}
+    page = html_report([ONE, replace(ONE, about={**ONE.about, "model": model})])
+    assert "2 runs of 2 models." in page
+    assert re.search(r"<h1>one@[0-9a-f]{8} and one@00000000 on little</h1>", page)
+
+
+def test_people_are_counted_apart(people):
+    assert "1 run of 1 model, 1 run of human answers." in html_report([ONE, people])
+
+
+def test_slices_tell_how_many_items_each_run_has():
+    part = made_run("+-", suite_of(SENTENCES[:4]), model="two")
+    page = html_report([ONE, part])
+    rows = page[page.index("The same in numbers") :].partition("</details>")[0]
+    row = next(r for r in rows.split("<tr>") if "set = A" in r)
+    assert re.findall(r"n = (\d+)", row) == ["4", "2"]
+    row = html_report([ONE, TWO]).partition("set = A</th>")[2].partition("</tr>")[0]
+    assert row.startswith('<td class="num">4</td>')
+    assert "n =" not in row
+
+
+def test_methods_name_the_fields_that_must_agree():
+    page = html_report([ONE, TWO])
+    methods = page[page.index('id="methods"') :]
+    assert "agree in suite, sample, recipe, norm, nli, ties, context, version;" in methods
+    assert "of one kind, also in bos, eos, pll." in methods
+    assert "(model, kind, dtype, max)" in methods
+
+
+def test_runs_with_equal_signatures_are_compared():
+    page, _ = whole_page([ONE, replace(ONE)])
+    assert "one and one (2) have equal signatures" in page
+    assert "no score differs by more than 0." in page
+
+
+def test_a_sample_is_named_with_its_suite():
+    suite = {**ONE.about["suite"], "sample": "8/1200@3"}
+    drawn = [replace(run, about={**run.about, "suite": suite}) for run in (ONE, TWO)]
+    page = html_report(drawn)
+    note = "sample of 8 of 1,200, seed 3"
+    assert f"<h1>one and two on little ({note})</h1>" in page
+    assert page.count(f"<h3>little ({note})") == 4  # slices, consistency, margins, suites
+    assert f"<small>on little ({note})</small>" in page
+    assert f"A little suite</strong> ({note}), 8 items." in page
+    assert f"little <small>{note}</small></th>" in page
+    assert "sample of" not in html_report([ONE])
+    assert "little (runs of different samples)" in html_report([drawn[0], TWO])
 
 
 def test_runs_of_a_part_of_a_suite_stand_beside_the_others_with_a_caution():

@@ -99,8 +99,8 @@ def test_items_show_both_texts(tmp_path):
     lines = done.stdout.splitlines()
     start = lines.index("    It rained 1. / n")
     assert lines[start + 1 : start + 4] == [
-        "    1. entailment [right, chosen by one · nli:2-way]",
-        "    2. neutral [chosen by one · nli:3-way]",
+        "    1. entailment [right, chosen by one · nli=2-way]",
+        "    2. neutral [chosen by one · nli=3-way]",
         "    3. contradiction",
     ]
 

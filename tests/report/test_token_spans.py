@@ -46,13 +46,13 @@ def test_every_token_finds_its_place(text, pieces, expected):
 def test_what_was_not_scored_has_no_surprisal():
     spans = token_spans("The box.", [" box", "."], [3.0, 0.5], unscored=True)
     assert [s.length for s in spans] == [3, 4, 1]
-    assert math.isnan(spans[0].bits)
-    assert [s.bits for s in spans[1:]] == [3.0, 0.5]
+    assert math.isnan(spans[0].nats)
+    assert [s.nats for s in spans[1:]] == [3.0, 0.5]
 
 
 def test_surprisals_of_tokens_without_a_place_are_added_up():
     spans = token_spans("a 𠮷 b", ["a", " \ufffd", "\ufffd", " b"], [1.0, 2.0, 4.0, 8.0])
-    assert [s.bits for s in spans] == [1.0, 6.0, 8.0]
+    assert [s.nats for s in spans] == [1.0, 6.0, 8.0]
 
 
 def test_a_text_of_other_tokens_is_given_up():
@@ -77,10 +77,10 @@ def test_no_character_and_no_bit_is_lost(text, sizes, form):
         "signs": lambda p: p.replace(" ", "▁"),
         "lower": lambda p: p.lower(),
     }[form]
-    bits = [float(n + 1) for n in range(len(pieces))]
-    spans = token_spans(text, [changed(p) for p in pieces], bits)
+    nats = [float(n + 1) for n in range(len(pieces))]
+    spans = token_spans(text, [changed(p) for p in pieces], nats)
     if spans is not None:
         assert sum(s.length for s in spans) == len(text)
-        assert math.fsum(s.bits for s in spans if not math.isnan(s.bits)) == math.fsum(bits)
+        assert math.fsum(s.nats for s in spans if not math.isnan(s.nats)) == math.fsum(nats)
     if form == "plain":
-        assert [s.bits for s in spans] == bits
+        assert [s.nats for s in spans] == nats

@@ -54,7 +54,7 @@ def check(
         raise RunError("there is nothing to check; give --min or --rules")
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
-    sampled = [path for path, run in zip(places, loaded, strict=True) if run.sampled]
+    sampled = [path for path, run in zip(places, loaded, strict=True) if run.sample_note]
     if sampled and not allow_sample:
         raise RunError(
             f"{sampled[0]} is a run of a sample, not of the whole suite; run it without --limit, "

@@ -10,6 +10,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, print_lines
+from boxpen.errors import RunError
 
 if TYPE_CHECKING:
     from boxpen.metrics.compare import Pair
@@ -37,11 +38,15 @@ def compare(
     corrected for the number of pairs (Holm).
     """
     from boxpen.comparison import compare as compared
-    from boxpen.report.differing import differing_lines
+    from boxpen.report.differing import differing_lines, noise_note
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
-    loaded = [Run.load(path) for path in run_directories(runs)]
+    places = run_directories(runs)
+    resolved = [path.resolve() for path in places]
+    if again := next((p for n, p in enumerate(places) if resolved[n] in resolved[:n]), None):
+        raise RunError(f"the same run is given twice: {again}")
+    loaded = [Run.load(path) for path in places]
     pairs = compared(*loaded, force=force, common=common)
     if json:
         print_json({"pairs": [asdict(p) | {"difference": p.difference._asdict()} for p in pairs]})
@@ -52,6 +57,9 @@ def compare(
         most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
         if pair.n < most:
             note(f"• {suite}: {pair.n:,} items that all runs have, of up to {most:,}")
+    for pair in pairs:
+        if pair.noise is not None:
+            note(f"• {pair.suite}: {noise_note(pair)}")
     print("\ndifference: accuracy of A less that of B; A>B: items of which A earned more")
     for pair in pairs if items else ():
         print_lines(screen, differing_lines(pair, loaded, items))

@@ -24,20 +24,25 @@ Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHE
 @model.command("list")
 def list_models(json: Json = False) -> None:
     """List the models that have a short name."""
-    from boxpen.models.presets import PRESETS
+    from boxpen.models.presets import PRESETS, TRIED
 
     if json:
-        print_json([asdict(p) for p in PRESETS.values()])
+        print_json([asdict(p) | {"tried": TRIED[p.tried]} for p in PRESETS.values()])
         return
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("name", "kind", "languages", "stands for", "note"):
-        table.add_column(column, overflow="fold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("name", "kind", "reads", "tried", "stands for"):
+        table.add_column(column, no_wrap=True)
     for p in PRESETS.values():
-        table.add_row(p.name, p.kind, " ".join(p.languages), p.spec, p.note)
+        shown = f"{p.spec}\n  {p.note}"
+        table.add_row(p.name, p.kind, " ".join(p.languages), p.tried, shown)
     console().print(table)
     print(f"\nAny other model: {_OTHERS}")
+    print(
+        "tried: boxpen was run with the real weights, or only with random weights of the\n"
+        "same architecture, which is also all that was tried of ELMo (elmo:)."
+    )
 
 
 @model.command("show")
@@ -49,11 +54,13 @@ def show_model(
     json: Json = False,
 ) -> None:
     """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
+    from boxpen.models.presets import TRIED, tried
     from boxpen.models.resolve import resolve_model
     from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
 
     found = resolve_model(name, labels=labels)
+    on = tried(name)
     facts = {
         "name": found.name,
         "kind": found.kind,
@@ -61,6 +68,7 @@ def show_model(
         "dtype": found.dtype,
         "languages": sorted(found.languages) if found.languages else None,
         "translates": found.can_translate(),
+        **({"tried": TRIED[on]} if on else {}),
         **({"labels": list(names_of(found.labels))} if found.labels else {}),
         **found.settle(ScoringPolicy()).as_dict(),
     }

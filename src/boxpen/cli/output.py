@@ -76,15 +76,20 @@ def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
             screen.print(Text(" " * start) + part)
 
 
-def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:
-    """Return what ``--json`` prints of runs; ``results`` is public and stable."""
+def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str, Any]:
+    """Return what ``--json`` prints of runs; ``results`` is public and stable.
+
+    Args:
+        runs: The runs.
+        places: Their directories; None for a run that was not saved.
+    """
     from boxpen.report.terminal import notes
 
     return {
         "results": [asdict(row) for run in runs for row in run.summary()],
         "runs": [
             {
-                "path": str(place),
+                "path": str(place) if place else None,
                 "signature": run.signature,
                 "left_out": run.about["left_out"],
                 "findings": run.about["findings"],
@@ -95,8 +100,16 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
-    """Print runs as tables, with what must be known beside them."""
+def print_runs(
+    runs: Sequence[Run], places: Sequence[Path | None], *, where: str = "kept in"
+) -> None:
+    """Print runs as tables, with what must be known beside them.
+
+    Args:
+        runs: The runs.
+        places: Their directories; None for a run that was not saved.
+        where: What was done there.
+    """
     from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.terminal import main_tags, notes, run_table
 
@@ -113,7 +126,9 @@ def print_runs(runs: Sequence[Run], places: Sequence[Path]) -> None:
         for line in (*notes(run), *more):
             screen.print(f"• {line}", markup=False)
         screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True, markup=False)
-        screen.print(f"kept in    {place}\n", style="dim", soft_wrap=True, markup=False)
+        if place:
+            screen.print(f"{where:10} {place}", style="dim", soft_wrap=True, markup=False)
+        screen.print()
 
 
 def _failures(run: Run) -> list[FailureTable]:

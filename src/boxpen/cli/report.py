@@ -99,8 +99,11 @@ def rescore(
         if run.about["model"]["kind"] == "human":
             raise RunError(f"{path} is a run of human answers, which have no scores to decide anew")
     changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
-    kept = places if out is None else [run.save(out) for run in changed]
-    _show(changed, kept, markdown=False, json=json)
+    kept = [None if out is None else run.save(out) for run in changed]
+    if json:
+        print_json(runs_object(changed, kept))
+    else:
+        print_runs(changed, kept)
 
 
 def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) -> None:
@@ -111,7 +114,7 @@ def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) ->
 
         print("\n".join(run_markdown(r) for r in runs))
     else:
-        print_runs(runs, places)
+        print_runs(runs, places, where="read from")
 
 
 def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -> None:

@@ -32,6 +32,8 @@ class Pair:
         p: Two-sided p-value.
         adjusted: The same, corrected by Holm for the number of pairs that were compared.
         differing: The ids of the items on which they differ, in the order of the suite.
+        noise: The largest difference between their scores of one candidate, if both runs have the
+            same signature; else None.
     """
 
     suite: str
@@ -45,6 +47,7 @@ class Pair:
     p: float
     adjusted: float
     differing: tuple[str, ...]
+    noise: float | None = None
 
 
 def compare_verdicts(

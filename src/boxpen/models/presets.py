@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["PRESETS", "Preset"]
+__all__ = ["PRESETS", "TRIED", "Preset", "tried"]
+
+Tried = Literal["real", "random"]
+
+TRIED: dict[Tried, str] = {
+    "real": "real weights",
+    "random": "same architecture, random weights",
+}
+"""What boxpen was run on: the published weights, or a tiny model of the same classes only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,7 @@ class Preset:
         kind: What its scores mean.
         languages: What it reads.
         note: Where it is used, and its size.
+        tried: What boxpen was run on, see ``TRIED``.
     """
 
     name: str
@@ -24,11 +34,12 @@ class Preset:
     kind: str
     languages: tuple[str, ...]
     note: str
+    tried: Tried = "random"
 
 
 _EN = ("en",)
 _ALL = (
-    Preset("smollm2", "embedded:smollm2", "causal", _EN, "the default; 135 M, CPU, no hub"),
+    Preset("smollm2", "embedded:smollm2", "causal", _EN, "the default; 135 M, CPU, no hub", "real"),
     Preset("gpt", "hf:openai-community/openai-gpt", "causal", _EN, "CommonMT, CATs; 117 M"),
     Preset("gpt2", "hf:openai-community/gpt2", "causal", _EN, "CommonMT, CATs; 124 M"),
     Preset("gpt2-medium", "hf:openai-community/gpt2-medium", "causal", _EN, "both; 355 M"),
@@ -44,3 +55,10 @@ _ALL = (
 )
 
 PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
+
+
+def tried(name: str) -> Tried | None:
+    """Return what boxpen was run on of a preset or of ELMo; None for other checkpoints."""
+    if name in PRESETS:
+        return PRESETS[name].tried
+    return "random" if name.startswith("elmo:") else None

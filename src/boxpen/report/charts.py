@@ -1,7 +1,8 @@
 """Small charts as SVG: dots with intervals, histograms of margins, and glyphs for table cells.
 
 Colours come from classes (``m0`` to ``m7``, ``human``, ``good``, ``bad``), so that one style sheet
-serves light, dark and paper.
+serves light, dark and paper. Charts are as wide as their place: what lies along x is in per cent,
+what lies along y in pixels, so that texts have one size at every width.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["COLOURS", "Dots", "Series", "difference_glyph", "dot_chart", "histog
 __all__ += ["interval_glyph", "marker", "shown"]
 
 COLOURS = 8
-_LEFT, _RIGHT, _WIDTH = 112.0, 324.0, 360.0  # plot from LEFT to RIGHT; the rest holds counts
+_LEFT, _RIGHT = 31.0, 90.0  # of the width: the plot; before it are labels, after it counts
 _PITCH, _PAD, _TOP = 11.0, 9.0, 22.0
 _LONGEST = 17  # characters of a label
 
@@ -38,7 +39,6 @@ class Dots:
     label: str
     chance: float
     estimates: Sequence[Estimate]
-    n: int
     link: str | None = None
 
 
@@ -50,7 +50,7 @@ def dot_chart(name: str, rows: Sequence[Dots], series: Sequence[Series]) -> Mark
     for i, row in enumerate(rows):
         top = _TOP + i * height_of
         body.append(_row(row, top, height_of, series, last=i == len(rows) - 1))
-    return _svg(name, _WIDTH, bottom + 6, body, "chart")
+    return _svg(name, bottom + 6, body, "chart")
 
 
 def histogram(
@@ -65,7 +65,7 @@ def histogram(
         average: The mean margin with its interval.
         bins: How many bars there are on each side.
     """
-    wide, high, base = 260.0, 66.0, 70.0
+    high, base = 66.0, 70.0
     counts = [0] * (2 * bins)
     for value in values:
         if value == 0:  # neither won nor lost
@@ -73,7 +73,7 @@ def histogram(
         place = math.floor(max(-limit, min(limit, value)) / limit * bins)
         counts[min(2 * bins - 1, max(0, place + bins))] += 1
     most = max(counts) or 1
-    step = wide / (2 * bins)
+    step = 100 / (2 * bins)
     body: list[Markup] = []
     for i, count in enumerate(counts):
         tall = high * count / most
@@ -81,28 +81,26 @@ def histogram(
         side = "bad" if i < bins else "good"
         tip = f"{low:+.3g} to {low + limit / bins:+.3g}: {count}"
         body.append(
-            Markup('<rect class="{}" x="{}" y="{}" width="{}" height="{}"><title>{}</title></rect>')
-            .format(side, _n(i * step + 0.6), _n(base - tall), _n(step - 1.2), _n(tall), tip)
+            Markup('<rect class="{}" x="{}%" y="{}" width="{}%" height="{}">'
+                   '<title>{}</title></rect>')
+            .format(side, _n(i * step + 0.2), _n(base - tall), _n(step - 0.4), _n(tall), tip)
         )  # fmt: skip
-    body.append(Markup('<path class="axis" d="M0 {0}H{1}"/>').format(_n(base), _n(wide)))
-    body.append(Markup('<path class="zero" d="M{0} 0V{1}"/>').format(_n(wide / 2), _n(base + 4)))
+    body.append(_line("axis", 0, 100, base, base))
+    body.append(_line("zero", 50, 50, 0, base + 4))
     if average.n:
         low, value, high_ = (
-            wide / 2 * (1 + max(-1.0, min(1.0, v / limit)))
+            50 * (1 + max(-1.0, min(1.0, v / limit)))
             for v in (average.low, average.value, average.high)
         )
         body.append(
-            Markup('<g class="mean"><path d="M{0} {3}H{1}"/><circle cx="{2}" cy="{3}" r="3"/>'
-                   '<title>mean margin {4}</title></g>')
-            .format(_n(low), _n(high_), _n(value), _n(base), f"{average.value:+.2f}")
+            Markup('<g class="mean">{}<circle cx="{}%" cy="{}" r="3"/>'
+                   '<title>mean margin {}</title></g>')
+            .format(_line("", low, high_, base, base), _n(value), _n(base), f"{average.value:+.2f}")
         )  # fmt: skip
-    for x, anchor, text in ((0, "start", -limit), (wide / 2, "middle", 0), (wide, "end", limit)):
+    for x, anchor, text in ((0, "start", -limit), (50, "middle", 0), (100, "end", limit)):
         shown_ = "0" if not text else f"{text:+.3g}".replace("-", "−")
-        body.append(
-            Markup('<text class="tick" x="{}" y="{}" text-anchor="{}">{}</text>')
-            .format(_n(x), _n(base + 15), anchor, shown_)
-        )  # fmt: skip
-    return _svg(name, wide, base + 18, body, "chart margins")
+        body.append(_text("tick", x, base + 15, anchor, shown_))
+    return _svg(name, base + 18, body, "chart margins")
 
 
 def interval_glyph(estimate: Estimate, chance: float, mark: str) -> Markup:
@@ -160,61 +158,65 @@ def shown(estimate: Estimate, digits: int = 1, scale: float = 100) -> str:
 def _row(row: Dots, top: float, tall: float, series: Sequence[Series], *, last: bool) -> Markup:
     middle = top + tall / 2
     short = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
-    label = Markup('<text class="label" x="{}" y="{}" text-anchor="end">{}<title>{}</title></text>')
-    label = label.format(_n(_LEFT - 10), _n(middle + 4), short, row.label)
+    title = Markup("{}<title>{}</title>").format(short, row.label)
+    label = _text("label", _LEFT - 2.5, middle + 4, "end", title)
     if row.link:
         label = Markup('<a href="{}">{}</a>').format(row.link, label)
     parts = [label]
     if not last:
-        parts.append(
-            Markup('<path class="rule" d="M0 {0}H{1}"/>').format(_n(top + tall), _n(_WIDTH))
-        )
-    parts.append(
-        Markup('<text class="count" x="{}" y="{}" text-anchor="end">{}</text>')
-        .format(_n(_WIDTH), _n(middle + 4), f"{row.n:,}" if row.n else "")
-    )  # fmt: skip
-    if not row.n:
-        parts.append(
-            Markup('<text class="empty" x="{}" y="{}">no items</text>')
-            .format(_n(_LEFT), _n(middle + 4))
-        )  # fmt: skip
+        parts.append(_line("rule", 0, 100, top + tall, top + tall))
+    if not any(e.n for e in row.estimates):
+        parts.append(_text("empty", _LEFT, middle + 4, "start", "no items"))
         return Markup().join(parts)
     if not math.isnan(row.chance):
-        parts.append(
-            Markup('<path class="chance" d="M{0} {1}V{2}"/>')
-            .format(_n(_x(row.chance)), _n(top), _n(top + tall))
-        )  # fmt: skip
+        parts.append(_line("chance", _x(row.chance), _x(row.chance), top, top + tall))
+    sizes = {e.n for e in row.estimates}
+    if len(sizes) == 1:
+        parts.append(_text("count", 100, middle + 4, "end", f"{sizes.pop():,}"))
     first = middle - _PITCH * (len(series) - 1) / 2
     for i, (one, estimate) in enumerate(zip(series, row.estimates, strict=True)):
+        y = first + i * _PITCH
+        if sizes:  # every run has its own number of items
+            parts.append(_text("count own", 100, y + 3.5, "end", f"{estimate.n:,}"))
         if estimate.n:
-            parts.append(_dot(one, estimate, first + i * _PITCH, row.label))
+            parts.append(_dot(one, estimate, y, row.label))
     return Markup().join(parts)
 
 
 def _dot(series: Series, estimate: Estimate, y: float, where: str) -> Markup:
     tip = f"{series.label}, {where}: {shown(estimate)} %, n = {estimate.n:,}"
     return Markup(
-        '<g class="dot {}"><path class="bar" d="M{} {}H{}"/>{}<title>{}</title></g>'
+        '<g class="dot {}">{}<svg class="at" x="{}%" y="{}" width="1" height="1">{}</svg>'
+        "<title>{}</title></g>"
     ).format(
         _class(series.mark),
-        _n(_x(estimate.low)),
+        _line("bar", _x(estimate.low), _x(estimate.high), y, y),
+        _n(_x(estimate.value)),
         _n(y),
-        _n(_x(estimate.high)),
-        marker(series.mark, _x(estimate.value), y),
+        marker(series.mark, 0, 0),
         tip,
     )
 
 
 def _axis(bottom: float) -> Markup:
-    parts = []
+    parts = [_text("tick", 100, _TOP - 9, "end", "n")]
     for percent in (0, 25, 50, 75, 100):
-        x = _n(_x(percent / 100))
-        parts.append(
-            Markup('<path class="grid" d="M{0} {1}V{2}"/><text class="tick" x="{0}" y="{3}" '
-                   'text-anchor="middle">{4}</text>')
-            .format(x, _n(_TOP - 4), _n(bottom), _n(_TOP - 9), f"{percent}")
-        )  # fmt: skip
+        x = _x(percent / 100)
+        parts.append(_line("grid", x, x, _TOP - 4, bottom))
+        parts.append(_text("tick", x, _TOP - 9, "middle", f"{percent}"))
     return Markup().join(parts)
+
+
+def _line(cls: str, x1: float, x2: float, y1: float, y2: float) -> Markup:
+    return Markup('<line class="{}" x1="{}%" x2="{}%" y1="{}" y2="{}"/>').format(
+        cls, _n(x1), _n(x2), _n(y1), _n(y2)
+    )
+
+
+def _text(cls: str, x: float, y: float, anchor: str, text: str) -> Markup:
+    return Markup('<text class="{}" x="{}%" y="{}" text-anchor="{}">{}</text>').format(
+        cls, _n(x), _n(y), anchor, text
+    )
 
 
 def _class(mark: int) -> str:
@@ -227,10 +229,10 @@ def _x(value: float) -> float:
 
 def _n(number: float) -> str:
     """Return a coordinate without idle digits."""
-    return f"{number:.1f}".removesuffix(".0")
+    return f"{number:.2f}".rstrip("0").removesuffix(".")
 
 
-def _svg(name: str, width: float, height: float, body: Sequence[Markup], cls: str) -> Markup:
-    return Markup('<svg class="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        cls, _n(width), _n(height), escape(name), Markup().join(body)
-    )
+def _svg(name: str, height: float, body: Sequence[Markup], cls: str) -> Markup:
+    return Markup(
+        '<svg class="{}" width="100%" height="{}" role="img" aria-label="{}">{}</svg>'
+    ).format(cls, _n(height), escape(name), Markup().join(body))

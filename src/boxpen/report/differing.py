@@ -11,7 +11,7 @@ from boxpen.metrics.compare import Pair
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["differing_lines"]
+__all__ = ["differing_lines", "noise_note"]
 
 
 def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str | Text]:
@@ -22,8 +22,11 @@ def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str
         runs: All runs that were compared, those of the pair among them.
         count: How many items to show.
     """
-    mine = [run for run in runs if run.about["suite"]["name"] == pair.suite]
-    named = dict(zip(labels(mine), mine, strict=True))
+    named = {
+        name: run
+        for name, run in zip(labels(runs), runs, strict=True)
+        if run.about["suite"]["name"] == pair.suite
+    }
     both = {name: named[name] for name in (pair.a, pair.b)}
     verdicts = {name: {v.id: v for v in run.verdicts} for name, run in both.items()}
     yield ""
@@ -32,6 +35,14 @@ def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str
         yield Text(f"  {key}", "bold")
         found = {name: (run, verdicts[name][key]) for name, run in both.items()}
         yield from (f"    {line}" for line in _item_lines(key, found))
+
+
+def noise_note(pair: Pair) -> str:
+    """Return what a pair of runs with equal signatures means, and how far their scores differ."""
+    return (
+        f"{pair.a} and {pair.b} have equal signatures, so differences between them are numerical "
+        f"noise; no score differs by more than {pair.noise:.2g}"
+    )
 
 
 def _item_lines(key: str, found: Mapping[str, tuple[Run, Verdict]]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from boxpen.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER
 from boxpen.errors import RunError
 from boxpen.report.html_data import Cut, Entry, SuiteNotes, SuiteView, suite_views
 from boxpen.version import __version__
@@ -52,6 +53,7 @@ def html_report(
     from markupsafe import Markup
 
     from boxpen.report import charts
+    from boxpen.report.differing import noise_note
     from boxpen.report.html_items import pack_items
     from boxpen.report.html_matrix import matrices
     from boxpen.report.robustness import robust_html
@@ -67,14 +69,16 @@ def html_report(
     page.filters["signed"] = _signed
     page.filters["tip"] = charts.shown
     page.filters["p"] = _p_value
-    models = {e.label: e for v in views for e in v.entries}
+    page.filters["breakable"] = lambda name: Markup(".<wbr>").join(name.split("."))
+    entries = {e.label: e for v in views for e in v.entries}
+    models = _models(runs)
     return page.from_string(_file("template.html")).render(
-        title=title or _title(views),
+        title=title or _title(views, models),
+        counted=_counted(runs, models),
         version=__version__,
         views=views,
-        models=[e for e in models.values() if not e.human],
-        people=[e for e in models.values() if e.human],
-        matrices=matrices(views, list(models.values())),
+        models=models,
+        matrices=matrices(views, list(entries.values())),
         items=items,
         pairs=[(p, charts.difference_glyph(p.difference, _limit(pairs))) for p in pairs],
         cut_chart=lambda i, cut: _cut_chart(i, views[i], cut, linked=items),
@@ -82,6 +86,8 @@ def html_report(
         shortcut_chart=_shortcut_chart,
         robust=[(v, robust_html([(e.label, e.run) for e in v.entries])) for v in views],
         notes=notes,
+        noise=[noise_note(p) for p in pairs if p.noise is not None],
+        must_agree=(AGREE, AGREE_WITHIN_KIND, DIFFER),
         sign=charts.marker,
         style=Markup(_file("report.css")),
         script=Markup(script),
@@ -97,7 +103,7 @@ def _cut_chart(number: int, view: SuiteView, cut: Cut, *, linked: bool) -> Marku
     rows = []
     for s in cut.slices:
         link = items_link(number, cut=cut.name, value=s.value) if linked else None
-        rows.append(Dots(s.value, s.chance, s.shares, s.n, link))
+        rows.append(Dots(s.value, s.chance, s.shares, link))
     series = [Series(e.label, e.mark) for e in view.scored]
     return dot_chart(f"Accuracy on {view.name} by {cut.name}", rows, series)
 
@@ -117,7 +123,7 @@ def _shortcut_chart(view: SuiteView) -> Markup:
     from boxpen.report.charts import Dots, Series, dot_chart
 
     level = view.guess["accuracy"].value
-    rows = [Dots(name, level, [e], e.n) for name, e in view.notes.shortcuts]
+    rows = [Dots(name, level, [e]) for name, e in view.notes.shortcuts]
     return dot_chart(f"Shortcuts through {view.name}", rows, [Series("shortcut", 7)])
 
 
@@ -138,11 +144,34 @@ def _round_up(number: float) -> float:
     )
 
 
-def _title(views: Sequence[SuiteView]) -> str:
-    models = list(dict.fromkeys(e.label for v in views for e in v.entries if not e.human))
+def _title(views: Sequence[SuiteView], models: Sequence[str]) -> str:
     named = " and ".join(models) if len(models) < 3 else f"{len(models)} models"
-    suites = ", ".join(v.name for v in views) if len(views) < 4 else f"{len(views)} suites"
+    suites = ", ".join(v.title for v in views) if len(views) < 4 else f"{len(views)} suites"
     return f"{named or 'people'} on {suites}"
+
+
+def _models(runs: Sequence[Run]) -> list[str]:
+    """Return the short names of the models, each once for every set of weights."""
+    found = dict.fromkeys(
+        (r.about["model"]["short"], r.about["model"]["fingerprint"]) for r in runs if not r.human
+    )
+    shorts = [short for short, _ in found]
+    return [s if shorts.count(s) == 1 else f"{s}@{weights[:8]}" for s, weights in found]
+
+
+def _counted(runs: Sequence[Run], models: Sequence[str]) -> str:
+    """Return ``5 runs of 3 models, 1 run of human answers``."""
+    people = sum(run.human for run in runs)
+    parts = []
+    if models:
+        parts.append(f"{_number(len(runs) - people, 'run')} of {_number(len(models), 'model')}")
+    if people:
+        parts.append(f"{_number(people, 'run')} of human answers")
+    return ", ".join(parts)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + "s" * (count != 1)
 
 
 def _percent(value: float, digits: int = 1) -> str:

@@ -28,11 +28,11 @@ NOTHING = Estimate(math.nan, math.nan, math.nan, 0)
 
 _UNITS = {
     "sum": "nats",
-    "token": "nats per token",
-    "word": "nats per word",
-    "char": "nats per character",
-    "byte": "nats per byte",
-    "pmi": "nats, less those without context",
+    "token": "nats/token",
+    "word": "nats/word",
+    "char": "nats/character",
+    "byte": "nats/byte",
+    "pmi": "nats of PMI",
 }
 
 
@@ -88,9 +88,15 @@ class Slice:
     shares: tuple[Estimate, ...]
 
     @property
-    def n(self) -> int:
-        """How many items the largest of the runs has here."""
-        return max((e.n for e in self.shares), default=0)
+    def n(self) -> int | None:
+        """How many items every run has here; None if they do not all have the same number."""
+        sizes = {e.n for e in self.shares}
+        return sizes.pop() if len(sizes) == 1 else None
+
+    @property
+    def empty(self) -> bool:
+        """Whether no run has an item here."""
+        return not any(e.n for e in self.shares)
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,11 @@ class Cut:
 
     name: str
     slices: tuple[Slice, ...]
+
+    @property
+    def long(self) -> bool:
+        """Whether its chart would leave an empty column beside it, and takes the whole width."""
+        return len(self.slices) > 10
 
 
 @dataclass(frozen=True)
@@ -148,6 +159,17 @@ class SuiteView:
     notes: SuiteNotes = field(default_factory=SuiteNotes)
 
     @property
+    def sample(self) -> str:
+        """Which items were drawn, if all runs have the same sample of a suite."""
+        found = {e.run.sample_note for e in self.entries}
+        return found.pop() if len(found) == 1 else "runs of different samples"
+
+    @property
+    def title(self) -> str:
+        """Its name, and the sample if it is one."""
+        return f"{self.name} ({self.sample})" if self.sample else self.name
+
+    @property
     def scored(self) -> tuple[Entry, ...]:
         """The runs that judged items."""
         return tuple(e for e in self.entries if e.run.verdicts)
@@ -183,7 +205,9 @@ def suite_views(
         else:
             fitting.append(run)
     names = Counter(group[0].about["suite"]["name"] for group in groups)
-    every = [labels(group) for group in groups]
+    places = [n for n, group in enumerate(groups) for _ in group]
+    named_runs = iter(labels([run for group in groups for run in group], places))
+    every = [[next(named_runs) for _ in group] for group in groups]
     marks: dict[str, int] = {}
     for group, named in zip(groups, every, strict=True):
         for run, label in zip(group, named, strict=True):

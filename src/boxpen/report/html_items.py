@@ -2,7 +2,7 @@
 
 The pack is gzip over three parts: a JSON object (its length first, four bytes), the lengths of all
 token spans, and their surprisals; one byte each. Spans stand in the order item, candidate, run;
-``counts`` says how many there are of each. A surprisal is kept in eighths of a bit up to 31.75;
+``counts`` says how many there are of each. A surprisal is kept in eighths of a nat up to 31.75;
 255 says that nothing was scored. The page unpacks this with what every browser has.
 """
 
@@ -24,7 +24,7 @@ from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["items_link", "pack_items"]
 
-_STEPS = 8  # to the bit
+_STEPS = 8  # to the nat
 _MOST, _UNSCORED = 254, 255
 
 
@@ -35,7 +35,7 @@ def pack_items(view: SuiteView) -> str:
     head["cuts"] = _cuts(view, packer.ids)
     head["tags"] = _tags(packer)
     text = json.dumps(head, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-    blob = len(text).to_bytes(4, "little") + text + bytes(packer.lengths) + bytes(packer.bits)
+    blob = len(text).to_bytes(4, "little") + text + bytes(packer.lengths) + bytes(packer.nats)
     return base64.b64encode(gzip.compress(blob, compresslevel=6, mtime=0)).decode("ascii")
 
 
@@ -55,7 +55,7 @@ class _Packer:
         known = [*map(list, self.verdicts), *map(list, self.made)]
         self.ids = list(dict.fromkeys(key for keys in known for key in keys))
         self.lengths = bytearray()
-        self.bits = bytearray()
+        self.nats = bytearray()
 
     def head(self) -> dict[str, Any]:
         """Return everything but the spans, which are collected on the way."""
@@ -115,13 +115,13 @@ class _Packer:
 
     def _keep(self, spans: Sequence[Span]) -> int:
         before = len(self.lengths)
-        for length, bits in spans:
-            code = _UNSCORED if math.isnan(bits) else min(_MOST, max(0, round(bits * _STEPS)))
-            self.bits.append(code)
+        for length, nats in spans:
+            code = _UNSCORED if math.isnan(nats) else min(_MOST, max(0, round(nats * _STEPS)))
+            self.nats.append(code)
             self.lengths.append(min(length, 255))
             for start in range(255, length, 255):  # a stretch too long for one byte goes on
                 self.lengths.append(min(length - start, 255))
-                self.bits.append(code)
+                self.nats.append(code)
         return len(self.lengths) - before
 
     def _run(self, n: int) -> dict[str, Any]:
@@ -154,12 +154,12 @@ def _spans(scored: Scored, run: Run) -> tuple[str, list[Span]]:
     pieces = [tokens.get(i, "") for i in record.token_ids.tolist()]
     if not any(pieces):
         return text, []
-    bits = (record.logprobs / -math.log(2)).tolist()
+    nats = (-record.logprobs).tolist()
     unscored = bool(record.unscored or record.truncated or record.crossing)
-    spans = token_spans(text, pieces, bits, unscored=unscored)
+    spans = token_spans(text, pieces, nats, unscored=unscored)
     if spans is not None:
         return text, spans
-    return "".join(pieces), [Span(len(p), b) for p, b in zip(pieces, bits, strict=True)]
+    return "".join(pieces), [Span(len(p), b) for p, b in zip(pieces, nats, strict=True)]
 
 
 def _cuts(view: SuiteView, ids: Sequence[str]) -> list[dict[str, Any]]:

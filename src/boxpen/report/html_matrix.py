@@ -18,7 +18,10 @@ __all__ = ["matrices"]
 
 
 def matrices(views: Sequence[SuiteView], entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Return tables as papers print them: of models and suites, then one for every suite."""
+    """Return tables as papers print them: of models and suites, then one for every suite.
+
+    Numbers that several suites have come first, so that they are in the same columns everywhere.
+    """
     columns = [_columns(i, view) for i, view in enumerate(views)]
     single = [
         _matrix(views, view.entries, found) for view, found in zip(views, columns, strict=True)
@@ -49,7 +52,7 @@ class _Column:
         part = next(s for s in cut.slices if s.value == self.value) if cut else None
         if part is None:
             return NOTHING, math.nan
-        guess = Estimate(part.chance, part.chance, part.chance, part.n)
+        guess = Estimate(part.chance, part.chance, part.chance, 0 if part.empty else 1)
         mine = part.shares[view.scored.index(entry)] if entry in view.scored else NOTHING
         return (mine if entry else guess), part.chance
 
@@ -94,14 +97,14 @@ def _columns(number: int, view: SuiteView) -> list[_Column]:
     columns = []
     if view.scored:
         columns.append(_Column(number, "Accuracy", "accuracy"))
-        if view.main_cut:
-            columns += [
-                _Column(number, s.value, "accuracy", view.main_cut.name, s.value)
-                for s in view.main_cut.slices
-            ]
     if view.blocks:
         columns.append(_Column(number, "Consistency", "consistency"))
         columns.append(_Column(number, "Both right", "both_right"))
+    if view.scored and view.main_cut:
+        columns += [
+            _Column(number, s.value, "accuracy", view.main_cut.name, s.value)
+            for s in view.main_cut.slices
+        ]
     if any(e.bleu for e in view.entries):
         columns.append(_Column(number, "BLEU", "bleu"))
     return columns

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const PAGE = 20, UNSCORED = 255, STEPS = 8, DARKEST = 16;
+  const PAGE = 20, UNSCORED = 255, STEPS = 8, DARKEST = 11;
   const $ = (id) => document.getElementById(id);
   const loaded = new Map();
   let suite = null;
@@ -18,7 +18,7 @@
     const length = new DataView(bytes.buffer).getUint32(0, true);
     const s = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
     s.lengths = bytes.subarray(4 + length, 4 + length + s.spans);
-    s.bits = bytes.subarray(4 + length + s.spans);
+    s.nats = bytes.subarray(4 + length + s.spans);
     s.starts = new Uint32Array(s.counts.length + 1);
     s.counts.forEach((n, i) => { s.starts[i + 1] = s.starts[i] + n; });
     s.first = new Uint32Array(s.ids.length + 1);
@@ -200,7 +200,7 @@
     const run = suite.runs[n];
     const kind = run.tied[i] > 1 ? "tied" : run.credit[i] === 1 ? "right" : "wrong";
     const sign = { tied: "=", right: "✓", wrong: "✗" }[kind];
-    const margin = run.mark < 0 ? "" : " " + signed(run.margin[i]);
+    const margin = run.mark < 0 ? "" : " " + signed(run.margin[i]) + " " + run.unit;
     const button = make(
       "button",
       { type: "button", class: kind, "aria-pressed": String(n === m), title: kind + ", margin" + (margin || " none") },
@@ -227,10 +227,10 @@
     if (before) line.append(make("span", { class: "before" }, before.trimEnd() + " "));
     line.append(...tokens(i, c, m));
     const score = run?.scores[i]?.[c];
-    const number = score === undefined || run.mark < 0 ? "" : score.toFixed(Math.abs(score) < 10 ? 2 : 1).replace("-", "−");
+    const number = score === undefined || run.mark < 0 ? "" : score.toFixed(Math.abs(score) < 10 ? 2 : 1).replace("-", "−") + " " + run.unit;
     return make(
       "li", { class: gold ? "gold" : won ? "lost" : "" }, what, line,
-      make("span", { class: "score", title: run ? "score, " + run.unit : "" }, number),
+      make("span", { class: "score", title: "score" }, number),
     );
   }
 
@@ -248,28 +248,28 @@
     const words = [];
     let at = 0;
     for (let k = suite.starts[place]; k < suite.starts[place + 1]; k++) {
-      const code = suite.bits[k];
+      const code = suite.nats[k];
       const end = at + suite.lengths[k];
-      const bits = code / STEPS;
+      const nats = code / STEPS;
       const attributes = code === UNSCORED ? { title: "not scored" } : {
-        title: (code === 254 ? "31.8 bits or more" : bits.toFixed(1) + " bits"),
-        style: "--a:" + (80 * Math.min(1, bits / DARKEST)).toFixed(1) + "%",
+        title: (code === 254 ? "31.8 nats or more" : nats.toFixed(1) + " nats"),
+        style: "--a:" + (80 * Math.min(1, nats / DARKEST)).toFixed(1) + "%",
       };
       if (end === at) {
         out.push(make("span", { ...attributes, class: "tok end" }, "end"));
         continue;
       }
       out.push(...pieces(letters, at, end, from, to, attributes));
-      if (!inWord(letters, at) || !words.length) words.push({ bits: 0 });
+      if (!inWord(letters, at) || !words.length) words.push({ nats: 0 });
       const word = words.at(-1);
-      word.bits += code === UNSCORED ? 0 : bits;
+      word.nats += code === UNSCORED ? 0 : nats;
       if (out.at(-1).classList?.contains("differs")) word.last = out.at(-1);
       at = end;
     }
-    const peak = words.filter((w) => w.last).sort((a, b) => b.bits - a.bits)[0];
+    const peak = words.filter((w) => w.last).sort((a, b) => b.nats - a.nats)[0];
     if (peak) {
       peak.last.classList.add("peak");
-      peak.last.dataset.bits = Math.round(peak.bits);
+      peak.last.dataset.nats = peak.nats.toFixed(1) + " nats";
     }
     if (at < letters.length) out.push(letters.slice(at).join(""));
     return out;
@@ -408,6 +408,19 @@
     document.querySelectorAll("main > section").forEach((section) => watcher.observe(section));
   }
 
+  /* Says so where a table is wider than the page. */
+  function hint() {
+    for (const table of document.querySelectorAll(".scroll")) {
+      const tell = () => {
+        const left = table.scrollWidth - table.clientWidth - table.scrollLeft;
+        table.previousElementSibling.hidden = left <= 1;
+      };
+      table.addEventListener("scroll", tell, { passive: true });
+      new ResizeObserver(tell).observe(table);
+      tell();
+    }
+  }
+
   async function browse() {
     if (typeof DecompressionStream === "undefined") {
       $("count").textContent = "This browser is too old to unpack the items; all else works.";
@@ -424,6 +437,7 @@
   async function start() {
     $("theme").addEventListener("click", theme);
     watch();
+    hint();
     if ($("items")) await browse();
     document.documentElement.dataset.ready = "yes";
   }

@@ -13,18 +13,18 @@ _REACH = 12  # how many characters one token without a place may stand for
 
 
 class Span(NamedTuple):
-    """A stretch of a text: its length in characters and its surprisal in bits.
+    """A stretch of a text: its length in characters and its surprisal in nats.
 
     The surprisal is NaN where nothing was scored. A last span of length 0 stands for the end of
     the text (an EOS token).
     """
 
     length: int
-    bits: float
+    nats: float
 
 
 def token_spans(
-    text: str, pieces: Sequence[str], bits: Sequence[float], *, unscored: bool = False
+    text: str, pieces: Sequence[str], nats: Sequence[float], *, unscored: bool = False
 ) -> list[Span] | None:
     """Return the stretches of a text that its tokens make, or None where they do not fit it.
 
@@ -35,15 +35,15 @@ def token_spans(
         text: The text.
         pieces: The text of every scored token; a vocabulary's signs for a space or for the inside
             of a word are understood.
-        bits: The surprisal of every token.
+        nats: The surprisal of every token.
         unscored: Whether the text may begin with tokens that were not scored.
     """
     if "".join(pieces) == text:
-        return [Span(len(p), b) for p, b in zip(pieces, bits, strict=True)]
+        return [Span(len(p), b) for p, b in zip(pieces, nats, strict=True)]
     lowered = text.lower() if len(text.lower()) == len(text) else text
     spans: list[Span] = []
     place, held, unplaced = 0, 0.0, 0
-    for piece, surprisal in zip(pieces, bits, strict=True):
+    for piece, surprisal in zip(pieces, nats, strict=True):
         begins = unscored and not spans and not unplaced
         reach = len(text) if begins else _REACH * unplaced
         start = _find(text, lowered, _plain(piece), place, reach)

@@ -18,7 +18,7 @@ def signature(
     recipe: str,
     **settings: object,
 ) -> str:
-    """Return ``suite:…|model:…|…|version:…``; equal strings mean comparable numbers.
+    """Return ``suite:…|model:…|…|version:…``; equal strings mean the same measurement.
 
     Settings that are None do not apply to the model and are left out.
     """
