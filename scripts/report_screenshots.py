@@ -62,10 +62,8 @@ def readers(starter: boxpen.Suite) -> boxpen.Run:
             lines = csv.writer(stream)
             lines.writerow(["item", "judge", "answer"])
             for (item, reader), answer in last.items():
-                # Answers to the graph part are kept without the words that all candidates share.
-                fitting = [n for n, text in enumerate(candidates[item]) if answer in text]
-                exact = [n for n in fitting if candidates[item][n] == answer]
-                lines.writerow([item, reader, (exact or fitting)[0]])
+                if item in candidates:  # the triples of starter-graph were read too
+                    lines.writerow([item, reader, candidates[item].index(answer)])
         return human_run(starter, table, name="readers (language models)", min_judges=1)
 
 

@@ -15,6 +15,8 @@ from test_commands import invoke, refused
 import boxpen
 from boxpen import Card, Choice, Suite, evaluate
 from boxpen import runs as runs_module
+from boxpen.cli.compare import _table
+from boxpen.cli.output import console
 from boxpen.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
 from boxpen.errors import RunError
 from boxpen.human import human_run
@@ -132,6 +134,17 @@ def test_runs_with_equal_signatures_are_compared_and_the_noise_is_told(tmp_path)
     assert pair.noise is None
     with pytest.raises(RunError, match="the same run is given twice: one"):
         boxpen.compare(run, run)
+
+
+def test_names_of_suites_and_models_are_whole_in_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    screen = console()
+    pairs = boxpen.compare(
+        *(small_run("+-+-", suite="starter.discourse", model=m) for m in ("bert-mini", "bert-base"))
+    )
+    with screen.capture() as captured:
+        screen.print(_table("starter.discourse", pairs))
+    assert {"starter.discourse", "bert-mini", "bert-base"} <= set(captured.get().split())
 
 
 def test_every_field_of_a_signature_either_must_agree_or_may_differ():

@@ -1,6 +1,7 @@
 """The table that ``boxpen run`` prints: chance, means, counts of blocks, what was not read."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, Suite
 from boxpen.cli.app import app
+from boxpen.report.html import html_report
 from boxpen.report.latex import matrix_latex
 from boxpen.report.markdown import run_markdown
 from boxpen.report.tables import matrix
@@ -133,3 +135,15 @@ def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):
     whole = CliRunner().invoke(app, ["run", "--full", *common])
     assert "sample" not in whole.stdout.partition("\n")[0]
     assert "--full" not in whole.stderr
+
+
+def test_the_page_shows_neither_a_share_of_few_blocks_nor_hides_an_unread_source(gpt2):
+    def page(blocks: int) -> str:
+        items = tuple(replace(item(n, n // 2), source="箱") for n in range(2 * blocks))
+        card = Card(language="en", source_language="zh")
+        return html_report([boxpen.evaluate(gpt2, Suite("few", items, card), cache=":memory:")])
+
+    few, enough = page(9), page(10)
+    assert few.count('<span class="none">–</span>') == 2
+    assert '<span class="none">–</span>' not in enough
+    assert "source not read" in few

@@ -52,7 +52,8 @@ def compare(
         print_json({"pairs": [asdict(p) | {"difference": p.difference._asdict()} for p in pairs]})
         return
     screen = console()
-    screen.print(_table(pairs))
+    for suite in dict.fromkeys(pair.suite for pair in pairs):
+        screen.print(_table(suite, [pair for pair in pairs if pair.suite == suite]))
     for suite, pair in {p.suite: p for p in pairs}.items():
         most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
         if pair.n < most:
@@ -65,21 +66,27 @@ def compare(
         print_lines(screen, differing_lines(pair, loaded, items))
 
 
-def _table(pairs: list[Pair]) -> object:
+def _table(suite: str, pairs: list[Pair]) -> object:
     from rich.table import Table
     from rich.text import Text
 
     from boxpen.report.numbers import p_value
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in ("suite", "A", "B"):
+    table = Table(
+        title=Text(suite, "bold"),
+        title_justify="left",
+        title_style="",
+        box=None,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+    for column in ("A", "B"):
         table.add_column(column, overflow="fold")
     for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):
         table.add_column(column, justify="right", no_wrap=True)
     for p in pairs:
         d = p.difference
         table.add_row(
-            Text(p.suite),
             Text(p.a),
             Text(p.b),
             f"{p.n:,}",

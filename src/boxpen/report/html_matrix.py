@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.html_data import NOTHING, Entry, SuiteView
 from boxpen.report.html_items import items_link
+from boxpen.report.numbers import too_few_blocks
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -124,6 +125,8 @@ def _best(
         return math.nan
     mine = [by_label[column.suite].get(e.label) for e in models]
     values = [column.of(view, e)[0] for e in mine if e is not None]
+    if any(too_few_blocks(column.metric, v.n) for v in values):
+        return math.nan
     known = [v.value for v in values if v.n]
     same = len({v.n for v in values if v.n}) == 1  # or else they are not of the same items
     return max(known) if same and len(known) > 1 else math.nan
@@ -141,6 +144,8 @@ def _cell(
 ) -> _Cell:
     from boxpen.report.charts import COLOURS, interval_glyph
 
+    if entry is not None and too_few_blocks(column.metric, estimate.n):
+        estimate = NOTHING
     bleu = column.metric == "bleu"
     glyph = None
     if entry is not None and estimate.n:
