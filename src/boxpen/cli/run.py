@@ -27,8 +27,8 @@ def run(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, "
-            "elmo:DIR.",
+            help="Models: a preset (boxpen model list), a model folder or GGUF file, "
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR.",
             show_default="smollm2",
         ),
     ] = None,
@@ -97,7 +97,7 @@ def run(
     """
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.models.resolve import resolve_model
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.plans import plan
     from boxpen.rundir import check_writable
     from boxpen.scoring.cache import ScoreCache
@@ -108,6 +108,8 @@ def run(
     }  # fmt: skip
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
+        if shadowed := shadowed_by_preset(name):
+            note(shadowed)
         resolved = resolve_model(
             name,
             dtype=dtype or "auto",

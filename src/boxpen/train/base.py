@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from boxpen.errors import ModelError, nearest
 from boxpen.models.presets import PRESETS
 from boxpen.models.quiet import quiet
+from boxpen.models.resolve import recognised
 from boxpen.train.pairs import ready_for_pairs
 from boxpen.train.scratch import SHAPES, new_config, new_tokenizer
 
@@ -108,12 +109,12 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
 
 def _written_out(spec: str) -> str:
     preset = PRESETS.get(spec)
-    written = preset.spec if preset else spec
+    written = preset.spec if preset else recognised(spec)
     scheme, _, rest = written.partition(":")
     if not rest or scheme not in ("hf", "gguf", "embedded", "new"):
         raise ModelError(
             f"base '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other bases: "
-            "hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
+            "a folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
         )
     return written
 
