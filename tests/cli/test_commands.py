@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -53,6 +54,47 @@ def suite(tmp_path: Path) -> Path:
 def run_args(gpt2_dir, suite, tmp_path) -> list[object]:
     return ["run", "--suite", suite, "--model", f"hf:{gpt2_dir}", "--cache", tmp_path / "c.sqlite",
             "--out", tmp_path / "runs"]  # fmt: skip
+
+
+class TestSuitesOfARun:
+    @pytest.fixture
+    def ran(self, suite, gpt2_dir, tmp_path, monkeypatch):
+        """Two suites, two models, and the pairs that a command line runs."""
+        for name in ("a", "b"):
+            shutil.copytree(gpt2_dir, tmp_path / name)
+        monkeypatch.chdir(tmp_path)
+
+        def run(*args: str) -> list[tuple[str, str]]:
+            done = invoke("run", "--json", "--cache", "c.sqlite", *args)
+            assert done.exit_code == 0, done.output
+            rows = json.loads(done.stdout)["results"]
+            return list(dict.fromkeys((row["suite"], row["model"]) for row in rows))
+
+        (tmp_path / "other.jsonl").write_text(
+            suite.read_text("utf-8").replace('"name": "mine"', '"name": "other"'), "utf-8"
+        )
+        return run
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            "mine.jsonl other.jsonl --model ./a ./b",
+            "--model ./a --model ./b -- mine.jsonl other.jsonl",
+            "mine.jsonl --suite other.jsonl --model ./a ./b",
+            "--suite mine.jsonl other.jsonl --model ./a ./b",
+            "--model=./a --model=./b mine.jsonl other.jsonl",
+            "mine.jsonl --model ./a ./b --limit 9 other.jsonl mine.jsonl",
+        ],
+    )
+    def test_are_named_alone_or_after_the_option(self, args, ran):
+        assert ran(*args.split()) == [
+            (suite, f"hf:{model}") for model in ("./a", "./b") for suite in ("mine", "other")
+        ]
+
+    def test_a_suite_after_the_models_is_one_sentence(self, ran, suite):
+        why = "is a suite; name suites before --model, or with --suite"
+        refused(invoke("run", "--model", "./a", "mine.jsonl"), f"model 'mine.jsonl' {why}")
+        refused(invoke("run", "--model", "./a", "cats.sm"), f"model 'cats.sm' {why}")
 
 
 class TestRun:

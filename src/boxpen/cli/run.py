@@ -17,12 +17,16 @@ __all__ = ["run"]
 
 @app.command(cls=Several)
 def run(
-    suite: Annotated[
+    suites: Annotated[
         list[str] | None,
-        typer.Option(
+        typer.Argument(
+            metavar="SUITE",
             help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
             show_default="starter",
         ),
+    ] = None,
+    suite: Annotated[
+        list[str] | None, typer.Option(help="Suites, the same as SUITE.", show_default=False)
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -106,6 +110,7 @@ def run(
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
         "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
+    names = [*(suites or ()), *(suite or ())] or ["starter"]
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
         if shadowed := shadowed_by_preset(name):
@@ -130,7 +135,7 @@ def run(
                 check_languages=check_languages,
                 **policy,
             )
-            for s in dict.fromkeys(suite or ["starter"])
+            for s in dict.fromkeys(names)
         ]
     # Only now is anything written: what cannot be done leaves nothing behind.
     check_writable(out)
@@ -141,5 +146,5 @@ def run(
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
-    if suite is None and model is None:
+    if not suites and suite is None and model is None:
         note("Next: boxpen suite list; boxpen model list; boxpen run --help")
