@@ -91,6 +91,23 @@ class TestSuitesOfARun:
             (suite, f"hf:{model}") for model in ("./a", "./b") for suite in ("mine", "other")
         ]
 
+    def test_a_table_with_columns_that_are_recognised_is_a_suite(self, ran, tmp_path):
+        (tmp_path / "my pairs.csv").write_text("good,bad\nThe box.,Box the.\n", "utf-8")
+        assert ran("my pairs.csv", "--model", "./a") == [("my pairs", "hf:./a")]
+
+    def test_any_other_table_is_refused_with_the_command_that_imports_it(self, ran, tmp_path):
+        (tmp_path / "my pairs.csv").write_text("first,second\nThe box.,Box the.\n", "utf-8")
+        done = invoke("run", "my pairs.csv", "--model", "./a")
+        refused(done, "my pairs.csv has the columns 'first', 'second', expected 'correct' and")
+        command = done.stderr.partition("with: boxpen ")[2].partition(" (or")[0]
+        assert command == (
+            "suite import 'my pairs.csv' --out 'my pairs.jsonl' --correct COLUMN --wrong COLUMN"
+        )
+        for column in ("first", "second"):
+            command = command.replace("COLUMN", column, 1)
+        assert invoke(*shlex.split(command)).exit_code == 0
+        assert ran("my pairs.jsonl", "--model", "./a") == [("my pairs", "hf:./a")]
+
     def test_a_suite_after_the_models_is_one_sentence(self, ran, suite):
         why = "is a suite; name suites before --model, or with --suite"
         refused(invoke("run", "--model", "./a", "mine.jsonl"), f"model 'mine.jsonl' {why}")
