@@ -27,7 +27,14 @@ from boxpen.scoring.policy import Dtype
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair"]
+__all__ = [
+    "cannot_load",
+    "from_checkpoint",
+    "from_elmo",
+    "from_gguf",
+    "from_pair",
+    "unavailable",
+]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -268,8 +275,25 @@ def _loaded(name: str, what: str, load: Any) -> Any:
     except ModelError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"model '{name}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"model '{name}': {cannot_load(what, error)}") from error
+
+
+def cannot_load(what: str, error: BaseException) -> str:
+    """Return why something of a model cannot be loaded, for a message."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    folder = "or name a local folder: ./path/to/checkpoint"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, LocalEntryNotFoundError):
+            if constants.HF_HUB_OFFLINE:
+                return f"it is not in the cache and HF_HUB_OFFLINE is set; unset it, {folder}"
+            hub = constants.ENDPOINT
+            return f"it is not in the cache and {hub} cannot be reached; try again later, {folder}"
+        cause = cause.__cause__ or cause.__context__
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return f"its {what} cannot be loaded ({reason})"
 
 
 def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:
@@ -336,10 +360,22 @@ def _device(wanted: str | None) -> str:
         with contextlib.suppress(RuntimeError, AssertionError, ValueError):
             torch.zeros(1, device=wanted).item()
             return wanted
-        raise ModelError(f"there is no device '{wanted}' here, expected cpu, cuda or mps")
+        raise ModelError(unavailable(wanted))
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def unavailable(device: str) -> str:
+    """Return a sentence for a device that cannot be used: which can?"""
+    import torch
+
+    usable = ["cpu"]
+    if torch.cuda.is_available():
+        usable += ["cuda", *(f"cuda:{n}" for n in range(1, torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        usable.append("mps")
+    return f"device '{device}' is not available; use {' or '.join(usable)}"
 
 
 def _dtype(wanted: Dtype, device: str, stored: Any) -> str:

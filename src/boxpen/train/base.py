@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.checkpoint import cannot_load
 from boxpen.models.presets import PRESETS
 from boxpen.models.quiet import quiet
 from boxpen.models.resolve import recognised
@@ -166,5 +167,4 @@ def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
     try:
         return load()
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"base '{spec}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"base '{spec}': {cannot_load(what, error)}") from error
