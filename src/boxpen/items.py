@@ -241,6 +241,9 @@ class Suite:
     card: Card = field(default_factory=Card)
     file: str | None = field(default=None, compare=False)
 
+    def __repr__(self) -> str:
+        return f"Suite({self.name!r}, {len(self)} items, {len(self.blocks())} blocks)"
+
     def __len__(self) -> int:
         return len(self.items)
 
