@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from boxpen.models.gguf_file import read_fast
 from boxpen.models.kinds import auto_class, class_of, kind_of
 from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
+from boxpen.models.origin import name_of, same_model_on_disk
 from boxpen.models.own import BIDIRECTIONAL, OWN, introduce
 from boxpen.models.quiet import quiet
 from boxpen.models.trained_vocabulary import foreign_vocabulary
@@ -195,25 +197,36 @@ def from_pair(
     name: str | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> TransformersModel:
-    """Return a model and a tokenizer that are already in memory, ready to score."""
+    """Return a model and a tokenizer that are already in memory, ready to score.
+
+    If they are those of the folder they were loaded from, they share its fingerprint.
+    """
     kind = kind_of(module.config, type(module).__name__, architecture=type(module).__name__)
     order = _order(kind, module.config, name or type(module).__name__, labels)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
-    digest = fingerprint.of_pair(module, tokenizer)
-    if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
-        digest = fingerprint.of_parts(
-            digest, *tokenizer.model_input_names, tokenizer.truncation_side
-        )
+    own = name_of(module)
+    load = partial(from_checkpoint, f"hf:{own}", device="cpu", labels=labels)
+    found = same_model_on_disk(module, tokenizer, load)
+    if found is not None and found.kind == kind:
+        own, fingerprinted, languages = found.name, found.fingerprint, found.languages
+    else:
+        digest = fingerprint.of_pair(module, tokenizer)
+        if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
+            digest = fingerprint.of_parts(
+                digest, *tokenizer.model_input_names, tokenizer.truncation_side
+            )
+        fingerprinted, languages = _fingerprint(digest, kind, dtype, order), None
     made = class_of(kind, module.config.model_type)(
         **order,
-        name=name or type(module).__name__,
+        name=name or own,
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, dtype, order),
+        fingerprint=fingerprinted,
         dtype=dtype,
         device_type=module.device.type,
+        languages=languages,
     )
     made.in_memory = True
     return made
