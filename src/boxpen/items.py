@@ -244,6 +244,9 @@ class Suite:
     file: str | None = field(default=None, compare=False)
     sample: str | None = None
 
+    def __repr__(self) -> str:
+        return f"Suite({self.name!r}, {len(self)} items, {len(self.blocks())} blocks)"
+
     def __len__(self) -> int:
         return len(self.items)
 

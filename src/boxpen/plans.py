@@ -97,6 +97,11 @@ class Plan:
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        left_out = sum(map(len, self.left_out.values()))
+        pair = f"{self.suite.name} × {self.model.name}"
+        return f"Plan({pair}, {len(self.judged)} items to judge, {left_out} left out)"
+
     def sort_out(self, *, check_languages: bool) -> None:
         """Split the items into those that the model can judge and those left out.
 

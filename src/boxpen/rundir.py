@@ -14,14 +14,14 @@ import json
 import math
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.errors import PolicyError, RunError
+from boxpen.errors import PolicyError, RunError, nearest
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
 from boxpen.scoring.policy import ScoringPolicy
@@ -29,9 +29,11 @@ from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.runs import Run
 
-__all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "write_run"]
+__all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "run_frame", "write_run"]
 
 FORMAT = 1
 
@@ -296,30 +298,44 @@ def _write_files(run: Run, folder: Path) -> None:
     )
     tokens = {str(i): text for i, text in run.tokens.items()}
     (folder / "tokens.json").write_text(json.dumps(tokens, ensure_ascii=False) + "\n", "utf-8")
-    _write_parquet(
-        folder / "verdicts.parquet",
-        [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts],
-        _VERDICTS,
-    )
-    _write_parquet(
-        folder / "records.parquet",
-        [
-            _record_row(item, index, role, scored, record)
-            for item, members in run.candidates.items()
-            for index, scored in enumerate(members)
-            for role, record in (
-                ("candidate", scored.record),
-                ("unconditional", scored.unconditional),
+    for table in ("verdicts", "records", "translations"):
+        run_frame(run, table).write_parquet(folder / f"{table}.parquet")
+
+
+def run_frame(run: Run, table: str) -> pl.DataFrame:
+    """Return a table of a run: verdicts, records, translations, or tokens.
+
+    Raises:
+        RunError: If there is no such table.
+    """
+    if table not in _TABLES:
+        raise RunError(f"table '{table}' is unknown, {nearest(table, list(_TABLES))}")
+    rows: Iterable[Mapping[str, Any]]
+    if table == "verdicts":
+        rows = ({**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts)
+    elif table == "translations":
+        rows = ({**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations)
+    elif table == "records":
+        rows = (_record_row(*found) for found in _records(run))
+    else:
+        texts = dict(enumerate(NAMES)) if run.labels else run.tokens
+        rows = (
+            dict(zip(_TOKENS, (item, index, role, at, token, texts.get(token), lp), strict=True))
+            for item, index, role, _, record in _records(run)
+            for at, (token, lp) in enumerate(
+                zip(record.token_ids.tolist(), record.logprobs.tolist(), strict=True)
             )
-            if record is not None
-        ],
-        _RECORDS,
-    )
-    _write_parquet(
-        folder / "translations.parquet",
-        [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations],
-        _TRANSLATIONS,
-    )
+        )
+    return _frame(rows, _TABLES[table])
+
+
+def _records(run: Run) -> Iterator[tuple[str, int, str, Scored, Record]]:
+    """Yield every record: item, number of the candidate, role, candidate, record."""
+    for item, members in run.candidates.items():
+        for index, scored in enumerate(members):
+            yield item, index, "candidate", scored, scored.record
+            if scored.unconditional is not None:
+                yield item, index, "unconditional", scored, scored.unconditional
 
 
 def _tokens(path: Path) -> dict[int, str]:
@@ -399,19 +415,30 @@ _TRANSLATIONS = {
 }  # fmt: skip
 
 
-def _write_parquet(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
-) -> None:
+_TOKENS = {
+    "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
+    "token": "str", "logprob": "single",
+}  # fmt: skip
+_TABLES = {
+    "verdicts": _VERDICTS,
+    "records": _RECORDS,
+    "translations": _TRANSLATIONS,
+    "tokens": _TOKENS,
+}
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl.DataFrame:
     import polars as pl
 
     types: dict[str, Any] = {
         "str": pl.String,
         "int": pl.Int64,
         "float": pl.Float64,
+        "single": pl.Float32,
         "bool": pl.Boolean,
         "ints": pl.List(pl.Int32),
         "floats": pl.List(pl.Float32),
         "scores": pl.List(pl.Float64),
     }
     schema = {name: types[kind] for name, kind in columns.items()}
-    pl.DataFrame(list(rows), schema=schema).write_parquet(path)
+    return pl.DataFrame(list(rows), schema=schema)

@@ -9,13 +9,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from boxpen.errors import RunError
 from boxpen.items import Choice, Entail, Suite
 from boxpen.metrics.summary import Row, Translation, summarise
-from boxpen.rundir import FORMAT, read_run, write_run
+from boxpen.rundir import FORMAT, read_run, run_frame, write_run
 from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
@@ -24,6 +25,8 @@ from boxpen.scoring.verdicts import Scored, Verdict, decide
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.analysis.lint import Finding
     from boxpen.models.base import Model, Settled
 
@@ -181,6 +184,46 @@ class Run:
             )
         )
 
+    def __repr__(self) -> str:
+        about = self.about
+        # Of a suite that is translated only, there is no accuracy.
+        first = next((row for row in self.summary() if row.metric in ("accuracy", "bleu")), None)
+        number = f", {first.metric} {_number(first)}" if first else ""
+        return (
+            f"{about['suite']['name']} × {about['model']['name']}\n"
+            f"{len(self.verdicts)} items{number}\n{self.signature}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        about, rows = self.about, [row for row in self.summary() if row.slice == "all"]
+        cells = [("suite", about["suite"]["name"]), ("model", about["model"]["name"])]
+        cells += [(row.metric.replace("_", " "), f"{_number(row)} (n = {row.n})") for row in rows]
+        cells.append(("signature", self.signature))
+        body = (f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in cells)
+        return f"<table>{''.join(body)}</table>"
+
+    def to_polars(
+        self, table: Literal["verdicts", "records", "translations", "tokens"] = "verdicts"
+    ) -> pl.DataFrame:
+        """Return a table of the run as a Polars data frame.
+
+        The first three are the Parquet files of a run directory; their ``tags`` is a JSON object.
+
+        Args:
+            table: ``verdicts``: one row per item, with the fields of ``Verdict``. ``records``: one
+                row per scored candidate (item, candidate, role, prefix, text, source, token_ids,
+                logprobs, unscored, unknown, truncated, crossing); ``role`` is ``candidate``, or
+                ``unconditional`` for the score without its context. ``translations``: one row per
+                source sentence, with the fields of ``Translation``. ``tokens``: one row per scored
+                token (item, candidate, role, position, token_id, token, logprob); ``token`` is its
+                text, the label of an inference classifier, or null if unknown.
+
+        Raises:
+            RunError: If there is no such table.
+        """
+        return run_frame(self, table)
+
     def text_of(self, scored: Scored) -> str:
         """Return a candidate after its context, as people read it."""
         # A language model reads one text, with the space in it; others read two.
@@ -267,6 +310,11 @@ class Run:
             RunError: If it is not one, or a file of it is damaged.
         """
         return cls(*read_run(Path(path)))
+
+
+def _number(row: Row) -> str:
+    digits = 1 if row.metric == "bleu" else 3
+    return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
 
 
 def about_suite(suite: Suite) -> dict[str, Any]:

@@ -293,7 +293,7 @@ class TestBadInput:
 
     def test_devices(self, toy, monkeypatch):
         monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-        for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "no device 'cuda'")):
+        for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "use cpu or auto")):
             for task in (("train", toy / "toy.toml"), ("translate", toy / "out", toy / "valid.zh"),
                          ("scale", toy / "toy.toml", "--out", toy / "s")):  # fmt: skip
                 refused(invoke("nmt", *task, "--device", device), part)

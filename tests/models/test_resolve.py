@@ -13,6 +13,7 @@ import transformers
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
 from boxpen.models.fingerprint import of_directory
 from boxpen.models.kinds import kind_of
+from boxpen.models.resolve import recognised, shadowed_by_preset
 from small_runs import Liking
 
 
@@ -197,10 +198,66 @@ def test_an_added_token_is_refused_only_where_a_text_has_it(tiny_models, score_a
         ("hf:./nowhere", "is not a checkpoint folder"),
         ("gguf:/nowhere.gguf", "there is no file"),
         ("ct2:/nowhere", "there is no folder"),
+        ("./nowhere", r"model './nowhere': there is no such file or folder$"),
+        ("nowhere.gguf", "there is no such file or folder"),
+        ("org/mine", r"is neither a preset nor a path; for the hub, write hf:org/mine$"),
+        ("x" * 5000, "cannot be read: File name too long"),
     ],
 )
 def test_names_that_mean_nothing(spec, match):
     refused(spec, match)
+
+
+@pytest.mark.parametrize(
+    ("files", "scheme"),
+    [
+        (["config.json", "model.safetensors", "vocab.json"], "hf"),
+        (["model.bin", "shared_vocabulary.json", "config.json"], "ct2"),
+        (["model.bin", "shared_vocabulary.txt"], "ct2"),
+        (["metadata.json", "model/model.bin", "model/source_vocabulary.json"], "ct2"),
+        (["elmo_weights.hdf5", "elmo_options.json", "vocab.txt"], "elmo"),
+        (["config.json", "model/model.bin", "model/shared_vocabulary.json"], "hf"),
+    ],
+)
+def test_a_folder_is_recognised_by_what_is_in_it(files, scheme, tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for spec in (str(folder), "./mine", "mine", "mine/"):
+        assert recognised(spec) == f"{scheme}:{spec}"
+
+
+def test_a_gguf_file_is_recognised_by_how_it_begins(tmp_path):
+    (tmp_path / "a.gguf").write_bytes(b"GGUF\x03\x00\x00\x00")
+    assert recognised(str(tmp_path / "a.gguf")) == f"gguf:{tmp_path / 'a.gguf'}"
+    (tmp_path / "a.bin").write_bytes(b"PK")
+    refused(str(tmp_path / "a.bin"), "is a file, expected a model folder or a GGUF file")
+    refused(str(tmp_path), rf"is a folder without a model, .*; did you mean {tmp_path}/a.gguf\?$")
+
+
+def test_a_path_needs_no_scheme(tiny_models, tmp_path, monkeypatch):
+    folder = tiny_models.folder("gpt2")
+    monkeypatch.chdir(folder.parent)
+    plain, schemed = resolve_model("./gpt2", device="cpu"), resolve_model("hf:./gpt2", device="cpu")
+    assert (plain.name, plain.short) == (schemed.name, schemed.short) == ("hf:./gpt2", "gpt2")
+    assert plain.fingerprint == schemed.fingerprint
+    (tmp_path / "out" / "checkpoint-5").mkdir(parents=True)
+    shutil.copy(folder / "config.json", tmp_path / "out" / "checkpoint-5")
+    refused(str(tmp_path / "out"), "did you mean .*/out/checkpoint-5")
+
+
+def test_a_preset_wins_over_a_folder_of_its_name_and_says_so(tiny_models, monkeypatch, tmp_path):
+    monkeypatch.chdir(tiny_models.folder("gpt2").parent)
+    assert shadowed_by_preset("gpt2") == (
+        "'gpt2' is the preset; for the path of that name, write ./gpt2"
+    )
+    assert shadowed_by_preset("./gpt2") is None
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "smollm2").mkdir()  # no model is in it
+    assert shadowed_by_preset("smollm2") is None
+    assert shadowed_by_preset("gpt2") is None
 
 
 def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
@@ -248,7 +305,10 @@ def test_a_hub_name_without_a_hub(monkeypatch):
     import huggingface_hub.constants
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    refused("hf:boxpen-nobody/boxpen-nothing", "configuration cannot be loaded")
+    refused(
+        "hf:boxpen-nobody/boxpen-nothing",
+        "not in the cache and HF_HUB_OFFLINE is set; .* a local folder",
+    )
 
 
 def test_dtype(tiny_models, score_all):

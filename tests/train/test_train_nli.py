@@ -278,7 +278,7 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, nli_csv: Path, tmp_path
     refused(ModelError, "no config.json, so it is no checkpoint", base=f"hf:{tmp_path}")
     refused(ModelError, "device 'tpu' is unknown", device="tpu")
     if not torch.cuda.is_available():
-        refused(ModelError, "there is no device 'cuda' here", device="cuda")
+        refused(ModelError, "device 'cuda' is not available; use cpu or auto", device="cuda")
     bare = shutil.copytree(base.removeprefix("hf:"), tmp_path / "bare")
     for place in bare.glob("tokenizer*"):
         place.unlink()

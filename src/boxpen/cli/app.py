@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from traceback import walk_tb
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
 from boxpen.version import __version__
 
 __all__ = ["app"]
+
+_UsageError: Any = typer.BadParameter.__base__  # Typer's own, or that of Click in older versions
 
 
 class _Group(TyperGroup):
@@ -37,9 +41,23 @@ class _Group(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
-            print(f"boxpen: cannot write the output: {error.strerror}", file=sys.stderr)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"boxpen: {_failed(error)}", file=sys.stderr)
             raise typer.Exit(2) from None
+        except _UsageError as error:
+            clarify(error)
+            raise
+
+
+def _failed(error: OSError) -> str:
+    """Return what an operation on a file or on stdout failed at."""
+    reason = error.strerror or error
+    if error.filename is not None:
+        return f"cannot read or write '{error.filename}': {reason}"
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    if frames[-1].startswith(("boxpen.cli.", "rich.")):  # which write to stdout only
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return f"cannot write the output: {reason}"
+    return f"input or output failed: {reason}"
 
 
 app = typer.Typer(

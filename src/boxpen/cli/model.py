@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import console, note, print_json
 
 __all__ = ["model"]
 
 model = typer.Typer(no_args_is_help=True, help="List, show and get models.")
 app.add_typer(model, name="model")
 
-_OTHERS = "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+_OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
@@ -55,10 +55,12 @@ def show_model(
 ) -> None:
     """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
     from boxpen.models.presets import TRIED, tried
-    from boxpen.models.resolve import resolve_model
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
 
+    if shadowed := shadowed_by_preset(name):
+        note(shadowed)
     found = resolve_model(name, labels=labels)
     on = tried(name)
     facts = {

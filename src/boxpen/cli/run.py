@@ -21,18 +21,22 @@ QUICK = 300
 
 @app.command(cls=Several)
 def run(
-    suite: Annotated[
+    suites: Annotated[
         list[str] | None,
-        typer.Option(
+        typer.Argument(
+            metavar="SUITE",
             help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
             show_default=f"{QUICK} items of starter",
         ),
     ] = None,
+    suite: Annotated[
+        list[str] | None, typer.Option(help="Suites, the same as SUITE.", show_default=False)
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, "
-            "elmo:DIR.",
+            help="Models: a preset (boxpen model list), a model folder or GGUF file, "
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR.",
             show_default="smollm2",
         ),
     ] = None,
@@ -108,7 +112,7 @@ def run(
     """
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.models.resolve import resolve_model
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.plans import plan
     from boxpen.rundir import check_writable
     from boxpen.scoring.cache import ScoreCache
@@ -117,10 +121,14 @@ def run(
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
         "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
-    if suite is None and limit is None and not full:
+    names = [*(suites or ()), *(suite or ())]
+    quick = not names
+    if quick and limit is None and not full:
         limit = QUICK
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
+        if shadowed := shadowed_by_preset(name):
+            note(shadowed)
         resolved = resolve_model(
             name,
             dtype=dtype or "auto",
@@ -142,7 +150,7 @@ def run(
                 check_languages=check_languages,
                 **policy,
             )
-            for s in dict.fromkeys(suite or ["starter"])
+            for s in dict.fromkeys(names or ["starter"])
         ]
     # Only now is anything written: what cannot be done leaves nothing behind.
     check_writable(out)
@@ -153,7 +161,7 @@ def run(
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
-    if suite is None:
+    if quick:
         note(_next_steps(plans[0].suite, named=model is not None))
 
 

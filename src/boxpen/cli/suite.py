@@ -283,7 +283,8 @@ def import_suite(
 ) -> None:
     """Make a suite of a table of your own.
 
-    A table with columns like CommonMT's (a source, '…correct', '…wrong') needs no options.
+    Columns such as 'good' and 'bad', '…correct' and '…wrong', or 'sentence_good' and
+    'sentence_bad' (BLiMP) need no options.
     """
     from boxpen.analysis.lint import lint
     from boxpen.atomic import check_free

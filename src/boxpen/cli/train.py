@@ -20,7 +20,7 @@ train = typer.Typer(
 app.add_typer(train, name="train")
 
 Base = Annotated[
-    str, typer.Option(help="hf:NAME_OR_PATH, gguf:FILE, a preset, new:tiny or new:small.")
+    str, typer.Option(help="A preset, a model folder or file, hf:NAME, new:tiny or new:small.")
 ]
 Out = Annotated[Path, typer.Option(help="Folder of the model, its log and the held-out items.")]
 Valid = Annotated[str | None, typer.Option(help="Held-out items of another file.")]

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from boxpen.models.gguf_file import read_fast
 from boxpen.models.kinds import auto_class, class_of, kind_of
 from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
+from boxpen.models.origin import name_of, same_model_on_disk
 from boxpen.models.own import BIDIRECTIONAL, OWN, introduce
 from boxpen.models.quiet import quiet
 from boxpen.models.trained_vocabulary import foreign_vocabulary
@@ -27,7 +29,14 @@ from boxpen.scoring.policy import Dtype
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair"]
+__all__ = [
+    "cannot_load",
+    "from_checkpoint",
+    "from_elmo",
+    "from_gguf",
+    "from_pair",
+    "unavailable",
+]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -188,25 +197,36 @@ def from_pair(
     name: str | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> TransformersModel:
-    """Return a model and a tokenizer that are already in memory, ready to score."""
+    """Return a model and a tokenizer that are already in memory, ready to score.
+
+    If they are those of the folder they were loaded from, they share its fingerprint.
+    """
     kind = kind_of(module.config, type(module).__name__, architecture=type(module).__name__)
     order = _order(kind, module.config, name or type(module).__name__, labels)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
-    digest = fingerprint.of_pair(module, tokenizer)
-    if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
-        digest = fingerprint.of_parts(
-            digest, *tokenizer.model_input_names, tokenizer.truncation_side
-        )
+    own = name_of(module)
+    load = partial(from_checkpoint, f"hf:{own}", device="cpu", labels=labels)
+    found = same_model_on_disk(module, tokenizer, load)
+    if found is not None and found.kind == kind:
+        own, fingerprinted, languages = found.name, found.fingerprint, found.languages
+    else:
+        digest = fingerprint.of_pair(module, tokenizer)
+        if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
+            digest = fingerprint.of_parts(
+                digest, *tokenizer.model_input_names, tokenizer.truncation_side
+            )
+        fingerprinted, languages = _fingerprint(digest, kind, dtype, order), None
     made = class_of(kind, module.config.model_type)(
         **order,
-        name=name or type(module).__name__,
+        name=name or own,
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, dtype, order),
+        fingerprint=fingerprinted,
         dtype=dtype,
         device_type=module.device.type,
+        languages=languages,
     )
     made.in_memory = True
     return made
@@ -268,8 +288,25 @@ def _loaded(name: str, what: str, load: Any) -> Any:
     except ModelError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"model '{name}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"model '{name}': {cannot_load(what, error)}") from error
+
+
+def cannot_load(what: str, error: BaseException) -> str:
+    """Return why something of a model cannot be loaded, for a message."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    folder = "or name a local folder: ./path/to/checkpoint"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, LocalEntryNotFoundError):
+            if constants.HF_HUB_OFFLINE:
+                return f"it is not in the cache and HF_HUB_OFFLINE is set; unset it, {folder}"
+            hub = constants.ENDPOINT
+            return f"it is not in the cache and {hub} cannot be reached; try again later, {folder}"
+        cause = cause.__cause__ or cause.__context__
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return f"its {what} cannot be loaded ({reason})"
 
 
 def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:
@@ -336,10 +373,22 @@ def _device(wanted: str | None) -> str:
         with contextlib.suppress(RuntimeError, AssertionError, ValueError):
             torch.zeros(1, device=wanted).item()
             return wanted
-        raise ModelError(f"there is no device '{wanted}' here, expected cpu, cuda or mps")
+        raise ModelError(unavailable(wanted))
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def unavailable(device: str) -> str:
+    """Return a sentence for a device that cannot be used: which can?"""
+    import torch
+
+    usable = ["cpu"]
+    if torch.cuda.is_available():
+        usable += ["cuda", *(f"cuda:{n}" for n in range(1, torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        usable.append("mps")
+    return f"device '{device}' is not available; use {' or '.join(usable)}"
 
 
 def _dtype(wanted: Dtype, device: str, stored: Any) -> str:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
+__all__ = ["of_directory", "of_file", "of_pair", "of_parts", "tokenizer_parts"]
 
 _BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
@@ -51,20 +51,25 @@ def of_pair(module: Any, tokenizer: Any) -> str:
 
         raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
         digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
-        digest.update(raw.numpy().tobytes())
+        digest.update(raw.numpy())
     digest.update(type(tokenizer).__name__.encode())
-    if tokenizer.is_fast:
-        digest.update(_backend(tokenizer).encode())
-    else:
-        digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
-        for attribute in ("sp_model", "spm_source", "spm_target"):
-            model = getattr(tokenizer, attribute, None)
-            if model is not None:
-                digest.update(model.serialized_model_proto())
+    for part in tokenizer_parts(tokenizer):
+        digest.update(part)
     if getattr(module, "bert_reader", None) is not None:
         digest.update(_backend(module.bert_reader.tokenizer).encode())
     digest.update(json.dumps(tokenizer.special_tokens_map, default=str, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def tokenizer_parts(tokenizer: Any) -> list[bytes]:
+    """Return what a tokenizer is made of, but for its class and its special tokens."""
+    if tokenizer.is_fast:
+        return [_backend(tokenizer).encode()]
+    models = (getattr(tokenizer, name, None) for name in ("sp_model", "spm_source", "spm_target"))
+    return [
+        json.dumps(sorted(tokenizer.get_vocab().items())).encode(),
+        *(model.serialized_model_proto() for model in models if model is not None),
+    ]
 
 
 def _backend(tokenizer: Any) -> str:

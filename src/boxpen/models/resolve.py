@@ -1,17 +1,22 @@
-"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``gguf:FILE``, ``elmo:DIR``."""
+"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from boxpen.catalog.files import FORMATS
 from boxpen.errors import ModelError, nearest
 from boxpen.models.base import SCHEMES, Model
 from boxpen.models.presets import PRESETS
 from boxpen.scoring.policy import Dtype
 
-__all__ = ["resolve_model"]
+__all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
+
+_MISPLACED = "model '{}' is a suite; name suites before --model, or with --suite"
 
 
 def resolve_model(
@@ -28,8 +33,9 @@ def resolve_model(
     """Return the model that a name, a path or a pair in memory stands for.
 
     Args:
-        spec: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a
-            ``(model, tokenizer)`` pair, or a model of boxpen itself.
+        spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
+            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a ``(model, tokenizer)`` pair, or a model of
+            boxpen itself. A preset wins over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
         batch_size: Most sequences of a batch; none by default.
@@ -73,6 +79,7 @@ def _resolved(
             raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} things")
         return from_pair(*spec, labels=labels)
     preset = PRESETS.get(spec)
+    spec = spec if preset else recognised(spec)
     scheme, _, rest = (preset.spec if preset else spec).partition(":")
     if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
         known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{rest}/", f"/{rest}/")))
@@ -89,10 +96,7 @@ def _resolved(
 
         return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
     if not rest or scheme not in SCHEMES:
-        raise ModelError(
-            f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
-        )
+        raise ModelError(_unknown(spec))
     if scheme == "gguf":
         from boxpen.models.checkpoint import from_gguf
 
@@ -112,4 +116,71 @@ def _resolved(
 
     return from_checkpoint(
         spec, rest, dtype=dtype, device=device, languages=languages, labels=labels
+    )
+
+
+def recognised(spec: str) -> str:
+    """Return a path with the scheme of what is there; anything else as it is.
+
+    Raises:
+        ModelError: If there is something at the path, but no model.
+    """
+    try:
+        path = Path(spec).expanduser()
+        if spec.partition(":")[0] in SCHEMES or not spec or not path.exists():
+            return spec
+        return f"{_scheme(spec, path)}:{spec}"
+    except (OSError, RuntimeError) as error:  # a RuntimeError: no such user for ~user
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"model '{spec}' cannot be read: {reason}") from None
+
+
+def shadowed_by_preset(spec: str) -> str | None:
+    """Return a note if a preset hides a model at the path of the same name."""
+    with contextlib.suppress(ModelError):
+        if spec in PRESETS and recognised(f"./{spec}") != f"./{spec}":
+            return f"'{spec}' is the preset; for the path of that name, write ./{spec}"
+    return None
+
+
+def _scheme(spec: str, path: Path) -> str:
+    if path.is_file():
+        with path.open("rb") as stream:
+            if stream.read(4) == b"GGUF":
+                return "gguf"
+        if path.suffix.lower() in FORMATS:
+            raise ModelError(_MISPLACED.format(spec))
+        raise ModelError(f"model '{spec}' is a file, expected a model folder or a GGUF file")
+    if _is_ct2(path):  # before the next: it may have a config.json, too
+        return "ct2"
+    if (path / "config.json").is_file():
+        return "hf"
+    if _is_ct2(path / "model"):  # as Argos Translate packs it
+        return "ct2"
+    if any(p.suffix in (".hdf5", ".h5") for p in path.iterdir()):
+        return "elmo"
+    inside = sorted([*path.glob("*.gguf"), *(p.parent for p in path.glob("*/config.json"))])
+    hint = f"; did you mean {Path(spec) / inside[-1].name}?" if inside else ""
+    raise ModelError(
+        f"model '{spec}' is a folder without a model, expected config.json (Transformers), "
+        f"model.bin with its vocabulary (CTranslate2), or the *.hdf5 files of ELMo{hint}"
+    )
+
+
+def _is_ct2(folder: Path) -> bool:
+    return (folder / "model.bin").is_file() and any(folder.glob("*vocabulary.*"))
+
+
+def _unknown(spec: str) -> str:
+    from boxpen.catalog.registry import suite_names
+
+    if spec in suite_names(parts=True):
+        return _MISPLACED.format(spec)
+    if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", spec):
+        return f"model '{spec}' is neither a preset nor a path; for the hub, write hf:{spec}"
+    if "/" in spec or spec.endswith(".gguf"):
+        return f"model '{spec}': there is no such file or folder"
+    return (
+        f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: a folder or "
+        "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
     )

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.checkpoint import cannot_load
 from boxpen.models.presets import PRESETS
 from boxpen.models.quiet import quiet
+from boxpen.models.resolve import recognised
 from boxpen.train.pairs import ready_for_pairs
 from boxpen.train.scratch import SHAPES, new_config, new_tokenizer
 
@@ -108,12 +110,12 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
 
 def _written_out(spec: str) -> str:
     preset = PRESETS.get(spec)
-    written = preset.spec if preset else spec
+    written = preset.spec if preset else recognised(spec)
     scheme, _, rest = written.partition(":")
     if not rest or scheme not in ("hf", "gguf", "embedded", "new"):
         raise ModelError(
             f"base '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other bases: "
-            "hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
+            "a folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
         )
     return written
 
@@ -165,5 +167,4 @@ def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
     try:
         return load()
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"base '{spec}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"base '{spec}': {cannot_load(what, error)}") from error

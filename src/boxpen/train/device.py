@@ -24,7 +24,7 @@ def check_device(device: str) -> None:
     if device not in ("auto", "cpu", "cuda"):
         raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
-        raise ModelError("there is no device 'cuda' here, expected cpu or auto")
+        raise ModelError("device 'cuda' is not available; use cpu or auto")
 
 
 def on_cuda(device: str) -> bool:

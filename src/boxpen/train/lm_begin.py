@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from boxpen.errors import ModelError, nearest
@@ -53,8 +52,7 @@ def begin(
 
     Args:
         kind: One of ``KINDS``.
-        model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it; a folder needs no
-            ``hf:``.
+        model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it.
         texts: What the vocabulary of a new model is learnt from.
         vocabulary: Most words of a new bidirectional model.
         seed: Of new weights, and of what is drawn for batches.
@@ -82,8 +80,7 @@ def _found(kind: str, model: str) -> tuple[Any, Any]:
     """Return the module of a model, in float32 on the CPU, and its tokenizer."""
     from boxpen.models.resolve import resolve_model
 
-    folder = ":" not in model and Path(model).expanduser().is_dir()
-    found: Any = resolve_model(f"hf:{model}" if folder else model, dtype="float32", device="cpu")
+    found: Any = resolve_model(model, dtype="float32", device="cpu")
     is_of = _SCORED.get(found.kind, found.kind)
     if is_of != kind:
         way = f"; use --kind {is_of}" if is_of in KINDS else ""
