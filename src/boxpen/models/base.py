@@ -378,7 +378,7 @@ class Model(ABC):
                 (new if pair[0].scored and pair[0] not in seen else merged.again).append(pair)
             seen.update(item for item, _ in new)
             # In an order of their own: the batches do not depend on that of the requests.
-            new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
+            new.sort(key=lambda pair: _rank(pair[0]))
             merged.new.extend(new)
             self.tally.add(texts=len(new))
             yield [item for item, _ in new]
@@ -407,6 +407,10 @@ class Model(ABC):
             record = _record(item, values, every[start:end])
             out += [(index, record) for index in indices]
         return out
+
+
+def _rank(item: Encoded) -> tuple[object, ...]:
+    return item.source, item.ids, item.context, item.aside, *item.scored[:1]
 
 
 def _cut(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:
