@@ -15,7 +15,7 @@ from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["comparable", "compare", "labels", "same_items"]
 
-_OWN = ("model", "kind", "dtype", "max")  # of a signature: what may differ between systems
+_OWN = ("model", "kind", "dtype", "batch", "max")  # of a signature: what may differ between systems
 _OF_KIND = ("bos", "eos", "pll")  # and between kinds of models
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_args
 
 import architectures
@@ -18,11 +19,22 @@ import pytest
 import search_models
 import tiny
 import tokenizers
+import torch
 import transformers
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from boxpen import Model, Record, Request, resolve_model
+from boxpen import (
+    Card,
+    Choice,
+    Model,
+    Record,
+    Request,
+    Run,
+    Suite,
+    evaluate,
+    resolve_model,
+)  # fmt: skip
 from boxpen.models.base import SCHEMES, Kind
 from boxpen.models.own import BIDIRECTIONAL, OWN
 from boxpen.nmt.subwords import EOS, PAD, UNK
@@ -271,6 +283,79 @@ def test_no_batch_order_or_split_changes_a_score_or_a_translation(subject, way, 
     if translated:
         pairs = data.draw(st.permutations(list(translated)))[: data.draw(st.integers(1, 9))]
         assert subject.translations(pairs) == [translated[pair] for pair in pairs]
+
+
+# --- Reduced precision: the batch moves a score, and the signature says so
+
+
+def rounded(name: str, root: Path, dtype: str, score: Any) -> Subject:
+    """Return a model of the cases in another dtype."""
+    model = CASES[name].build(root)
+    pair = model.module.to(getattr(torch, dtype)), model.tokenizer
+    return Subject(resolve_model(pair), CASES[name], score)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["llama", "bert", "xlnet", "bilm", "marian", "thumt", "nli"])
+def test_a_text_by_itself_gets_one_score_in_any_precision(name, dtype, tmp_path, score_all, agree):
+    subject = rounded(name, tmp_path, dtype, score_all)
+    subject.set(deterministic=True)
+    expected = dict(zip(subject.requests, subject.scored(subject.requests), strict=True))
+    for size in (1, 5):
+        subject.set(deterministic=True, batch_size=size)
+        some = subject.requests[:: -1 if size == 1 else 2] * 2
+        for request, record in zip(some, subject.scored(some), strict=True):
+            one = expected[request]
+            agree(record, (one.token_ids.tolist(), one.logprobs.tolist()))
+
+
+def test_the_signature_tells_batches_apart_where_they_matter(tmp_path, score_all):
+    items = [
+        Choice(id=str(i), candidates=(TEXTS[i], TEXTS[i - 1]), gold=0) for i in range(len(TEXTS))
+    ]
+    suite = Suite(name="s", items=tuple(items), card=Card(language="en"))
+    subject = rounded("llama", tmp_path, "bfloat16", score_all)
+
+    def run(model: Model = subject.model, **options: Any) -> Run:
+        return evaluate(model, suite, cache=":memory:", **options)
+
+    shared = run(deterministic=False)
+    alone = run(deterministic=True)
+    assert "|dtype:bfloat16|batch:any|max:" in shared.signature
+    assert "|dtype:bfloat16|batch:1|max:" in alone.signature
+    assert "|ties:strict|dtype:bfloat16|batch:1|max:" in alone.rescore(ties="strict").signature
+    apart = [
+        abs(one.record.total - other.record.total)
+        for i in shared.candidates
+        for one, other in zip(shared.candidates[i], alone.candidates[i], strict=True)
+    ]
+    assert max(apart) > 1e-4, "the batch does not matter here, so the field says nothing"
+    assert run(deterministic=True, batch_size=1).signature == alone.signature
+    assert "|batch:1@24|" in run(deterministic=True, token_budget=24).signature
+    whole = resolve_model(f"hf:{tmp_path / 'llama'}", device="cpu")
+    signatures = {run(whole, deterministic=d).signature for d in (True, False)}
+    assert len(signatures) == 1
+    assert "|ties:half|dtype:float32|max:" in signatures.pop()
+
+
+def test_ct2_on_a_gpu_and_its_cache(tmp_path, monkeypatch):
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    model = ct2("int8", tmp_path)
+    for device, gpus, compute_type, batch in (
+        ("cpu", 1, "int8_float32", None),
+        ("auto", 0, "int8_float32", None),
+        ("auto", 1, "int8_float16", "any"),
+        ("cuda", 1, "float16", "any"),
+        ("cuda", 1, "float32", None),
+    ):
+        monkeypatch.setattr(ctranslate2, "get_cuda_device_count", lambda gpus=gpus: gpus)
+        vars(model).update(_device=device, _translator=SimpleNamespace(compute_type=compute_type))
+        model.deterministic = False
+        assert model.batch == batch
+        # Scores of padded batches, which earlier versions kept, are not taken from the cache.
+        assert model.exactness() == {"batches": "equal lengths"}
+        model.deterministic = True
+        assert model.batch == (batch and "1")
 
 
 # --- A real model: whole nats hung on the padding of int8

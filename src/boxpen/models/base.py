@@ -219,6 +219,18 @@ class Model(ABC):
         """Return what the last bit of a score depends on besides the text; empty if on too much."""
         return {"deterministic": True} if self.deterministic else {}
 
+    @property
+    def rounds(self) -> bool:
+        """Whether it computes in so few digits that a score moves with the batch."""
+        return False
+
+    @property
+    def batch(self) -> str | None:
+        """How texts shared a batch: ``1`` by itself, or ``any``; None where it does not matter."""
+        if not self.rounds:
+            return None
+        return "1" if self.deterministic else "any"
+
     @abstractmethod
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model.
