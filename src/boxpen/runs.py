@@ -86,6 +86,7 @@ class Run:
                 "kind": model.kind,
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
+                **({"batch": model.batch} if model.batch else {}),
                 "languages": sorted(model.languages) if model.languages else None,
                 **({"labels": list(names_of(model.labels))} if model.labels else {}),
                 **({"remark": remark} if remark else {}),
@@ -348,6 +349,7 @@ def _signature(about: Mapping[str, Any]) -> str:
         ties=about["policy"]["ties"],
         context=_context(about),
         dtype=model["dtype"],
+        batch=model.get("batch"),
         max=settled.get("max_length"),
     )
 

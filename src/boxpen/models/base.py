@@ -219,6 +219,18 @@ class Model(ABC):
         """Return what the last bit of a score depends on besides the text; empty if on too much."""
         return {"deterministic": True} if self.deterministic else {}
 
+    @property
+    def rounds(self) -> bool:
+        """Whether it computes in so few digits that a score moves with the batch."""
+        return False
+
+    @property
+    def batch(self) -> str | None:
+        """How texts shared a batch: ``1`` by itself, or ``any``; None where it does not matter."""
+        if not self.rounds:
+            return None
+        return "1" if self.deterministic else "any"
+
     @abstractmethod
     def settle(self, policy: ScoringPolicy) -> Settled:
         """Resolve a policy for this model.
@@ -378,7 +390,7 @@ class Model(ABC):
                 (new if pair[0].scored and pair[0] not in seen else merged.again).append(pair)
             seen.update(item for item, _ in new)
             # In an order of their own: the batches do not depend on that of the requests.
-            new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
+            new.sort(key=lambda pair: _rank(pair[0]))
             merged.new.extend(new)
             self.tally.add(texts=len(new))
             yield [item for item, _ in new]
@@ -407,6 +419,10 @@ class Model(ABC):
             record = _record(item, values, every[start:end])
             out += [(index, record) for index in indices]
         return out
+
+
+def _rank(item: Encoded) -> tuple[object, ...]:
+    return item.source, item.ids, item.context, item.aside, *item.scored[:1]
 
 
 def _cut(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:

@@ -101,25 +101,23 @@ class ContextualModel(Seq2SeqModel):
 
         rows = self._reading.rows(sources, contexts)
 
-        def run(few: Sequence[int]) -> list[str]:
-            some = [rows[i] for i in few]
-            inputs = self._reading.tensors(some, self.device)
-            longest = max(len(row.source) for row in some)
+        def run(most: int, few: Sequence[int]) -> list[str]:
+            inputs = self._reading.tensors([rows[i] for i in few], self.device)
             with torch.inference_mode():
                 made = self.module.generate(
                     **inputs,
                     num_beams=beam,
                     do_sample=False,
                     max_length=None,
-                    max_new_tokens=min(self._reading.limit - 1, 3 * longest + 20),
+                    max_new_tokens=most,
                     **search_options(self.module, beam),
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 
-        lengths = [len(row) * beam for row in rows]
-        with self.algorithms():
-            for few, texts in self.in_batches(range(len(rows)), lengths, run):
-                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+        lengths = [len(row.source) for row in rows]
+        yield from self.searched(
+            lengths, [len(row) * beam for row in rows], self._reading.limit, run
+        )
 
     @cached_property
     def _parts(self) -> tuple[Any, Head | None]:

@@ -100,6 +100,22 @@ class CTranslate2Model(Model):
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
 
+    def exactness(self) -> dict[str, object]:
+        """Return what a score depends on besides the text: once, batches were padded."""
+        return {**super().exactness(), "batches": "equal lengths"}
+
+    @property
+    def rounds(self) -> bool:
+        """Whether a score moves with the batch: on a GPU, where nothing says that it does not.
+
+        On a CPU it does not, in any compute type: batches hold equal lengths.
+        """
+        import ctranslate2
+
+        if self._device == "cpu" or not ctranslate2.get_cuda_device_count():
+            return False
+        return str(self._translator.compute_type) != "float32"
+
     @property
     def _budget(self) -> int:
         return self.token_budget or _TOKENS

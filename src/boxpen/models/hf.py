@@ -196,9 +196,20 @@ class TransformersModel(Model):
             "device": self.device_type,
             "threads": torch.get_num_threads(),
             "token_budget": self.token_budget or _DETERMINISTIC,
-            "batch_size": self.batch_size,
             "compiled": self.compiled,
         }
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it computes in so few digits that a score moves with the batch."""
+        return self.dtype not in ("float32", "float64")
+
+    @property
+    def batch(self) -> str | None:
+        """How texts shared a batch; a text by itself may still be cut up by a token budget."""
+        usual = self.token_budget in (None, _DETERMINISTIC)
+        shared = super().batch
+        return shared if shared != "1" or usual else f"1@{self.token_budget}"
 
     def score(
         self, requests: Sequence[Request], settled: Settled
@@ -302,7 +313,8 @@ class TransformersModel(Model):
         size: int | None = None,
     ) -> Iterator[tuple[Sequence[int], T]]:
         """Run members in batches of like length; the memory decides how large they are."""
-        size = size or self.batch_size
+        # By itself, a text is a batch: its copies with other masks count as one.
+        size = size or (None if self.deterministic else self.batch_size)
         length = dict(zip(members, lengths, strict=True))
 
         def split(

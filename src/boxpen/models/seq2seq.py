@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +31,7 @@ __all__ = ["Seq2SeqModel"]
 
 
 _KEPT = 1 << 16  # tokens of sources that are kept encoded at a time
+_LENGTHS = 16  # sources whose lengths round up to the same multiple share a maximum length
 
 
 class Seq2SeqModel(TransformersModel):
@@ -294,9 +295,8 @@ class Seq2SeqModel(TransformersModel):
             code = language_code(self.tokenizer, languages[1], self.name)
             forced["forced_bos_token_id"] = _language_id(self.tokenizer, code)
 
-        def run(few: Sequence[int]) -> list[str]:
+        def run(most: int, few: Sequence[int]) -> list[str]:
             rows = [_cut(ids[i], limit) for i in few]
-            width = max(len(r) for r in rows)
             arrays = (
                 padded(rows, self.tokenizer.pad_token_id or 0),
                 length_mask([len(r) for r in rows]),
@@ -309,16 +309,42 @@ class Seq2SeqModel(TransformersModel):
                     num_beams=beam,
                     do_sample=False,
                     max_length=None,
-                    max_new_tokens=min(limit - 1, 3 * width + 20),
+                    max_new_tokens=most,
                     **search_options(self.module, beam),
                     **forced,
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 
-        lengths = [len(i) * beam for i in ids]
+        lengths = [len(i) for i in ids]
+        yield from self.searched(lengths, [n * beam for n in lengths], limit, run)
+
+    def searched(
+        self,
+        lengths: Sequence[int],
+        costs: Sequence[int],
+        limit: int,
+        run: Callable[[int, Sequence[int]], list[str]],
+    ) -> Iterator[list[tuple[int, str]]]:
+        """Translate in batches, yielding them as (index, translation).
+
+        A translation that does not end by itself is cut at a length that only its own source
+        decides: the sources of a batch share it.
+
+        Args:
+            lengths: Tokens of the sources.
+            costs: Tokens that each adds to a batch, beams included.
+            limit: Maximum length of a sequence.
+            run: Translates sources, given the maximum length and their indices.
+        """
+        groups: dict[int, list[int]] = {}
+        for i, length in enumerate(lengths):
+            rounded = -(-length // _LENGTHS) * _LENGTHS
+            groups.setdefault(min(limit - 1, 3 * rounded + 20), []).append(i)
         with self.algorithms():
-            for few, texts in self.in_batches(range(len(ids)), lengths, run):
-                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+            for most, members in sorted(groups.items(), reverse=True):
+                some = [costs[i] for i in members]
+                for few, texts in self.in_batches(members, some, partial(run, most)):
+                    yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
 
     def _tell(self, languages: tuple[str | None, str | None]) -> str:
         """Set the languages of a multilingual tokenizer; return what goes before the source."""
