@@ -10,6 +10,7 @@ has one record an item, with a log-probability for every label.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
 import tempfile
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boxpen.atomic import new_folder, reason, refusals
 from boxpen.errors import PolicyError, RunError
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
@@ -42,26 +44,9 @@ def write_run(run: Run, parent: Path) -> Path:
         RunError: If it cannot be written; then nothing is left behind.
     """
     target = parent / run.name
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing.", dir=parent) as folder:
-            whole, old = Path(folder) / "new", Path(folder) / "old"
-            whole.mkdir()
-            _write_files(run, whole)
-            if target.exists():
-                # The same signature: the same run. The old one gives way only now.
-                target.rename(old)
-            try:
-                whole.rename(target)
-            except OSError:
-                if target.exists():  # another process has just written the same run
-                    return target
-                if old.exists():
-                    old.rename(target)
-                raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RunError(f"cannot write the run directory {target}: {reason}") from None
+    with new_folder(target, RunError) as folder:
+        for name, content in _files(run).items():
+            (folder / name).write_bytes(content)
     return target
 
 
@@ -158,21 +143,21 @@ def check_writable(parent: Path) -> None:
 @contextlib.contextmanager
 def _blamed(path: Path, name: str) -> Iterator[None]:
     """Say of which file of a run directory the body speaks, when it finds a fault."""
-    import polars as pl
-
     try:
         yield
-    except (
-        *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
-        *(PolicyError, pl.exceptions.PolarsError),
-    ) as error:
+    except _faults() as error:
         if isinstance(error, RecursionError):
-            reason = "it is too deep"
+            why = "it is too deep"
         elif isinstance(error, KeyError):
-            reason = f"it has no {error}"
+            why = f"it has no {error}"
         else:
-            reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-        raise RunError(f"{path} is not a whole run directory ({name}: {reason})") from None
+            why = reason(error)
+        raise RunError(f"{path} is not a whole run directory ({name}: {why})") from None
+
+
+def _faults() -> tuple[type[BaseException], ...]:
+    bad = (ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError)
+    return (*bad, *refusals())
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -282,36 +267,26 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
             raise TypeError(f"item '{v.id}' has tags that are no texts")
 
 
-def _write_files(run: Run, folder: Path) -> None:
-    (folder / "run.json").write_text(
-        json.dumps(run.about, ensure_ascii=False, indent=1, default=str) + "\n", "utf-8"
-    )
+def _files(run: Run) -> dict[str, bytes]:
+    """Return the content of all files, so that only the system can refuse to write them."""
+    about = json.dumps(run.about, ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
-    (folder / "tokens.json").write_text(json.dumps(tokens, ensure_ascii=False) + "\n", "utf-8")
-    _write_parquet(
-        folder / "verdicts.parquet",
-        [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts],
-        _VERDICTS,
-    )
-    _write_parquet(
-        folder / "records.parquet",
-        [
-            _record_row(item, index, role, scored, record)
-            for item, members in run.candidates.items()
-            for index, scored in enumerate(members)
-            for role, record in (
-                ("candidate", scored.record),
-                ("unconditional", scored.unconditional),
-            )
-            if record is not None
-        ],
-        _RECORDS,
-    )
-    _write_parquet(
-        folder / "translations.parquet",
-        [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations],
-        _TRANSLATIONS,
-    )
+    records = [
+        _record_row(item, index, role, scored, record)
+        for item, members in run.candidates.items()
+        for index, scored in enumerate(members)
+        for role, record in (("candidate", scored.record), ("unconditional", scored.unconditional))
+        if record is not None
+    ]
+    verdicts = [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts]
+    translations = [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations]
+    return {
+        "run.json": f"{about}\n".encode(),
+        "tokens.json": (json.dumps(tokens, ensure_ascii=False) + "\n").encode(),
+        "verdicts.parquet": _parquet(verdicts, _VERDICTS),
+        "records.parquet": _parquet(records, _RECORDS),
+        "translations.parquet": _parquet(translations, _TRANSLATIONS),
+    }
 
 
 def _tokens(path: Path) -> dict[int, str]:
@@ -391,9 +366,7 @@ _TRANSLATIONS = {
 }  # fmt: skip
 
 
-def _write_parquet(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
-) -> None:
+def _parquet(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> bytes:
     import polars as pl
 
     types: dict[str, Any] = {
@@ -406,4 +379,6 @@ def _write_parquet(
         "scores": pl.List(pl.Float64),
     }
     schema = {name: types[kind] for name, kind in columns.items()}
-    pl.DataFrame(list(rows), schema=schema).write_parquet(path)
+    buffer = io.BytesIO()
+    pl.DataFrame(list(rows), schema=schema).write_parquet(buffer)
+    return buffer.getvalue()

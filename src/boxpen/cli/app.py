@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from boxpen.atomic import panics, reason
 from boxpen.errors import BoxpenError
 from boxpen.version import __version__
 
@@ -32,6 +33,9 @@ class _Group(TyperGroup):
                 file=sys.stderr,
             )
             raise typer.Exit(130) from None
+        except panics() as error:  # Polars, where no file can be opened, or out of memory
+            print(f"boxpen: Polars failed: {reason(error)}", file=sys.stderr)
+            raise typer.Exit(2) from None
         except BrokenPipeError:
             # The reader of our output has gone; what is left goes nowhere, quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
