@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -30,6 +29,8 @@ from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.runs import Run
 
 __all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "write_run"]
@@ -75,12 +76,12 @@ def read_run(
         _check_about(about)
     with _blamed(path, "verdicts.parquet"):
         verdicts = tuple(
-            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": json.loads(row["tags"])})
-            for row in _rows(path / "verdicts.parquet")
+            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": _tags(row)})
+            for row in _rows(path / "verdicts.parquet", _VERDICTS)
         )
         _check_verdicts(verdicts)
     with _blamed(path, "records.parquet"):
-        candidates = _candidates(_rows(path / "records.parquet"))
+        candidates = _candidates(_rows(path / "records.parquet", _RECORDS))
         _check_records(about, verdicts, candidates)
     if about["model"]["kind"] == "nli":
         with _blamed(path, "run.json"):
@@ -89,8 +90,8 @@ def read_run(
             _check_labels(about, numbers, verdicts, candidates)
     with _blamed(path, "translations.parquet"):
         translations = tuple(
-            Translation(**{**row, "tags": json.loads(row["tags"])})
-            for row in _rows(path / "translations.parquet")
+            Translation(**{**row, "tags": _tags(row)})
+            for row in _rows(path / "translations.parquet", _TRANSLATIONS)
         )
     with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
@@ -160,12 +161,45 @@ def _faults() -> tuple[type[BaseException], ...]:
     return (*bad, *refusals())
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Read a table whose columns are of these kinds."""
     import polars as pl
 
     if not path.is_file():  # of which Polars says several things
         raise FileNotFoundError("there is no such file")
-    return pl.read_parquet(path, glob=False).to_dicts()
+    frame = pl.read_parquet(path, glob=False)
+    for name, kind in columns.items():
+        optional = kind.endswith("?")
+        if name in frame.columns:
+            _check_column(frame[name], kind.removesuffix("?"), optional=optional)
+        elif not optional:
+            raise KeyError(name)
+    return frame.to_dicts()
+
+
+def _check_column(column: pl.Series, kind: str, *, optional: bool) -> None:
+    """Raise if a column is of another type, or holds a null or a number that is not finite."""
+    import polars as pl
+
+    expected = _types()[kind]
+    if column.dtype != expected and not (optional and column.dtype == pl.Null):
+        raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
+    if not optional and column.null_count():
+        raise ValueError(
+            f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
+        )
+    values = column.explode(empty_as_null=False) if isinstance(expected, pl.List) else column
+    if values is not column and values.null_count():
+        raise ValueError(f"column '{column.name}' has a list with a null")
+    if values.dtype.is_float() and not values.is_finite().all():
+        raise ValueError(f"column '{column.name}' has a number that is not finite")
+
+
+def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+    tags = json.loads(row["tags"])
+    if not isinstance(tags, dict) or not all(isinstance(value, str) for value in tags.values()):
+        raise TypeError(f"item '{row['id']}' has tags that are not texts")
+    return tags
 
 
 def _check_about(about: Mapping[str, Any]) -> None:
@@ -259,12 +293,9 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
         if v.id in seen:
             raise ValueError(f"item '{v.id}' has two verdicts")
         seen.add(v.id)
-        if not (0 <= v.gold < len(v.scores) and 0 <= v.credit <= 1):
+        places = range(len(v.scores))
+        if not (v.gold in places and v.winner in places and v.tied > 0 and 0 <= v.credit <= 1):
             raise ValueError(f"the verdict of item '{v.id}' is impossible")
-        if not all(map(math.isfinite, v.scores)):
-            raise ValueError(f"item '{v.id}' has a score that is no number")
-        if not all(isinstance(t, str) for pair in v.tags.items() for t in pair):
-            raise TypeError(f"item '{v.id}' has tags that are no texts")
 
 
 def _files(run: Run) -> dict[str, bytes]:
@@ -330,9 +361,7 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             truncated=row["truncated"],
             crossing=row["crossing"],
         )
-        damaged = len(record.token_ids) != len(record.logprobs)
-        damaged |= not np.isfinite(record.logprobs).all()
-        if damaged or not isinstance(row["text"], str):
+        if len(record.token_ids) != len(record.logprobs):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
         roles = found.setdefault((row["item"], row["candidate"]), {})
@@ -350,35 +379,42 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
+# Kinds of columns; with a question mark, the column may be missing or hold nulls.
 _VERDICTS = {
-    "id": "str", "block": "str", "gold": "int", "scores": "scores", "winner": "int",
+    "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
     "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
     "tags": "str",
 }  # fmt: skip
 _RECORDS = {
     "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
-    "source": "str", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
+    "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
     "unknown": "int", "truncated": "bool", "crossing": "bool",
 }  # fmt: skip
 _TRANSLATIONS = {
-    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str",
-    "tags": "str", "context": "str", "reference_context": "str",
+    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str?",
+    "tags": "str", "context": "str?", "reference_context": "str?",
 }  # fmt: skip
+
+
+def _types() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "str": pl.String(),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "bool": pl.Boolean(),
+        "ints": pl.List(pl.Int32()),
+        "floats": pl.List(pl.Float32()),
+        "scores": pl.List(pl.Float64()),
+    }
 
 
 def _parquet(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> bytes:
     import polars as pl
 
-    types: dict[str, Any] = {
-        "str": pl.String,
-        "int": pl.Int64,
-        "float": pl.Float64,
-        "bool": pl.Boolean,
-        "ints": pl.List(pl.Int32),
-        "floats": pl.List(pl.Float32),
-        "scores": pl.List(pl.Float64),
-    }
-    schema = {name: types[kind] for name, kind in columns.items()}
+    types = _types()
+    schema = {name: types[kind.removesuffix("?")] for name, kind in columns.items()}
     buffer = io.BytesIO()
     pl.DataFrame(list(rows), schema=schema).write_parquet(buffer)
     return buffer.getvalue()
