@@ -167,7 +167,8 @@ def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
 
     if not path.is_file():  # of which Polars says several things
         raise FileNotFoundError("there is no such file")
-    frame = pl.read_parquet(path, glob=False)
+    # Not by its path: Polars takes only those that are UTF-8.
+    frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
     for name, kind in columns.items():
         optional = kind.endswith("?")
         if name in frame.columns:
@@ -312,7 +313,8 @@ def _files(run: Run) -> dict[str, bytes]:
     verdicts = [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts]
     translations = [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations]
     return {
-        "run.json": f"{about}\n".encode(),
+        # Bytes of a file name that are not UTF-8 become escapes of JSON.
+        "run.json": f"{about}\n".encode("utf-8", "backslashreplace"),
         "tokens.json": (json.dumps(tokens, ensure_ascii=False) + "\n").encode(),
         "verdicts.parquet": _parquet(verdicts, _VERDICTS),
         "records.parquet": _parquet(records, _RECORDS),

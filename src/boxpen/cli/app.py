@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
 from boxpen.atomic import panics, reason
+from boxpen.cli.output import Escaping
 from boxpen.errors import BoxpenError
+from boxpen.printable import one_line
 from boxpen.version import __version__
 
 __all__ = ["app"]
 
 
+_ClickException: Any = typer.BadParameter.__mro__[2]  # of Typer's own copy of Click
+
+
+@contextlib.contextmanager
+def _one_line_errors() -> Iterator[None]:
+    """Escape and shorten the arguments that a usage error quotes."""
+    try:
+        yield
+    except _ClickException as error:
+        error.message = one_line(error.message)
+        raise
+
+
 class _Group(TyperGroup):
     """Ends every command in one of the ways that are promised: 0, 1, 2 or 130."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _one_line_errors():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
+        # Ids, tags and names come from files; rich writes its colours past this.
+        escaping = cast("TextIO", Escaping(sys.stdout))
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with contextlib.redirect_stdout(escaping), _one_line_errors():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
             return result
         except BoxpenError as error:
-            print(f"boxpen: {error}", file=sys.stderr)
+            print(f"boxpen: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print(
@@ -34,7 +58,7 @@ class _Group(TyperGroup):
             )
             raise typer.Exit(130) from None
         except panics() as error:  # Polars, where no file can be opened, or out of memory
-            print(f"boxpen: Polars failed: {reason(error)}", file=sys.stderr)
+            print(f"boxpen: Polars failed: {one_line(reason(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except BrokenPipeError:
             # The reader of our output has gone; what is left goes nowhere, quietly.
