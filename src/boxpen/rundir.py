@@ -10,8 +10,8 @@ has one record an item, with a log-probability for every label.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-import math
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boxpen.atomic import new_folder, reason, refusals
 from boxpen.errors import PolicyError, RunError, nearest
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
@@ -45,26 +46,9 @@ def write_run(run: Run, parent: Path) -> Path:
         RunError: If it cannot be written; then nothing is left behind.
     """
     target = parent / run.name
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing.", dir=parent) as folder:
-            whole, old = Path(folder) / "new", Path(folder) / "old"
-            whole.mkdir()
-            _write_files(run, whole)
-            if target.exists():
-                # The same signature: the same run. The old one gives way only now.
-                target.rename(old)
-            try:
-                whole.rename(target)
-            except OSError:
-                if target.exists():  # another process has just written the same run
-                    return target
-                if old.exists():
-                    old.rename(target)
-                raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RunError(f"cannot write the run directory {target}: {reason}") from None
+    with new_folder(target, RunError) as folder:
+        for name, content in _files(run).items():
+            (folder / name).write_bytes(content)
     return target
 
 
@@ -93,12 +77,12 @@ def read_run(
         _check_about(about)
     with _blamed(path, "verdicts.parquet"):
         verdicts = tuple(
-            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": json.loads(row["tags"])})
-            for row in _rows(path / "verdicts.parquet")
+            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": _tags(row)})
+            for row in _rows(path / "verdicts.parquet", _VERDICTS)
         )
         _check_verdicts(verdicts)
     with _blamed(path, "records.parquet"):
-        candidates = _candidates(_rows(path / "records.parquet"))
+        candidates = _candidates(_rows(path / "records.parquet", _RECORDS))
         _check_records(about, verdicts, candidates)
     if about["model"]["kind"] == "nli":
         with _blamed(path, "run.json"):
@@ -107,8 +91,8 @@ def read_run(
             _check_labels(about, numbers, verdicts, candidates)
     with _blamed(path, "translations.parquet"):
         translations = tuple(
-            Translation(**{**row, "tags": json.loads(row["tags"])})
-            for row in _rows(path / "translations.parquet")
+            Translation(**{**row, "tags": _tags(row)})
+            for row in _rows(path / "translations.parquet", _TRANSLATIONS)
         )
     with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
@@ -161,29 +145,63 @@ def check_writable(parent: Path) -> None:
 @contextlib.contextmanager
 def _blamed(path: Path, name: str) -> Iterator[None]:
     """Say of which file of a run directory the body speaks, when it finds a fault."""
-    import polars as pl
-
     try:
         yield
-    except (
-        *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
-        *(PolicyError, pl.exceptions.PolarsError),
-    ) as error:
+    except _faults() as error:
         if isinstance(error, RecursionError):
-            reason = "it is too deep"
+            why = "it is too deep"
         elif isinstance(error, KeyError):
-            reason = f"it has no {error}"
+            why = f"it has no {error}"
         else:
-            reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-        raise RunError(f"{path} is not a whole run directory ({name}: {reason})") from None
+            why = reason(error)
+        raise RunError(f"{path} is not a whole run directory ({name}: {why})") from None
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _faults() -> tuple[type[BaseException], ...]:
+    bad = (ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError)
+    return (*bad, *refusals())
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Read a table whose columns are of these kinds."""
     import polars as pl
 
     if not path.is_file():  # of which Polars says several things
         raise FileNotFoundError("there is no such file")
-    return pl.read_parquet(path, glob=False).to_dicts()
+    # Not by its path: Polars takes only those that are UTF-8.
+    frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
+    for name, kind in columns.items():
+        optional = kind.endswith("?")
+        if name in frame.columns:
+            _check_column(frame[name], kind.removesuffix("?"), optional=optional)
+        elif not optional:
+            raise KeyError(name)
+    return frame.to_dicts()
+
+
+def _check_column(column: pl.Series, kind: str, *, optional: bool) -> None:
+    """Raise if a column is of another type, or holds a null or a number that is not finite."""
+    import polars as pl
+
+    expected = _types()[kind]
+    if column.dtype != expected and not (optional and column.dtype == pl.Null):
+        raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
+    if not optional and column.null_count():
+        raise ValueError(
+            f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
+        )
+    values = column.explode(empty_as_null=False) if isinstance(expected, pl.List) else column
+    if values is not column and values.null_count():
+        raise ValueError(f"column '{column.name}' has a list with a null")
+    if values.dtype.is_float() and not values.is_finite().all():
+        raise ValueError(f"column '{column.name}' has a number that is not finite")
+
+
+def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+    tags = json.loads(row["tags"])
+    if not isinstance(tags, dict) or not all(isinstance(value, str) for value in tags.values()):
+        raise TypeError(f"item '{row['id']}' has tags that are not texts")
+    return tags
 
 
 def _check_about(about: Mapping[str, Any]) -> None:
@@ -284,22 +302,22 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
         if v.id in seen:
             raise ValueError(f"item '{v.id}' has two verdicts")
         seen.add(v.id)
-        if not (0 <= v.gold < len(v.scores) and 0 <= v.credit <= 1):
+        places = range(len(v.scores))
+        if not (v.gold in places and v.winner in places and v.tied > 0 and 0 <= v.credit <= 1):
             raise ValueError(f"the verdict of item '{v.id}' is impossible")
-        if not all(map(math.isfinite, v.scores)):
-            raise ValueError(f"item '{v.id}' has a score that is no number")
-        if not all(isinstance(t, str) for pair in v.tags.items() for t in pair):
-            raise TypeError(f"item '{v.id}' has tags that are no texts")
 
 
-def _write_files(run: Run, folder: Path) -> None:
-    (folder / "run.json").write_text(
-        json.dumps(run.about, ensure_ascii=False, indent=1, default=str) + "\n", "utf-8"
-    )
+def _files(run: Run) -> dict[str, bytes]:
+    """Return the content of all files, so that only the system can refuse to write them."""
+    about = json.dumps(run.about, ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
-    (folder / "tokens.json").write_text(json.dumps(tokens, ensure_ascii=False) + "\n", "utf-8")
-    for table in ("verdicts", "records", "translations"):
-        run_frame(run, table).write_parquet(folder / f"{table}.parquet")
+    tables = ("verdicts", "records", "translations")
+    return {
+        # Bytes of a file name that are not UTF-8 become escapes of JSON.
+        "run.json": f"{about}\n".encode("utf-8", "backslashreplace"),
+        "tokens.json": (json.dumps(tokens, ensure_ascii=False) + "\n").encode(),
+        **{f"{table}.parquet": _parquet(run_frame(run, table)) for table in tables},
+    }
 
 
 def run_frame(run: Run, table: str) -> pl.DataFrame:
@@ -379,9 +397,7 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             truncated=row["truncated"],
             crossing=row["crossing"],
         )
-        damaged = len(record.token_ids) != len(record.logprobs)
-        damaged |= not np.isfinite(record.logprobs).all()
-        if damaged or not isinstance(row["text"], str):
+        if len(record.token_ids) != len(record.logprobs):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
         roles = found.setdefault((row["item"], row["candidate"]), {})
@@ -399,19 +415,20 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
+# Kinds of columns; with a question mark, the column may be missing or hold nulls.
 _VERDICTS = {
-    "id": "str", "block": "str", "gold": "int", "scores": "scores", "winner": "int",
+    "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
     "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
     "tags": "str",
 }  # fmt: skip
 _RECORDS = {
     "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
-    "source": "str", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
+    "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
     "unknown": "int", "truncated": "bool", "crossing": "bool",
 }  # fmt: skip
 _TRANSLATIONS = {
-    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str",
-    "tags": "str", "context": "str", "reference_context": "str",
+    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str?",
+    "tags": "str", "context": "str?", "reference_context": "str?",
 }  # fmt: skip
 
 
@@ -427,18 +444,30 @@ _TABLES = {
 }
 
 
+def _types() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "str": pl.String(),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "single": pl.Float32(),
+        "bool": pl.Boolean(),
+        "ints": pl.List(pl.Int32()),
+        "floats": pl.List(pl.Float32()),
+        "scores": pl.List(pl.Float64()),
+    }
+
+
 def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl.DataFrame:
     import polars as pl
 
-    types: dict[str, Any] = {
-        "str": pl.String,
-        "int": pl.Int64,
-        "float": pl.Float64,
-        "single": pl.Float32,
-        "bool": pl.Boolean,
-        "ints": pl.List(pl.Int32),
-        "floats": pl.List(pl.Float32),
-        "scores": pl.List(pl.Float64),
-    }
-    schema = {name: types[kind] for name, kind in columns.items()}
+    types = _types()
+    schema = {name: types[kind.removesuffix("?")] for name, kind in columns.items()}
     return pl.DataFrame(list(rows), schema=schema)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from boxpen.errors import RunError
 from boxpen.items import Choice, Entail, Suite
 from boxpen.metrics.summary import Row, Translation, summarise
+from boxpen.printable import printable
 from boxpen.rundir import FORMAT, read_run, run_frame, write_run
 from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
 from boxpen.scoring.policy import ScoringPolicy
@@ -81,8 +82,8 @@ class Run:
             "boxpen": __version__,
             "suite": about_suite(suite),
             "model": {
-                "name": model.name,
-                "short": model.short,
+                "name": printable(model.name),
+                "short": printable(model.short),
                 "kind": model.kind,
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
@@ -325,7 +326,7 @@ def about_suite(suite: Suite) -> dict[str, Any]:
         "hash": suite.hash,
         "items": len(suite),
         **asdict(suite.card),
-        **({"file": suite.file} if suite.file else {}),
+        **({"file": printable(suite.file)} if suite.file else {}),
         **({"sample": suite.sample} if suite.sample else {}),
     }
 

@@ -394,9 +394,7 @@ def test_an_interrupt_says_what_is_kept(boxpen, suite, tmp_path, monkeypatch, st
         ]
         assert not (tmp_path / "new").exists()
     else:
-        assert lines == [
-            "boxpen: interrupted; the same command goes on from what was kept, if anything was"
-        ]
+        assert lines == ["boxpen: interrupted; rerun the same command to resume"]
         assert (tmp_path / "new" / "d" / "source.jsonl").exists()
     code, out, _ = boxpen(*words)
     assert code == 0

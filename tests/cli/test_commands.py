@@ -269,11 +269,22 @@ class TestRefusals:
         monkeypatch.setattr(ScoreCache, "_prepare", plain)
         assert invoke(*args).exit_code == 0
 
+    def test_a_panic_of_polars_is_one_sentence(self, run_args, monkeypatch):
+        import polars as pl
+
+        def panic(*_, **__):
+            raise pl.exceptions.PanicException(
+                'called `unwrap()` on Os { code: 24, message: "Too many open files" }'
+            )
+
+        monkeypatch.setattr("boxpen.plans.plan", panic)
+        refused(invoke(*run_args), "Polars failed: Too many open files")
+
     def test_a_full_disk_while_writing_the_run(self, run_args, tmp_path, monkeypatch):
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("boxpen.rundir._write_parquet", full)
+        monkeypatch.setattr("boxpen.rundir._parquet", full)
         refused(invoke(*run_args), "No space left on device")
         assert not list((tmp_path / "runs").glob("*"))
 

@@ -141,9 +141,7 @@ class TestTrain:
                 begun.send_signal(signal.SIGINT)
         assert begun.wait() == 130
         assert begun.stdout.read() == ""
-        assert said[-1] == (
-            "boxpen: interrupted; the same command goes on from what was kept, if anything was\n"
-        )
+        assert said[-1] == ("boxpen: interrupted; rerun the same command to resume\n")
         assert not [line for line in said if "Traceback" in line]
         last = max(losses(tmp_path / "out"))
         config(toy, tmp_path, max_steps=str(last + 10))

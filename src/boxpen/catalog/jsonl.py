@@ -19,6 +19,7 @@ from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
+from boxpen.printable import printable
 
 __all__ = ["read_jsonl", "write_jsonl"]
 
@@ -36,7 +37,7 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
         SuiteError: If the file cannot be read, or a line is not an item.
     """
     rows = _objects(path)
-    name, card = path.stem, Card()
+    name, card = printable(path.stem), Card()
     first = next(rows, None)
     items: list[Row] = []
     if first is not None and first[1].get("kind") == "suite":

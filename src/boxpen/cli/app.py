@@ -2,50 +2,73 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from traceback import walk_tb
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
+from boxpen.atomic import panics, reason
+from boxpen.cli.output import Escaping
 from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
+from boxpen.printable import one_line
 from boxpen.version import __version__
 
 __all__ = ["app"]
 
-_UsageError: Any = typer.BadParameter.__base__  # Typer's own, or that of Click in older versions
+# Of Typer's own copy of Click, or of Click itself in older versions.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+_ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+@contextlib.contextmanager
+def _clear_usage_errors() -> Iterator[None]:
+    """Say what a usage error means, and escape and shorten the arguments that it quotes."""
+    try:
+        yield
+    except _ClickException as error:
+        if isinstance(error, _UsageError):
+            clarify(error)
+        error.message = one_line(error.message)
+        raise
 
 
 class _Group(TyperGroup):
     """Ends every command in one of the ways that are promised: 0, 1, 2 or 130."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _clear_usage_errors():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
+        # Ids, tags and names come from files; rich writes its colours past this.
+        escaping = cast("TextIO", Escaping(sys.stdout))
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with contextlib.redirect_stdout(escaping), _clear_usage_errors():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
             return result
         except BoxpenError as error:
-            print(f"boxpen: {error}", file=sys.stderr)
+            print(f"boxpen: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            print(
-                "boxpen: interrupted; the same command goes on from what was kept, if anything was",
-                file=sys.stderr,
-            )
+            print("boxpen: interrupted; rerun the same command to resume", file=sys.stderr)
             raise typer.Exit(130) from None
+        except panics() as error:  # Polars, where no file can be opened, or out of memory
+            print(f"boxpen: Polars failed: {one_line(reason(error))}", file=sys.stderr)
+            raise typer.Exit(2) from None
         except BrokenPipeError:
             # The reader of our output has gone; what is left goes nowhere, quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
-            print(f"boxpen: {_failed(error)}", file=sys.stderr)
+            print(f"boxpen: {one_line(_failed(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
-        except _UsageError as error:
-            clarify(error)
-            raise
 
 
 def _failed(error: OSError) -> str:

@@ -13,7 +13,7 @@ import typer
 from boxpen.atomic import replaced, resolved
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.nmt import nmt
-from boxpen.cli.output import note
+from boxpen.cli.output import note, unescaped
 from boxpen.cli.sentences import Sentences
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
@@ -122,10 +122,12 @@ def translate(
     # that nothing is seen of them for long.
     windows = sentences.windows(max(1, budget // 4))
     if out is None:
+        # As they are for another program, escaped for a terminal.
+        shown = sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout)
         with _translation_progress(sentences, hidden=sys.stdout.isatty()) as progress:
             for lines in windows:
-                sys.stdout.write(translated(lines))
-                sys.stdout.flush()
+                shown.write(translated(lines))
+                shown.flush()
                 progress(len(lines))
     else:
         with (

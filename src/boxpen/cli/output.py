@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 _NARROWEST = 76
 
 __all__ = [
+    "Escaping",
     "OverwriteFile",
     "console",
     "note",
@@ -32,6 +35,7 @@ __all__ = [
     "print_runs",
     "progress_bar",
     "runs_object",
+    "unescaped",
 ]
 
 OverwriteFile = Annotated[
@@ -42,20 +46,48 @@ OverwriteFile = Annotated[
 def console() -> Console:
     """Return the console of results: plain, and no wider than asked, when it is not a terminal."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # which ends quietly, see app.py
 
+        def _render_buffer(self, buffer: Iterable[Segment]) -> str:
+            return super()._render_buffer(
+                Segment(printable(text, keep="\n"), style, control)
+                for text, style, control in buffer
+            )
+
     # In a narrower terminal lines are broken, which is better than columns without their names.
-    screen = Screen(soft_wrap=False, highlight=False)
+    screen = Screen(file=unescaped(sys.stdout), soft_wrap=False, highlight=False)
     screen.width = max(screen.width, _NARROWEST)
     return screen
 
 
+class Escaping:
+    """A text stream on which only the newlines and tabs of what is written take effect."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, with what a terminal would act on escaped."""
+        return self.stream.write(printable(text, keep="\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def unescaped(stream: TextIO) -> TextIO:
+    """Return what is below an escaping stream, to write colours or data to."""
+    while isinstance(stream, Escaping):  # each group of commands has one
+        stream = stream.stream
+    return stream
+
+
 def note(text: str) -> None:
     """Print a line for people on stderr."""
-    print(text, file=sys.stderr)
+    print(printable(text, keep="\n\t"), file=sys.stderr)
 
 
 def print_json(data: Any) -> None:
@@ -178,7 +210,7 @@ def progress_bar() -> Iterator[Progress]:
         if not tasks:
             bars.start()  # only now: of no bars a blank line would stay in a file
         if label not in tasks:
-            tasks[label] = bars.add_task(label, total=total, completed=done, known=done)
+            tasks[label] = bars.add_task(printable(label), total=total, completed=done, known=done)
         bars.update(tasks[label], completed=done, total=total)
 
     try:

@@ -9,15 +9,12 @@ two assumptions, so that this is used.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from boxpen.atomic import resolved
+from boxpen.atomic import new_folder
 from boxpen.errors import nearest
 from boxpen.nmt.errors import NmtError
 
@@ -67,7 +64,7 @@ def export_ct2(
     about: dict[str, Any] = {"max_length": _longest(model, tokenizer)}
     if tokenizer.source_lang and tokenizer.target_lang:
         about |= {"from_code": tokenizer.source_lang, "to_code": tokenizer.target_lang}
-    with _new_folder(out) as new:
+    with new_folder(out, NmtError) as new:
         spec.save(str(new))
         for name in _SUBWORDS:
             shutil.copyfile(folder / name, new / name)
@@ -134,27 +131,3 @@ def _spec(model: Any, tokenizer: Any) -> Any:
     spec.register_source_vocabulary(sorted(tokenizer.encoder, key=tokenizer.encoder.__getitem__))
     spec.register_target_vocabulary(sorted(target, key=target.__getitem__))
     return spec
-
-
-@contextlib.contextmanager
-def _new_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside ``path`` that takes its place when the body has succeeded."""
-    path = resolved(path, NmtError)
-    mark = secrets.token_hex(4)
-    new, old = (path.with_name(f".{path.name}.{mark}.{part}") for part in ("tmp", "old"))
-    try:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new.mkdir()
-            yield new
-            if path.exists():
-                path.rename(old)
-            new.rename(path)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            if old.exists():
-                old.rename(path)
-            raise
-    except OSError as refused:
-        raise NmtError(f"{path} cannot be written: {refused.strerror or refused}") from None
-    shutil.rmtree(old, ignore_errors=True)

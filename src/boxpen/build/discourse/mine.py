@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.atomic import reason, refusals
 from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
@@ -170,13 +171,10 @@ class _Work:
 
 
 def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    import polars as pl
-
     try:
         return lines.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be read: {reason}") from None
+    except refusals() as error:
+        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.atomic import reason, refusals
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
 from boxpen.build.discourse.pool import Pool, Row
 from boxpen.build.stages import Report
@@ -260,9 +261,8 @@ def read_rows(path: Path) -> list[Row]:
         raise BuildError(f"there is no {path}; run the stage that writes it first")
     try:
         frame = pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be read: {reason}") from None
+    except refusals() as error:
+        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
     for name in candidate_schema():
         if name not in frame.columns:
             raise BuildError(

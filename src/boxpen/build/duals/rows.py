@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.atomic import reason, refusals
 from boxpen.build.duals.propose import Unchanged
 from boxpen.build.duals.rank import Ranked
 from boxpen.errors import BuildError
@@ -96,9 +97,8 @@ def _frame(path: Path, columns: Sequence[str]) -> pl.DataFrame:
         raise BuildError(f"there is no {path}; 'boxpen build duals propose' writes it")
     try:
         frame = pl.read_parquet(path, glob=False)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be read: {reason}") from None
+    except refusals() as error:
+        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
     for name in columns:
         if name not in frame.columns:
             raise BuildError(

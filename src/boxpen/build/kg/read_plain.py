@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from boxpen.atomic import reason, refusals
 from boxpen.build.kg.read_cells import comma_tables, json_tables, parquet_tables, tab_tables
 from boxpen.build.kg.read_chunk import WHITE, Draft, GraphSpec, Table, sound
 from boxpen.build.kg.read_people import people
@@ -103,9 +104,8 @@ def _parquet(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
 
     try:
         have = list(pl.read_parquet_schema(sample.path))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{sample.path} is not a Parquet file ({reason})") from None
+    except refusals() as error:
+        raise BuildError(f"{sample.path} is not a Parquet file ({reason(error)})") from None
     columns, constants = _map(sample, spec, have)
     names = {str(column): name for name, column in columns.items()}
     for table in parquet_tables(sample.path, names):

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import replaced
+from boxpen.atomic import reason, refusals, replaced
 from boxpen.errors import BuildError
 from boxpen.relations import ATOMIC, CONCEPTNET
 
@@ -125,14 +125,8 @@ def scan_table(path: Path, *more: str) -> pl.LazyFrame:
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
-    import polars as pl
-
-    try:
-        with replaced(path, BuildError) as stream:
-            table.write_parquet(stream)
-    except pl.exceptions.PolarsError as error:  # as which a full disk is told
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be written: {reason}") from None
+    with replaced(path, BuildError) as stream:
+        table.write_parquet(stream)
 
 
 _KINDS = {"str": "texts", "float": "numbers", "int": "whole numbers", "texts": "lists of texts"}
@@ -154,10 +148,7 @@ def _is(found: pl.DataType, kind: str | None) -> bool:
 @contextlib.contextmanager
 def _parquet(path: Path) -> Iterator[None]:
     """Say which file it is that cannot be read."""
-    import polars as pl
-
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} is not a Parquet file ({reason})") from None
+    except refusals() as error:
+        raise BuildError(f"{path} is not a Parquet file ({reason(error)})") from None

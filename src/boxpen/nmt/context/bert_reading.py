@@ -8,13 +8,12 @@ Zhu et al. (github.com/bert-nmt/bert-nmt).
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import moved_in
+from boxpen.atomic import moved_in, temporary
 from boxpen.models.quiet import quiet
 from boxpen.nmt.errors import NmtError
 
@@ -148,7 +147,7 @@ class BertReader:
         Raises:
             NmtError: If it cannot be written; then what stood there stays.
         """
-        aside = folder / f".{FOLDER}.{secrets.token_hex(4)}.tmp"
+        aside = temporary(folder / FOLDER)
         try:
             aside.mkdir(parents=True)
             self.tokenizer.save_pretrained(str(aside))
