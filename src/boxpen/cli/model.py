@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json
+from boxpen.cli.output import console, note, print_json, print_lines
 
 __all__ = ["model"]
 
@@ -37,11 +37,16 @@ def list_models(json: Json = False) -> None:
     for p in PRESETS.values():
         shown = f"{p.spec}\n  {p.note}"
         table.add_row(p.name, p.kind, " ".join(p.languages), p.tried, shown)
-    console().print(table)
-    print(f"\nAny other model: {_OTHERS}")
-    print(
-        "tried: boxpen was run with the real weights, or only with random weights of the\n"
-        "same architecture, which is also all that was tried of ELMo (elmo:)."
+    screen = console()
+    screen.print(table)
+    screen.print()
+    print_lines(
+        screen,
+        [
+            f"Any other model: {_OTHERS}",
+            "tried: with real weights, or only with a tiny model of the same architecture and "
+            "random weights, as elmo: was",
+        ],
     )
 
 
