@@ -258,7 +258,7 @@ class TestRefusals:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("boxpen.rundir._write_parquet", full)
+        monkeypatch.setattr("polars.DataFrame.write_parquet", full)
         refused(invoke(*run_args), "No space left on device")
         assert not list((tmp_path / "runs").glob("*"))
 
