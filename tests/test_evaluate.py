@@ -150,14 +150,15 @@ def test_a_damaged_run_json_is_refused_in_one_sentence(gpt2, tmp_path, damage):
     assert "\n" not in str(caught.value)
 
 
-def test_a_damaged_row_of_the_cache_is_refused(gpt2, tmp_path):
+def test_a_damaged_row_of_the_cache_is_scored_again(gpt2, tmp_path):
     import sqlite3
 
-    boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    fresh = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
     with sqlite3.connect(tmp_path / "c.sqlite") as db:
         db.execute("UPDATE records SET logprobs = x'010203'")
-    with pytest.raises(boxpen.CacheError, match="is damaged"):
-        boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    again = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    assert again.about["engine"]["from_cache"] == 0
+    assert again.verdicts == fresh.verdicts
 
 
 @pytest.mark.parametrize("template", ["{0}", "{", "{source.__class__}", "{source:>99}", "{x}"])
@@ -346,7 +347,7 @@ def test_a_failed_save_leaves_the_old_run(gpt2, tmp_path, monkeypatch):
     plain = Path.rename
 
     def full(self, target):
-        if self.name == "new":
+        if self.suffix == ".tmp":
             raise OSError(28, "No space left on device")
         return plain(self, target)
 
