@@ -41,7 +41,6 @@ def evaluate(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
     progress: Progress | None = None,
     **policy: Any,
@@ -63,7 +62,6 @@ def evaluate(
         batch_size: Most sequences of a batch.
         token_budget: Most tokens of a batch; chosen from the memory if None.
         deterministic: Whether every text is run by itself, to the same last bit every time.
-        compiled: Whether the module is compiled first.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
         progress: Called as the work goes on.
@@ -87,7 +85,6 @@ def evaluate(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
         labels=labels,
         **policy,
     )

@@ -38,7 +38,6 @@ def plan(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
     **policy: Any,
 ) -> Plan:
@@ -58,7 +57,6 @@ def plan(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
         labels=labels,
     )
     if resolved.pairs:

@@ -194,8 +194,6 @@ def test_what_does_not_belong_together(pairs, folders):
     short.init_kwargs["max_characters"] = 20
     with pytest.raises(ModelError, match="reads words of 50 characters, its tokenizer writes 20"):
         list(resolve_model((model, short)).encode([Request("a")], _settled()))
-    with pytest.raises(ModelError, match="which is not compiled"):
-        resolve_model(f"hf:{folders['pieces']}", device="cpu", compiled=True)
 
 
 def _settled():

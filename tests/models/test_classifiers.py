@@ -618,10 +618,6 @@ class TestCheckpoints:
         assert one != two
         assert models[0].fingerprint != models[1].fingerprint
 
-    def test_compiling_is_for_others(self):
-        with pytest.raises(ModelError, match="leave out --compile"):
-            resolved(classifiers.nli("bert"), compiled=True)
-
     def test_deterministic_runs_are_the_same_to_the_last_bit(self, score_all):
         model = resolved(classifiers.nli("bert"), deterministic=True)
         requests = [Request(text=b, prefix=a) for a, b in PAIRS]

@@ -130,8 +130,3 @@ def test_deterministic_scores_are_equal_to_the_last_bit():
     first = [run(one, [e])[0] for e in encoded]
     second = [run(other, [e])[0] for e in reversed(encoded)][::-1]
     assert [a.tobytes() for a in first] == [b.tobytes() for b in second]
-
-
-def test_compiled_scores_are_the_same():
-    encoded = texts((5, 9, 30, 200, 31, 77), 4)
-    agree(run(model(compiled=True), encoded), alone(model(), encoded))

@@ -11,6 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.errors import RunError
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from boxpen.metrics.compare import Pair
@@ -67,19 +68,11 @@ def compare(
 
 
 def _table(suite: str, pairs: list[Pair]) -> object:
-    from rich.table import Table
     from rich.text import Text
 
     from boxpen.report.numbers import p_value
 
-    table = Table(
-        title=Text(suite, "bold"),
-        title_justify="left",
-        title_style="",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = plain_table(suite, gap=1)
     for column in ("A", "B"):
         table.add_column(column, overflow="fold")
     for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):

@@ -11,6 +11,7 @@ from boxpen.atomic import replaced
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json
 from boxpen.errors import RunError
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["curve"]
 
@@ -49,10 +50,9 @@ def curve(
         ]
         print_json({"metric": metric, "points": points})
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("curve", overflow="fold")
     for column in ("size", "n", f"{metric} [95 %]"):
         table.add_column(column, justify="right", no_wrap=True)

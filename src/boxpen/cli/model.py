@@ -9,6 +9,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, print_lines
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
@@ -29,9 +30,8 @@ def list_models(json: Json = False) -> None:
     if json:
         print_json([asdict(p) | {"tried": TRIED[p.tried]} for p in PRESETS.values()])
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table(gap=1)
     for column in ("name", "kind", "reads", "tried", "stands for"):
         table.add_column(column, no_wrap=True)
     for p in PRESETS.values():

@@ -13,6 +13,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.output import console, note, print_json
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
@@ -68,9 +69,8 @@ def sizes(
     if json:
         print_json({"vocabulary": vocabulary, "sizes": rows})
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in rows[0]:
         table.add_column(column, justify="left" if column in ("architecture", "size") else "right")
     for row in rows:

@@ -101,9 +101,6 @@ def run(
     deterministic: Annotated[
         bool, typer.Option("--deterministic", help="The same to the last bit every time; slower.")
     ] = False,
-    compiled: Annotated[
-        bool, typer.Option("--compile", help="Compile the model first; pays on a GPU.")
-    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Evaluate models on suites: which answers do they prefer?
@@ -136,7 +133,6 @@ def run(
             batch_size=batch_size,
             token_budget=token_budget,
             deterministic=deterministic or None,
-            compiled=compiled or None,
             labels=labels,
         )
         plans += [

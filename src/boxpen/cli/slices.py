@@ -10,6 +10,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import console, print_json
 from boxpen.metrics.choice import Interval
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["slices"]
 
@@ -94,7 +95,6 @@ def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool
 
 
 def _print(rows: list[dict[str, object]]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     screen = console()
@@ -103,10 +103,7 @@ def _print(rows: list[dict[str, object]]) -> None:
         heads.setdefault((row["suite"], row["model"], row["cut"]), []).append(row)
     for (suite, model, name), some in heads.items():
         title = Text.assemble((f"{suite}", "bold"), " × ", (f"{model}", "bold"), f" by {name}")
-        table = Table(
-            title=title, title_justify="left", title_style="", box=None, pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )  # fmt: skip
+        table = plain_table(title, gap=1)
         table.add_column(str(name), overflow="fold")
         for column in ("n", "of all", "accuracy [95 %]", "chance", "consist.", "both", "blocks"):
             table.add_column(column, justify="right", no_wrap=True)

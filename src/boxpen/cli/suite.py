@@ -11,6 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import OverwriteFile, console, note, print_json
 from boxpen.cli.several import Several
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["suite"]
 
@@ -29,9 +30,8 @@ def list_suites(json: Json = False) -> None:
     if json:
         print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in ENTRIES.values()])
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in ("name", "languages", "licence", "title, and parts to run alone"):
         table.add_column(column, overflow="fold")
     for e in ENTRIES.values():
@@ -124,10 +124,9 @@ def stats_suite(
     if json:
         print_json([asdict(r) for r in rows])
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in ("set", "items", "unique tokens", "tokens per sentence", "tokens"):
         table.add_column(column, justify="left" if column == "set" else "right")
     for r in rows:

@@ -156,7 +156,6 @@ class Model(ABC):
         batch_size: Most sequences of a batch.
         deterministic: Whether every text is run by itself, so that its score depends on nothing
             else and comes out the same to the last bit.
-        compiled: Whether the module is compiled before it is run.
         engine: How texts are scored, in a few words; empty as long as none was.
     """
 
@@ -173,7 +172,6 @@ class Model(ABC):
     token_budget: int | None = None
     batch_size: int | None = None
     deterministic: bool = False
-    compiled: bool = False
     engine: str = ""
 
     @cached_property
@@ -187,7 +185,6 @@ class Model(ABC):
         batch_size: int | None = None,
         token_budget: int | None = None,
         deterministic: bool | None = None,
-        compiled: bool | None = None,
     ) -> None:
         """Change how texts are run; what is None stays as it is.
 
@@ -197,16 +194,10 @@ class Model(ABC):
         for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
             if value is not None and value < 1:
                 raise ModelError(f"{name} is {value}, expected 1 or more")
-        if compiled and self.kind not in ("causal", "masked"):
-            raise ModelError(
-                f"model '{self.name}' is of the kind '{self.kind}', which is not compiled; leave "
-                "out --compile"
-            )
         for name, setting in (
             ("batch_size", batch_size),
             ("token_budget", token_budget),
             ("deterministic", deterministic),
-            ("compiled", compiled),
         ):
             if setting is not None and setting != getattr(self, name):
                 setattr(self, name, setting)

@@ -115,7 +115,7 @@ class CausalModel(TransformersModel):
             self.engine = f"padded batches: {self.name} does not show its hidden states"
             return None
         decoder = PackedDecoder(
-            self.runner,
+            self.body,
             self.head,
             self.device,
             self.module.dtype,

@@ -162,27 +162,9 @@ class TransformersModel(Model):
                 return body, head
         return self.module, None
 
-    @cached_property
-    def runner(self) -> Any:
-        """The body, compiled if that is wanted."""
-        import torch
-
-        if not self.compiled:
-            return self.body
-        made: Any = torch.compile(self.body, dynamic=True)
-        try:
-            with torch.inference_mode():
-                made(input_ids=self.probe_ids())
-        except Exception as error:  # of the compiler, or of what it lacks
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error)
-            raise ModelError(
-                f"model '{self.name}' cannot be compiled ({reason}); leave out --compile"
-            ) from None
-        return made
-
     def forget_settings(self) -> None:
         """Let go of what was made for other settings."""
-        for name in ("budget", "runner", "_decoder", "_translator"):
+        for name in ("budget", "_decoder", "_translator"):
             vars(self).pop(name, None)
 
     def exactness(self) -> dict[str, object]:
@@ -196,7 +178,6 @@ class TransformersModel(Model):
             "device": self.device_type,
             "threads": torch.get_num_threads(),
             "token_budget": self.token_budget or _DETERMINISTIC,
-            "compiled": self.compiled,
         }
 
     @property
@@ -235,10 +216,7 @@ class TransformersModel(Model):
         """
         from boxpen.models.planning import unplanned_attention
 
-        with contextlib.ExitStack() as rules:
-            if not self.compiled:
-                rules.enter_context(unplanned_attention(self.device))
-            rules.enter_context(self._repeatable())
+        with unplanned_attention(self.device), self._repeatable():
             yield
 
     @contextlib.contextmanager
@@ -298,7 +276,7 @@ class TransformersModel(Model):
         width = next(iter(arrays.values())).shape[1]
         with torch.inference_mode():
             if self.head is not None:
-                hidden = self.runner(**moved, **inputs)[0].flatten(0, 1)  # (positions, width)
+                hidden = self.body(**moved, **inputs)[0].flatten(0, 1)  # (positions, width)
                 return self.head.log_probabilities(hidden, row * width + column, target.copy())
             with float_logits(self.module):
                 logits = self.module(**moved, **inputs).logits  # (batch, time, vocab)

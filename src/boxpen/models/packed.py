@@ -51,8 +51,7 @@ class PackedDecoder:
         self._dtype = dtype
         self._stem: _Stem | None = None
         self.computed = 0
-        self._compiled = hasattr(body, "_orig_mod")  # and fused already
-        self._norms = norms_of(body) if device.type == "cuda" and not self._compiled else []
+        self._norms = norms_of(body) if device.type == "cuda" else []
 
     def run(self, pack: Pack, *, chunk: int, **more: Any) -> torch.Tensor:
         """Return the log-probabilities of a pack's targets.

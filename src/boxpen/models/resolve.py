@@ -27,7 +27,6 @@ def resolve_model(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> Model:
     """Return the model that a name, a path or a pair in memory stands for.
@@ -42,7 +41,6 @@ def resolve_model(
         token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
             What is None is left as it is in a model of boxpen itself, here and below.
         deterministic: Whether every text is run by itself, to the same last bit every time.
-        compiled: Whether the module is compiled before it is run.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
 
@@ -61,7 +59,6 @@ def resolve_model(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
     )
     return model
 

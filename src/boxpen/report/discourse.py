@@ -14,6 +14,7 @@ from boxpen.analysis.discourse.class_judge import PHENOMENA
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.runs import Row, Run
 
 if TYPE_CHECKING:
@@ -106,16 +107,12 @@ def discourse_table(
 
 def discourse_terminal(table: DiscourseTable) -> Iterator[Table | Text]:
     """Yield the tables, a few systems beside each other, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for title, lines, systems, cell in _grids(table):
         own = len(table.systems)
         for part in (*_parts(systems[:own]), *_parts(systems[own:])):
-            made = Table(
-                title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
-                padding=(0, 2, 0, 0),
-            )  # fmt: skip
+            made = plain_table(title)
             made.add_column("")
             for system in part:
                 made.add_column(Text(system), justify="right", overflow="fold")
@@ -131,9 +128,11 @@ def discourse_markdown(table: DiscourseTable) -> str:
     """Return the same as Markdown."""
     out: list[str] = []
     for title, lines, systems, cell in _grids(table):
-        out += [f"### {title}", "", _line(["", *map(escaped, systems)])]
+        out += [f"### {title}", "", markdown_line(["", *map(escaped, systems)])]
         out.append("|---|" + "---:|" * len(systems))
-        out += [_line([line, *(cell(system, line) for system in systems)]) for line in lines]
+        out += [
+            markdown_line([line, *(cell(system, line) for system in systems)]) for line in lines
+        ]
         out.append("")
     out += [f"- {escaped(note)}" for note in table.notes]
     return "\n".join(out).rstrip() + "\n"
@@ -248,7 +247,3 @@ def _shown(row: Accuracy) -> str:
         return "–"
     numbers = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
     return f"{numbers} ?{100 * row.cannot_tell.value:.1f}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES, summarise
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, digits, too_few_blocks
+from boxpen.report.plain_table import plain_table
 from boxpen.report.terminal import bleu_notes
 from boxpen.runs import Row, Run
 from boxpen.scoring.verdicts import Verdict
@@ -115,7 +116,6 @@ def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
 
     A number has its interval below it.
     """
-    from rich.table import Table
     from rich.text import Text
 
     shown = [[_shown(c, interval=n.kind != "chance") for c in n.cells] for n in found.lines]
@@ -125,14 +125,7 @@ def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
     tables: list[RenderableType] = []
     for start in range(0, len(found.columns), room):
         part = range(start, min(start + room, len(found.columns)))
-        table = Table(
-            title=Text.assemble((found.metric, "bold"), " [95 %]"),
-            title_justify="left",
-            title_style="",
-            box=None,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )
+        table = plain_table(Text.assemble((found.metric, "bold"), " [95 %]"), gap=1)
         table.add_column("model", width=names, overflow="fold")
         for i in part:
             title = Text(found.columns[i].title)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.metrics.summary import macro_groups
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
+from boxpen.report.plain_table import plain_table
 from boxpen.runs import Row, Run
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
         tags: Which tags to show slices of; those that fit on a screen if None.
     """
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     if tags is None:
@@ -36,7 +36,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
     tied = any(row.ties for row in rows)
     # A title of the table would be folded at the width of the table.
     title = Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table(gap=1)
     table.add_column("slice", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     for metric in metrics:

@@ -15,6 +15,7 @@ from boxpen.analysis.translation_errors import ERROR_TYPES, Output, translation_
 from boxpen.judgements import Decision, Judgement, LabelPair, label_pairs
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -122,11 +123,13 @@ def errors_markdown(table: ErrorTable) -> str:
     lines: list[str] = []
     for row in table.crossed:
         lines += [f"### {escaped(row.system)}: types among all errors, % [95 %]", ""]
-        lines += [_line(_HEADS), "|---|" + "---:|" * (len(_HEADS) - 1)]
-        lines += [_line([escaped(c) for c in cells]) for cells in _share_lines(table, row.system)]
+        lines += [markdown_line(_HEADS), "|---|" + "---:|" * (len(_HEADS) - 1)]
+        lines += [
+            markdown_line([escaped(c) for c in cells]) for cells in _share_lines(table, row.system)
+        ]
         heads = _cross_heads(row)
-        lines += ["", _line(heads), "|---|" + "---:|" * (len(heads) - 1)]
-        lines += [_line(cells) for cells in _cross_lines(row)]
+        lines += ["", markdown_line(heads), "|---|" + "---:|" * (len(heads) - 1)]
+        lines += [markdown_line(cells) for cells in _cross_lines(row)]
         lines.append("")
     lines += [f"- {escaped(line)}" for line in _remarks(table)]
     return "\n".join(lines).rstrip() + "\n"
@@ -188,13 +191,9 @@ def _remarks(table: ErrorTable) -> Iterator[str]:
 
 
 def _grid(system: str, title: str) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    return Table(
-        title=Text.assemble((system, "bold"), f": {title}"), title_justify="left", title_style="",
-        box=None, pad_edge=False, padding=(0, 2, 0, 0),
-    )  # fmt: skip
+    return plain_table(Text.assemble((system, "bold"), f": {title}"))
 
 
 def _shown(found: Estimate, sign: str = "") -> str:
@@ -202,7 +201,3 @@ def _shown(found: Estimate, sign: str = "") -> str:
     if value != value:  # NaN: a share of nothing
         return "–"
     return f"{100 * value:{sign}.1f} [{100 * low:{sign}.1f}, {100 * high:{sign}.1f}]"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
