@@ -110,7 +110,7 @@ def picture(run: boxpen.Run, path: Path = DOCS.parent / "demo.svg") -> None:
 def readme_results() -> str:
     """Return the table of README.md, taken from the pages of results."""
     lines = [
-        "| suite | items | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
+        "| suite | items judged | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
         "|---|---|---|---|---|---|",
     ]
     for suite in README_SUITES:
