@@ -79,7 +79,12 @@ def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
     found: dict[str, dict[str, Run]] = {}
     for run, name in zip(runs, labels(runs), strict=True):
         found.setdefault(run.about["suite"]["name"], {})[name] = run
-    return {suite: some for suite, some in found.items() if len(some) > 1}
+    several = {suite: some for suite, some in found.items() if len(some) > 1}
+    titles = {suite: {run.suite_title for run in some.values()} for suite, some in several.items()}
+    return {
+        titles[suite].pop() if len(titles[suite]) == 1 else suite: some
+        for suite, some in several.items()
+    }
 
 
 def _refuse_twice(runs: Mapping[str, Run]) -> None:
@@ -124,6 +129,8 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
         must = set(which)
     if common:
         must -= set(which)
+    elif mine["suite"] == theirs["suite"]:  # the same items, however they were drawn
+        must.discard("sample")
     differ = [k for k in mine if k in must and k in theirs and mine[k] != theirs[k]]
     if differ:
         shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)

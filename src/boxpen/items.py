@@ -234,7 +234,7 @@ class Suite:
         items: The items.
         card: What must be known of it.
         file: The file that it was read from, as it was named; None if it is from none.
-        sample: How the items were drawn from a larger suite, ``100/4830@0`` for 100 of 4,830 by
+        sample: How the items were drawn from a larger suite, ``100/1200@0`` for 100 of 1,200 by
             seed 0; None for a whole suite.
     """
 

@@ -119,7 +119,7 @@ class Run:
 
     @property
     def sample_note(self) -> str:
-        """``sample of 100 of 4,830, seed 0``; empty for a whole suite."""
+        """``sample of 100 of 1,200, seed 0``; empty for a whole suite."""
         sample = self.about["suite"].get("sample")
         if not sample:
             return ""
@@ -187,19 +187,18 @@ class Run:
         )
 
     def __repr__(self) -> str:
-        about = self.about
         # Of a suite that is translated only, there is no accuracy.
         first = next((row for row in self.summary() if row.metric in ("accuracy", "bleu")), None)
         number = f", {first.metric} {_number(first)}" if first else ""
         return (
-            f"{about['suite']['name']} × {about['model']['name']}\n"
-            f"{len(self.verdicts)} items{number}\n{self.signature}"
+            f"{self.suite_title} × {self.about['model']['name']}\n"
+            f"{len(self.verdicts) or len(self.translations)} items{number}\n{self.signature}"
         )
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
-        about, rows = self.about, [row for row in self.summary() if row.slice == "all"]
-        cells = [("suite", about["suite"]["name"]), ("model", about["model"]["name"])]
+        rows = [row for row in self.summary() if row.slice == "all"]
+        cells = [("suite", self.suite_title), ("model", str(self.about["model"]["name"]))]
         cells += [(row.metric.replace("_", " "), f"{_number(row)} (n = {row.n})") for row in rows]
         cells.append(("signature", self.signature))
         body = (f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in cells)

@@ -43,6 +43,7 @@ def check(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Exit with status 1 if a number of a run is not what it should be."""
+    from boxpen.report.numbers import too_few_blocks
     from boxpen.rulefile import read_rules
     from boxpen.rules import check_runs, parse_bound
     from boxpen.rundir import run_directories
@@ -88,6 +89,9 @@ def check(
         for o in outcomes:
             verdict = "ok  " if o.passed else "FAIL"
             print(f"{verdict} {names[id(o.run)].resolve().name} {o.rule}: {o}")
+    for o in outcomes:
+        if too_few_blocks(o.row.metric, o.row.n):
+            note(f"{names[id(o.run)]}: {o.row.metric} of {o.row.slice} rests on {o.row.n} block(s)")
     for run in loaded:
         if not any(o.run is run for o in outcomes):
             note(f"no rule speaks of {names[id(run)]}")

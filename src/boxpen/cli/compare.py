@@ -56,7 +56,9 @@ def compare(
     for suite in dict.fromkeys(pair.suite for pair in pairs):
         screen.print(_table(suite, [pair for pair in pairs if pair.suite == suite]))
     for suite, pair in {p.suite: p for p in pairs}.items():
-        most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
+        most = max(
+            len(r.verdicts) for r in loaded if suite in (r.suite_title, r.about["suite"]["name"])
+        )
         if pair.n < most:
             note(f"• {suite}: {pair.n:,} items that all runs have, of up to {most:,}")
     for pair in pairs:

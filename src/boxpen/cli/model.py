@@ -32,7 +32,7 @@ def list_models(json: Json = False) -> None:
         return
 
     table = plain_table(gap=1)
-    for column in ("name", "kind", "reads", "tried", "stands for"):
+    for column in ("name", "kind", "reads", "tried", "checkpoint"):
         table.add_column(column, no_wrap=True)
     for p in PRESETS.values():
         shown = f"{p.spec}\n  {p.note}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.cli.several import Several
+from boxpen.errors import PolicyError
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
@@ -120,6 +122,8 @@ def run(
     }  # fmt: skip
     names = [*(suites or ()), *(suite or ())]
     quick = not names
+    if full and (names or limit is not None):
+        raise PolicyError("--full is for runs without SUITE and --limit; leave it out")
     if quick and limit is None and not full:
         limit = QUICK
     plans = []
@@ -158,16 +162,17 @@ def run(
         return
     print_runs(runs, places)
     if quick:
-        note(_next_steps(plans[0].suite, named=model is not None))
+        note(_next_steps(plans[0].suite, model or [], out))
 
 
-def _next_steps(suite: Suite, *, named: bool) -> str:
+def _next_steps(suite: Suite, models: list[str], out: Path) -> str:
     """Return what to try after a first result."""
     steps = []
     if suite.sample:
         whole = suite.sample.partition("/")[2].partition("@")[0]
-        steps.append(f"boxpen run --full (all {whole} items)")
-    if not named:
+        same = f" --model {shlex.join(models)}" if models else ""
+        steps.append(f"boxpen run --full{same} (all {whole} items)")
+    if not models:
         steps.append("boxpen run --model ./checkpoint (your own model)")
-    steps.append("boxpen report runs --html report.html (every item)")
+    steps.append(f"boxpen report {shlex.quote(str(out))} --html report.html (every item)")
     return "Next: " + "\n      ".join(steps)

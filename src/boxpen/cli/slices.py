@@ -110,9 +110,9 @@ def _print(rows: list[dict[str, object]]) -> None:
         for row in some:
             table.add_row(
                 Text(str(row["value"])), f"{row['n']:,}", f"{row['share']:.0%}",
-                _shown(row.get("accuracy"), interval=True), _shown(row.get("chance")),
-                _shown(row.get("consistency"), blocks=True),
-                _shown(row.get("both_right"), blocks=True), _count(row.get("consistency")),
+                _shown(row, "accuracy", interval=True), _shown(row, "chance"),
+                _shown(row, "consistency"), _shown(row, "both_right"),
+                _count(row.get("consistency")),
             )  # fmt: skip
         screen.print(table)
         screen.print()
@@ -122,12 +122,13 @@ def _count(estimate: object) -> str:
     return f"{estimate['n']:,}" if isinstance(estimate, dict) else ""
 
 
-def _shown(estimate: object, *, interval: bool = False, blocks: bool = False) -> str:
-    from boxpen.report.numbers import DASH, FEWEST_BLOCKS
+def _shown(row: dict[str, object], metric: str, *, interval: bool = False) -> str:
+    from boxpen.report.numbers import DASH, too_few_blocks
 
+    estimate = row.get(metric)
     if not isinstance(estimate, dict) or not estimate["n"]:
         return ""
-    if blocks and estimate["n"] < FEWEST_BLOCKS:
+    if too_few_blocks(metric, estimate["n"]):
         return DASH
     value = f"{estimate['value']:.3f}"
     return f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]" if interval else value

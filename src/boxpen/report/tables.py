@@ -281,12 +281,12 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
         out += dict.fromkeys(n for run in runs for n in bleu_notes(run.summary(), run.signature))
     rows = [row for run in runs for row in run.summary() if row.metric == metric]
     if any(too_few_blocks(metric, row.n) for row in rows):
-        out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole")
+        out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice")
     blind = dict.fromkeys(
         str(run.about["model"]["short"]) for run in runs if run.about.get("unread_sources")
     )
     if blind:
-        out.append(f"source not read by {', '.join(blind)}: translations judged without it")
+        out.append(f"source not read: {', '.join(blind)} judged translations without their source")
     for asked in dict.fromkeys(map(_asked, runs)):
         of = [run for run in runs if _asked(run) == asked]
         suite = " ".join(asked).rstrip()

@@ -67,24 +67,25 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
 
 
 def main_tags(run: Run) -> tuple[list[str], list[str]]:
-    """Return the tags whose slices fit on a screen, part and set first, and those that do not.
+    """Return the tags to show the slices of, and the others.
 
-    A tag of one value that all items have is in neither: its slice would repeat the first line.
+    Part and set are shown if they fit on a screen, other tags only if neither is. A tag of one
+    value that all items have is in neither list: its slice would repeat the first line.
     """
     whole = max(len(run.verdicts), len(run.translations))
     sizes: dict[str, dict[str, int]] = {}
     for row in run.summary():
         if row.metric in ("accuracy", "bleu") and row.slice != "all":
             sizes.setdefault(row.slice.partition("=")[0], {})[row.slice] = row.n
+    divided = [tag for tag, slices in sizes.items() if list(slices.values()) != [whole]]
     shown: list[str] = []
-    hidden: list[str] = []
     room = _LINES
-    for tag in sorted(sizes, key=lambda tag: (tag != "part", tag != "set")):
-        if list(sizes[tag].values()) == [whole]:
-            continue
-        room -= len(sizes[tag])
-        (hidden if room < 0 else shown).append(tag)
-    return shown, hidden
+    for tag in sorted(divided, key=lambda tag: (tag != "part", tag != "set")):
+        main = tag in ("part", "set") or not {"part", "set"} & set(shown)
+        if main and len(sizes[tag]) <= room:
+            shown.append(tag)
+            room -= len(sizes[tag])
+    return shown, [tag for tag in divided if tag not in shown]
 
 
 def notes(run: Run) -> Iterator[str]:
@@ -101,7 +102,7 @@ def notes(run: Run) -> Iterator[str]:
         yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items{which}: {reason}"
     if unread := run.about.get("unread_sources"):
         yield (
-            f"source not read: the model judges {unread:,} translation(s) without their source "
+            f"source not read: the model judged {unread:,} translations without their source "
             "(--recipe translate shows it)"
         )
     if run.about["unread_contexts"]:
@@ -129,7 +130,7 @@ def notes(run: Run) -> Iterator[str]:
         if unknown:
             yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
     if any(too_few_blocks(row.metric, row.n) for row in run.summary()):
-        yield f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole"
+        yield f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice"
     yield from bleu_notes(run.summary(), run.signature)
     rules = Counter(f["rule"] for f in run.about["findings"])
     if rules:
