@@ -74,7 +74,8 @@ def starter(models: Path) -> None:
     opus = f"ct2:{models / 'opus-mt-zh-en'}"
     systems = {"smollm2": partial(boxpen.evaluate, "smollm2")}
     parts = ("mt", "sense", "dual")
-    write("lm.md", "starter", table("starter", parts, systems, tag="part"))
+    bert = {"bert-mini, within-word": partial(boxpen.evaluate, f"hf:{models / 'bert-mini'}")}
+    write("lm.md", "starter", table("starter", parts, systems | bert, tag="part"))
     picture(quick_run())
     one = systems
     both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
