@@ -13,7 +13,7 @@ from boxpen.analysis.lint import lint
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
-from boxpen.models.base import Model, Settled
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import Answers, Progress, scored
 from boxpen.plans import Plan, plan
 from boxpen.runs import Run, Translation
@@ -106,17 +106,17 @@ def run_plans(
         require_sacrebleu()
     report = progress or (lambda *_: None)
     runs: dict[int, Run] = {}
-    groups: dict[tuple[int, Settled], list[int]] = {}
+    groups: dict[tuple[int, ResolvedPolicy], list[int]] = {}
     for number, planned in enumerate(plans):
-        groups.setdefault((id(planned.model), planned.settled), []).append(number)
+        groups.setdefault((id(planned.model), planned.resolved_policy), []).append(number)
     for numbers in groups.values():
         members = [plans[n] for n in numbers]
-        model, settled = members[0].model, members[0].settled
+        model, resolved_policy = members[0].model, members[0].resolved_policy
         requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
-        remark = _verified(model, settled, cache)
-        answers = scored(model, settled, requests, cache, label, report)
+        remark = _verified(model, resolved_policy, cache)
+        answers = scored(model, resolved_policy, requests, cache, label, report)
         for n in numbers:
             runs[n] = _decided(
                 plans[n], answers, cache, translate=translate, remark=remark, report=report
@@ -124,12 +124,12 @@ def run_plans(
     return [runs[n] for n in range(len(plans))]
 
 
-def _verified(model: Model, settled: Settled, cache: ScoreCache) -> str | None:
+def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) -> str | None:
     """Let a model answer its probes, before anything else is asked of it, and look at them."""
     probes = model.probes()
     if not probes:
         return None
-    found = scored(model, settled, probes, cache, "self-check")
+    found = scored(model, resolved_policy, probes, cache, "self-check")
     return model.verify([found.records[probe] for probe in probes])
 
 
@@ -168,7 +168,7 @@ def _decided(
         model=planned.model,
         recipe=planned.recipe,
         policy=planned.policy,
-        settled=planned.settled,
+        resolved_policy=planned.resolved_policy,
         items=planned.judged,
         candidates=candidates,
         translations=translations,
@@ -202,7 +202,7 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     settings = {
         "task": "translate",
         "beam": BEAM,
-        "max_length": planned.settled.max_length,
+        "max_length": planned.resolved_policy.max_length,
         **planned.model.exactness(),
     }
     out: list[Translation] = []

@@ -11,7 +11,7 @@ from typing import Any
 from boxpen.catalog import load_suite, recipes_of
 from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
-from boxpen.models.base import Model, Settled
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.resolve import resolve_model
 from boxpen.sampling import draw_sample
 from boxpen.scoring.labels import names_of, offered, right_place
@@ -70,9 +70,9 @@ def plan(
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
-    settled = resolved.settle(settings)
+    resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
-    planned = Plan(suite, resolved, chosen, settings, settled, contexts)
+    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
     planned.sort_out(check_languages=check_languages)
     return planned
 
@@ -89,7 +89,7 @@ class Plan:
     model: Model
     recipe: Recipe
     policy: ScoringPolicy
-    settled: Settled
+    resolved_policy: ResolvedPolicy
     contexts: dict[str, str | None] = field(default_factory=dict)
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
@@ -210,7 +210,7 @@ class Plan:
         for language in dict.fromkeys(self.suite.languages_of(c) for c in self.judged):
             members = [c for c in self.judged if self.suite.languages_of(c) == language]
             requests = [r for c in members[:_SAMPLE] for r in self.requests(c)]
-            encoded = self.model.encode(requests, self.settled)
+            encoded = self.model.encode(requests, self.resolved_policy)
             tokens = sum(e.read for e in encoded)
             unknown = sum(e.unknown for e in encoded)
             if unknown > _UNREADABLE * max(1, tokens):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from boxpen.analysis.lint import Finding
-    from boxpen.models.base import Model, Settled
+    from boxpen.models.base import Model, ResolvedPolicy
 
 __all__ = ["Row", "Run", "Translation", "about_suite"]
 
@@ -62,7 +62,7 @@ class Run:
         model: Model,
         recipe: Recipe,
         policy: ScoringPolicy,
-        settled: Settled,
+        resolved_policy: ResolvedPolicy,
         items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
@@ -94,7 +94,7 @@ class Run:
             },
             "recipe": {**asdict(recipe), "digest": recipe.digest},
             "policy": asdict(policy),
-            "settled": settled.as_dict(),
+            "settled": resolved_policy.as_dict(),
             "beam": beam,
             "left_out": {reason: list(ids) for reason, ids in left_out.items()},
             "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
@@ -333,7 +333,7 @@ def about_suite(suite: Suite) -> dict[str, Any]:
 
 def _signature(about: Mapping[str, Any]) -> str:
     suite, model, recipe = about["suite"], about["model"], about["recipe"]
-    settled = about["settled"]
+    resolved_policy = about["settled"]
     return signature(
         suite=suite["name"],
         suite_hash=suite["hash"],
@@ -342,16 +342,16 @@ def _signature(about: Mapping[str, Any]) -> str:
         fingerprint=model["fingerprint"],
         kind=model["kind"],
         recipe=f"{recipe['name']}@{recipe['digest']}",
-        bos=settled.get("bos"),
-        eos=settled.get("eos"),
+        bos=resolved_policy.get("bos"),
+        eos=resolved_policy.get("eos"),
         norm=None if model["kind"] in ("nli", "choice") else about["policy"]["norm"],
         nli=_setting(about),
-        pll=settled.get("pll"),
+        pll=resolved_policy.get("pll"),
         ties=about["policy"]["ties"],
         context=_context(about),
         dtype=model["dtype"],
         batch=model.get("batch"),
-        max=settled.get("max_length"),
+        max=resolved_policy.get("max_length"),
     )
 
 

@@ -48,9 +48,9 @@ TEXTS = {
 
 
 def records(model, texts, **policy):
-    settled = model.settle(ScoringPolicy(**policy))
+    resolved_policy = model.resolve_policy(ScoringPolicy(**policy))
     found = {}
-    for batch in model.score([Request(t) for t in texts], settled):
+    for batch in model.score([Request(t) for t in texts], resolved_policy):
         found.update(batch)
     return [found[i] for i in range(len(texts))]
 

@@ -159,8 +159,8 @@ class TestTwins:
             [Request(text="Box", prefix="It rained"), Request(text="It rained", prefix="Box")],
         )
         assert np.abs(one.logprobs - other.logprobs).max() > 1e-3
-        settled = model.settle(boxpen.ScoringPolicy())
-        (encoded,) = model.encode([Request(text="Box", prefix="It rained")], settled)
+        resolved_policy = model.resolve_policy(boxpen.ScoringPolicy())
+        (encoded,) = model.encode([Request(text="Box", prefix="It rained")], resolved_policy)
         assert sorted(set(encoded.types)) == [0, 1]
 
     @pytest.mark.parametrize("name", ["bert", "llama"])
@@ -180,7 +180,7 @@ class TestTwins:
         requests = [Request(text="Box", prefix=tiny.LONG), Request(text="Box", prefix="Who?")]
         long, short = score_all(model, requests, max_length=24)
         assert (long.truncated, short.truncated) == (True, False)
-        encoded = model.encode(requests, model.settle(boxpen.ScoringPolicy(max_length=24)))
+        encoded = model.encode(requests, model.resolve_policy(boxpen.ScoringPolicy(max_length=24)))
         assert [len(e.ids) for e in encoded] == [24, len(encoded[1].ids)]
         suite = Suite("long", (entailment().items[0], _entail(tiny.LONG, "Box")), EN)
         run = boxpen.evaluate(model, suite, cache=":memory:", max_length=24)
@@ -609,12 +609,12 @@ class TestCheckpoints:
         module, tokenizer = classifiers.nli("bert")
         other = copy.deepcopy(tokenizer)
         setattr(other, attribute, value)
-        request, settled = (
+        request, resolved_policy = (
             Request(text="Box", prefix=tiny.LONG),
             boxpen.ScoringPolicy(max_length=24),
         )
         models = [resolved((module, t)) for t in (tokenizer, other)]
-        one, two = (m.encode([request], m.settle(settled))[0] for m in models)
+        one, two = (m.encode([request], m.resolve_policy(resolved_policy))[0] for m in models)
         assert one != two
         assert models[0].fingerprint != models[1].fingerprint
 

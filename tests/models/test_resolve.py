@@ -20,7 +20,7 @@ from small_runs import Liking
 def use_of(spec) -> None:
     """Resolve a model and score something: weights are loaded when first needed."""
     model = resolve_model(spec, device="cpu")
-    list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+    list(model.score([Request(text="a box")], model.resolve_policy(ScoringPolicy())))
 
 
 def refused(spec, match: str, *, use: bool = False) -> None:

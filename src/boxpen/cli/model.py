@@ -77,7 +77,7 @@ def show_model(
         "translates": found.can_translate(),
         **({"tried": TRIED[on]} if on else {}),
         **({"labels": list(names_of(found.labels))} if found.labels else {}),
-        **found.settle(ScoringPolicy()).as_dict(),
+        **found.resolve_policy(ScoringPolicy()).as_dict(),
     }
     if json:
         print_json(facts)

@@ -25,7 +25,7 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.turns import Turns
 
-__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
+__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
@@ -41,7 +41,7 @@ _STEP = 512  # requests that are tokenised in one turn
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedPolicy:
     """The policy fields that change log-probabilities, with every ``auto`` resolved.
 
     A field that means nothing to the kind of model is None.
@@ -223,7 +223,7 @@ class Model(ABC):
         return "1" if self.deterministic else "any"
 
     @abstractmethod
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model.
 
         Raises:
@@ -231,11 +231,11 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens."""
 
     @abstractmethod
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:
         """Score distinct requests, yielding them in batches, in no particular order.
 
         Every one of them has something to score.
@@ -306,7 +306,7 @@ class Model(ABC):
         return language is None or self.languages is None or language in self.languages
 
     def score(
-        self, requests: Sequence[Request], settled: Settled
+        self, requests: Sequence[Request], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order.
 
@@ -322,19 +322,21 @@ class Model(ABC):
             )
         merged = _Merged([], [])
         known: dict[Encoded, NDArray[np.float32]] = {}
-        for batch in self.stream(self._chunks(requests, order, settled, merged), settled):
+        for batch in self.stream(self._chunks(requests, order, policy, merged), policy):
             if batch:
                 yield self._finished(batch, merged.new, known)
         for item, indices in merged.again:
             values = known[item] if item.scored else _NOTHING
             yield [(i, _record(item, values, item.targets)) for i in indices]
 
-    def stream(self, chunks: Iterable[Sequence[Encoded]], settled: Settled) -> Iterator[Scores]:
+    def stream(
+        self, chunks: Iterable[Sequence[Encoded]], policy: ResolvedPolicy
+    ) -> Iterator[Scores]:
         """Score requests that are still being tokenised, numbered through.
 
         Args:
             chunks: Distinct requests; the iterable is asked for more of them by another thread.
-            settled: How.
+            policy: How.
         """
         tokenised = ahead(chunks, depth=1)
         with contextlib.closing(tokenised):
@@ -342,7 +344,7 @@ class Model(ABC):
             start = 0
             for chunk in tokenised:
                 for few in [[item] for item in chunk] if self.deterministic else [chunk]:
-                    for batch in self.run(few, settled) if few else ():
+                    for batch in self.run(few, policy) if few else ():
                         yield [(start + number, values) for number, values in batch]
                     start += len(few)
 
@@ -360,7 +362,7 @@ class Model(ABC):
         self,
         requests: Sequence[Request],
         order: Sequence[int],
-        settled: Settled,
+        policy: ResolvedPolicy,
         merged: _Merged,
     ) -> Iterator[list[Encoded]]:
         """Tokenise requests, and yield what is not equal to one before it."""
@@ -370,7 +372,7 @@ class Model(ABC):
             step = len(indices) if self.turns is None else _STEP
             for start in range(0, len(indices), step):
                 few = [requests[i] for i in indices[start : start + step]]
-                encoded += self.encode(few, settled)
+                encoded += self.encode(few, policy)
                 if self.turns is not None:
                     self.turns.pause()
             equal: dict[Encoded, list[int]] = {}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from boxpen.models.base import Model, Settled
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record, Request
 
@@ -27,7 +27,7 @@ class Answers:
 
 def scored(
     model: Model,
-    settled: Settled,
+    policy: ResolvedPolicy,
     requests: Sequence[Request],
     cache: ScoreCache,
     label: str,
@@ -37,7 +37,7 @@ def scored(
 
     Args:
         model: Who is asked.
-        settled: How.
+        policy: How.
         requests: What, each once.
         cache: What is known; every batch is kept there as it is scored.
         label: What is being done, for the progress and the record of the run.
@@ -45,7 +45,7 @@ def scored(
     """
     started = time.time()
     report = progress or (lambda *_: None)
-    settings = settled.as_dict() | model.exactness()
+    settings = policy.as_dict() | model.exactness()
     keys = {r: cache_key(model.fingerprint, settings, r.parts()) for r in requests}
     known = cache.records(list(keys.values()))
     records = {r: known[key] for r, key in keys.items() if key in known}
@@ -56,7 +56,7 @@ def scored(
     if missing:
         before = replace(model.tally)
         with cache.writing() as write:
-            for batch in model.score(missing, settled):
+            for batch in model.score(missing, policy):
                 found = [(missing[i], record) for i, record in batch]
                 write([(keys[r], record) for r, record in found])
                 records.update(found)

@@ -91,7 +91,7 @@ def from_checkpoint(
             name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
         )
     device = _device(device)
-    settled = _dtype(dtype, device, getattr(config, "dtype", None))
+    resolved_dtype = _dtype(dtype, device, getattr(config, "dtype", None))
     if local:
         digest = fingerprint.of_directory(folder)
     else:
@@ -99,7 +99,7 @@ def from_checkpoint(
 
     def load() -> Any:
         auto = getattr(transformers, auto_class(kind, config))
-        return _module(name, auto, where, settled, device)
+        return _module(name, auto, where, resolved_dtype, device)
 
     return class_of(kind, config.model_type)(
         **order,
@@ -107,8 +107,8 @@ def from_checkpoint(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, settled, order),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, kind, resolved_dtype, order),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages or (_languages(folder) if local else None),
     )
@@ -137,13 +137,19 @@ def from_gguf(
     with quiet(), read_fast():
         config, tokenizer = _gguf_parts(name, path, digest)
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         auto = transformers.AutoModelForCausalLM
         with read_fast():
             return _module(
-                name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
+                name,
+                auto,
+                str(path.parent),
+                resolved_dtype,
+                device,
+                gguf_file=path.name,
+                config=config,
             )
 
     return class_of("causal")(
@@ -151,8 +157,8 @@ def from_gguf(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, "causal", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, "causal", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages,
     )
@@ -172,20 +178,20 @@ def from_elmo(
     files = find_elmo(folder)
     config, tokenizer = files.config(), files.tokenizer()
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         import torch
 
-        return files.load().to(device, getattr(torch, settled))
+        return files.load().to(device, getattr(torch, resolved_dtype))
 
     return class_of("bidirectional")(
         name=name,
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
     )
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Model, Settled
+from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.head import Head, float_logits, log_probabilities
 from boxpen.models.languages import special_tokens
 from boxpen.models.memory import Budget, budget_for, within
@@ -193,11 +193,11 @@ class TransformersModel(Model):
         return shared if shared != "1" or usual else f"1@{self.token_budget}"
 
     def score(
-        self, requests: Sequence[Request], settled: Settled
+        self, requests: Sequence[Request], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order."""
         with self.algorithms(), _undisturbed():
-            yield from super().score(requests, settled)
+            yield from super().score(requests, policy)
 
     def _chunks(self, *args: Any) -> Iterator[list[Encoded]]:
         """Tokenise requests, and refuse tokens that the model does not know."""

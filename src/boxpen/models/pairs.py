@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.probe import tolerance
 from boxpen.scoring.policy import ScoringPolicy
@@ -41,9 +41,9 @@ class PairModel(TransformersModel):
     pairs = True
     outputs: tuple[int, ...]
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
-        return Settled(max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(max_length=self.limit(policy.max_length))
 
     @abstractmethod
     def values(self, logits: torch.Tensor) -> torch.Tensor:
@@ -57,9 +57,9 @@ class PairModel(TransformersModel):
         """Return nothing: what is scored are no tokens."""
         return []
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn pairs into tokens; a request without a prefix is a single text."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         out: list[Encoded | None] = [None] * len(requests)
         for paired in (True, False):
             few = [i for i, r in enumerate(requests) if bool(r.prefix) == paired]
@@ -67,12 +67,12 @@ class PairModel(TransformersModel):
                 out[i] = encoded
         for i, one in enumerate(out):
             assert one is not None
-            if len(one.ids) > settled.max_length:
-                (cut,) = self._encoded([requests[i]], settled.max_length)
+            if len(one.ids) > policy.max_length:
+                (cut,) = self._encoded([requests[i]], policy.max_length)
                 out[i] = cut._replace(truncated=True)
         return [one for one in out if one is not None]
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score pairs, those of like length together."""
         self.engine = "pairs of texts, batched by length"
         lengths = [len(e.ids) for e in encoded]

@@ -1,7 +1,7 @@
 """The score cache: one SQLite file in which nothing is ever scored twice.
 
 The key is a hash of everything that can change a log-probability: the model's fingerprint
-(weights, tokenizer, dtype), the settled policy fields, and the request. Batches are committed as
+(weights, tokenizer, dtype), the resolved policy fields, and the request. Batches are committed as
 they are scored, so a run that was killed resumes by being started again, and does over the last
 few at most. Write-ahead logging lets several processes share one file.
 
