@@ -24,8 +24,8 @@ from boxpen.cli.judging import (
     show_imported,
     write_questions,
 )
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import OverwriteFile, console, note, print_json, progress_bar
-from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
     from boxpen.build.discourse.config import DiscourseConfig
@@ -86,7 +86,7 @@ def example() -> None:
     print(EXAMPLE, end="")
 
 
-@discourse.command("export", cls=Several)
+@discourse.command("export", cls=MultiValueCommand)
 def export_sheet(
     config: Config,
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],

@@ -12,8 +12,8 @@ import typer
 from boxpen.cli.build import build
 from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
     from boxpen.build.duals.review import Reviewed
@@ -68,7 +68,7 @@ MinJudges = Annotated[int | None, typer.Option(help="Fewest judges of a dual.", 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@duals.command("propose", cls=Several)
+@duals.command("propose", cls=MultiValueCommand)
 def propose_duals(
     suite: Annotated[str, typer.Argument(help="A suite by name or file: cats.sm.")],
     out: Annotated[Path, typer.Option(help="The folder for all files of the build.")],

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
-from boxpen.cli.several import Several
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
@@ -19,7 +19,7 @@ QUICK = 300
 """How many items of starter are run when no suite is named: a first result within a minute."""
 
 
-@app.command(cls=Several)
+@app.command(cls=MultiValueCommand)
 def run(
     suites: Annotated[
         list[str] | None,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import OverwriteFile, console, note, print_json
-from boxpen.cli.several import Several
 from boxpen.report.plain_table import plain_table
 
 __all__ = ["suite"]
@@ -257,7 +257,7 @@ def export_suite(
     note(f"{found.name}: {len(found)} items written to {out}")
 
 
-@suite.command("import", cls=Several)
+@suite.command("import", cls=MultiValueCommand)
 def import_suite(
     file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .jsonl file.")],
     out: Annotated[Path, typer.Option(help="Where the suite goes: .jsonl, .csv, .tsv, .parquet.")],
