@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["read_fast"]
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def read_fast() -> Iterator[None]:
     """Let ``gguf`` cut plain arrays and make each table of names once, in all threads."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["unplanned_attention"]
 
@@ -36,7 +36,7 @@ def _plans(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _without() -> Iterator[None]:
     """Switch it off in all threads: there is one switch for all."""

@@ -6,7 +6,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["quiet"]
 
@@ -26,7 +26,7 @@ def quiet(*, silent: bool = True) -> Iterator[None]:
         yield
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _few_words() -> Iterator[None]:
     from huggingface_hub.utils import logging as hub_logging
@@ -46,7 +46,7 @@ def _few_words() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _no_stderr() -> Iterator[None]:
     with contextlib.redirect_stderr(io.StringIO()):
