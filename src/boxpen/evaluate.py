@@ -14,7 +14,7 @@ from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, ResolvedPolicy
-from boxpen.models.cached import Answers, Progress, scored
+from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
 from boxpen.runs import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
@@ -116,10 +116,10 @@ def run_plans(
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
         remark = _verified(model, resolved_policy, cache)
-        answers = scored(model, resolved_policy, requests, cache, label, report)
+        results = scored(model, resolved_policy, requests, cache, label, report)
         for n in numbers:
             runs[n] = _decided(
-                plans[n], answers, cache, translate=translate, remark=remark, report=report
+                plans[n], results, cache, translate=translate, remark=remark, report=report
             )
     return [runs[n] for n in range(len(plans))]
 
@@ -135,7 +135,7 @@ def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) 
 
 def _decided(
     planned: Plan,
-    answers: Answers,
+    results: ScoredRequests,
     cache: ScoreCache,
     *,
     translate: bool,
@@ -144,7 +144,7 @@ def _decided(
 ) -> Run:
     """Make the run of what was scored."""
     started = time.time()
-    records = answers.records
+    records = results.records
     wanted = {c.id: planned.requests(c) for c in planned.judged}
     free = {c.id: planned.unconditional(c) for c in planned.judged}
     candidates = {
@@ -192,9 +192,9 @@ def _decided(
             for c in planned.judged
         ),
         findings=lint(judged),
-        engine=answers.engine,
+        engine=results.engine,
         remark=remark,
-        seconds=answers.seconds + time.time() - started,
+        seconds=results.seconds + time.time() - started,
     )
 
 

@@ -23,9 +23,7 @@ def refcounted(
         change: Makes the change on entry and undoes it on exit.
     """
     lock = threading.Lock()
-    inside: list[
-        AbstractContextManager[None]
-    ] = []  # one entry per thread inside: the change in effect
+    inside: list[AbstractContextManager[None]] = []  # the change, per user
 
     @contextlib.contextmanager
     @functools.wraps(change)

@@ -95,10 +95,8 @@ def test_trap_01_bos_has_three_states(tiny_models, score_all):
     assert auto.logprobs.tolist() == always.logprobs.tolist()
     assert len(never.logprobs) == len(auto.logprobs) - 1
     assert (auto.unscored, never.unscored) == (0, 1)
-    resolved_policy = [
-        model.resolve_policy(ScoringPolicy(bos=b)).bos for b in ("auto", "always", "never")
-    ]
-    assert resolved_policy == [True, True, False]
+    chosen = [model.resolve_policy(ScoringPolicy(bos=b)).bos for b in ("auto", "always", "never")]
+    assert chosen == [True, True, False]
 
 
 def test_trap_01_bos_is_not_taken_from_eos(tiny_models):

@@ -10,14 +10,14 @@ from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Answers", "Progress", "scored"]
+__all__ = ["Progress", "ScoredRequests", "scored"]
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True)
-class Answers:
+class ScoredRequests:
     """The records of some requests, and how they were come by."""
 
     records: Mapping[Request, Record]
@@ -32,7 +32,7 @@ def scored(
     cache: ScoreCache,
     label: str,
     progress: Progress | None = None,
-) -> Answers:
+) -> ScoredRequests:
     """Take from the cache what is there, and score the rest, as one.
 
     Args:
@@ -63,4 +63,4 @@ def scored(
                 report(label, len(records), len(requests))
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
         engine |= {"how": model.engine, **cost}
-    return Answers(records, engine, time.time() - started)
+    return ScoredRequests(records, engine, time.time() - started)
