@@ -111,7 +111,7 @@ def train(
     settings = settings or config(name)
 
     def watch(course: Course) -> None:
-        print(name, json.dumps(course.log), course.looks[-1:], flush=True)
+        print(name, json.dumps(course.log), course.validations[-1:], flush=True)
 
     result = Training(settings, prepared, watch=watch, note=print).run()
     started = time.time()

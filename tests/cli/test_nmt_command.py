@@ -27,7 +27,7 @@ from boxpen.cli.training_display import TrainingDisplay
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.training import Course
-from boxpen.nmt.validation import Look
+from boxpen.nmt.validation import ValidationResult
 from boxpen.report.scale import scale_table
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
@@ -469,10 +469,10 @@ class TestDisplay:
         monkeypatch.setenv("COLUMNS", "80")
 
     @staticmethod
-    def course(step: int, seconds: float, looks: int = 0) -> Course:
+    def course(step: int, seconds: float, validations: int = 0) -> Course:
         log = {"epoch": 123.456, "loss": 12.3456, "tokens_per_second": 123_456}
-        seen = [Look(step, 10.1234, 12.34) for _ in range(looks)]
-        return Course(step=step, seconds=seconds, looks=seen, log=log)
+        seen = [ValidationResult(step, 10.1234, 12.34) for _ in range(validations)]
+        return Course(step=step, seconds=seconds, validations=seen, log=log)
 
     def shown(self, capsys) -> list[str]:
         text = capsys.readouterr().err
@@ -482,7 +482,7 @@ class TestDisplay:
         with TrainingDisplay(TrainConfig(max_steps=1_000_000)) as display:
             display.show(self.course(250_000, 90_000.0))
             print("going on", file=sys.stderr)
-            display.show(self.course(500_000, 180_000.0, looks=1))
+            display.show(self.course(500_000, 180_000.0, validations=1))
         lines = self.shown(capsys)
         assert max(map(len, lines)) <= 80
         assert lines[-2].startswith("step 500,000/1,000,000  ━")

@@ -32,7 +32,7 @@ from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.training import Training
-from boxpen.nmt.validation import Look, Validation
+from boxpen.nmt.validation import Validation, ValidationResult
 
 
 @pytest.fixture(scope="module")
@@ -371,14 +371,14 @@ def test_patience_counts_looks_without_gain(corpus, tmp_path):
     config = config_of(corpus, tmp_path, patience="2")
     prepared = open_prepared(corpus / "data")
     validation = Validation(config, prepared, None)
-    looks = [Look(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
-    assert validation.best(looks).step == 1  # the first of equals
-    assert not validation.given_up(looks[:3])
-    assert validation.given_up(looks)
+    results = [ValidationResult(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
+    assert validation.best(results).step == 1  # the first of equals
+    assert not validation.given_up(results[:3])
+    assert validation.given_up(results)
     by_bleu = replace(config, train=replace(config.train, metric="bleu"))
     by_bleu = Validation(by_bleu, prepared, None)
-    looks = [Look(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
-    assert by_bleu.best(looks).step == 1
+    results = [ValidationResult(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
+    assert by_bleu.best(results).step == 1
 
 
 def test_a_training_stops_early(corpus, tmp_path):
@@ -709,7 +709,7 @@ def own_corpus(corpus, folder):
 
 
 def test_a_corpus_that_is_prepared_anew_in_the_midst_changes_nothing(corpus, tmp_path):
-    """Validation set and vocabulary become others between the looks of a training."""
+    """Validation set and vocabulary change between two validations."""
     config, other = own_corpus(corpus, tmp_path)
     whole = trained(replace(config, folder=tmp_path / "whole"))
     vocabulary = vocabulary_digest(config.data / "subwords")
@@ -722,11 +722,11 @@ def test_a_corpus_that_is_prepared_anew_in_the_midst_changes_nothing(corpus, tmp
     result = trained(config, watch=watch)
     assert {**result, "seconds": 0} == {**whole, "seconds": 0}
     assert vocabulary_digest(config.folder) == vocabulary
-    looks, expected = (
+    seen, expected = (
         [{**e, "seconds": 0} for e in map(json.loads, lines) if "bleu" in e]
         for lines in ((c / "log.jsonl").open() for c in (config.folder, tmp_path / "whole"))
     )
-    assert looks == expected
+    assert seen == expected
     load_model(config.folder)
 
 

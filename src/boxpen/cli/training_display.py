@@ -62,8 +62,8 @@ class TrainingDisplay:
         if self._live is None:
             if not course.log:  # it begins: there is nothing to tell in a line
                 return
-            looked = course.looks and course.looks[-1].step == course.step
-            line = _look(course) if looked else f"{_numbers(course)}  {self._times()}"
+            validated = course.validations and course.validations[-1].step == course.step
+            line = _validation(course) if validated else f"{_numbers(course)}  {self._times()}"
             note(f"step {_steps(course, self._train)}  {line}")
         elif not self._live.is_started:  # only now, lest nothing be shown of no training
             self._live.start(refresh=True)
@@ -91,7 +91,7 @@ class TrainingDisplay:
         if done:
             cells += [ProgressBar(1.0, done, width=_BAR), Text(f"{done:.0%}", no_wrap=True)]
         top.add_row(*cells, Text(self._times(time.monotonic() - self._since), no_wrap=True))
-        below = "  ".join(part for part in (_numbers(course), _look(course)) if part)
+        below = "  ".join(part for part in (_numbers(course), _validation(course)) if part)
         return Group(top, Text(below, no_wrap=True, overflow="ellipsis"))
 
 
@@ -119,13 +119,13 @@ def _numbers(course: Course) -> str:
     return f"epoch {log['epoch']:.2f}  loss {log['loss']:.3f}  {shown} tokens/s"
 
 
-def _look(course: Course) -> str:
-    """Return what was seen of the validation set last."""
-    if not course.looks:
+def _validation(course: Course) -> str:
+    """Describe the last validation result."""
+    if not course.validations:
         return ""
-    look = course.looks[-1]
-    bleu = "" if look.bleu is None else f"  BLEU {look.bleu:.1f}"
-    return f"validation: loss {look.valid_loss:.3f}{bleu}"
+    result = course.validations[-1]
+    bleu = "" if result.bleu is None else f"  BLEU {result.bleu:.1f}"
+    return f"validation: loss {result.valid_loss:.3f}{bleu}"
 
 
 def _left(course: Course, train: TrainConfig) -> float | None:

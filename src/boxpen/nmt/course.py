@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from boxpen.nmt.feed import Place
-from boxpen.nmt.validation import Look
+from boxpen.nmt.validation import ValidationResult
 
 __all__ = ["Course"]
 
@@ -20,8 +20,8 @@ class Course:
         place: Where it stands in the data.
         epochs: The same as a number.
         tokens: Target tokens learnt from.
-        seconds: Time spent, interruptions left out, looks included.
-        looks: What was seen of the validation set.
+        seconds: Time spent, interruptions left out, validation included.
+        validations: The validation results so far.
         log: The line that was logged last.
     """
 
@@ -30,7 +30,7 @@ class Course:
     epochs: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
-    looks: list[Look] = field(default_factory=list)
+    validations: list[ValidationResult] = field(default_factory=list)
     log: dict[str, Any] = field(default_factory=dict)
 
     def state(self, processes: int) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class Course:
             "processes": processes,
             "tokens": self.tokens,
             "seconds": self.seconds,
-            "looks": [asdict(look) for look in self.looks],
+            "looks": [asdict(result) for result in self.validations],
         }
 
     @classmethod
@@ -77,5 +77,5 @@ class Course:
             epochs=float(state["epochs"]),
             tokens=state["tokens"],
             seconds=float(state["seconds"]),
-            looks=[Look(**look) for look in state["looks"]],
+            validations=[ValidationResult(**result) for result in state["looks"]],
         )

@@ -1,4 +1,4 @@
-"""The training of a translation model: steps, looks at the validation set, checkpoints, the end.
+"""Training of a translation model: steps, validation, checkpoints and the final model.
 
 A training that was killed goes on from its last checkpoint as if nothing had happened: the order of
 the data follows from the seed, and the state of the optimiser and of chance is kept.
@@ -29,7 +29,7 @@ from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.sizes import parameters
-from boxpen.nmt.validation import Look, Validation
+from boxpen.nmt.validation import Validation, ValidationResult
 from boxpen.scoring.ahead import ahead
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Training:
         prepared: The corpus.
         device: ``auto``, ``cpu`` or ``cuda``.
         watch: Called before the first step, when nothing is logged yet, and after every line of
-            the log and every look. The course it is given goes on with every step.
+            the log and every validation. The state it gets is updated with every step.
         note: Told what is worth knowing.
     """
 
@@ -75,7 +75,7 @@ class Training:
 
     @property
     def chief(self) -> bool:
-        """Whether this process writes files and looks at the validation set."""
+        """Whether this process writes files and runs validation."""
         return self.processes.chief
 
     def run(self) -> dict[str, Any]:
@@ -195,13 +195,13 @@ class Training:
                 course.place, course.epochs = step.after, step.epochs
                 course.tokens += step.tokens
                 seen += step.tokens
-                look, over = course.step % train.validate_every == 0, self._over()
-                if look or over or course.step % train.log_every == 0:
+                validate, over = course.step % train.validate_every == 0, self._over()
+                if validate or over or course.step % train.log_every == 0:
                     self._log(pending, seen, since)
                     pending, seen, since = [], 0, time.monotonic()
                     over = over or self._over()
-                if look or over:
-                    self._look()
+                if validate or over:
+                    self._validate()
                     since = time.monotonic()
                     over = over or self._over()
                 if over:
@@ -239,28 +239,28 @@ class Training:
             self.folder.log(course.log)
             self.watch(course)
 
-    def _look(self) -> None:
-        """Look at the validation set and keep a checkpoint."""
+    def _validate(self) -> None:
+        """Run validation and save a checkpoint."""
         course = self.course
-        look, course.seconds = self.processes.once(self._seen)
-        course.looks.append(look)
+        result, course.seconds = self.processes.once(self._seen)
+        course.validations.append(result)
         if self.chief:
             self.watch(course)
         chances = self.processes.gathered(self.learner.chance())
         self.processes.once(lambda: self._keep(chances))
 
-    def _seen(self) -> tuple[Look, float]:
-        """Return what is seen of the validation set, and the time after that."""
+    def _seen(self) -> tuple[ValidationResult, float]:
+        """Return the validation result and the time elapsed after it."""
         learner = self.learner
         chance = learner.chance()
         learner.model.eval()
         with learner.precision():
-            look = self.validation.look(self.course.step)
+            result = self.validation.validate(self.course.step)
         learner.model.train()
         set_chance(chance, learner.device)
         seconds = self._elapsed()
-        self.folder.log({**asdict(look), "seconds": round(seconds, 1)})
-        return look, seconds
+        self.folder.log({**asdict(result), "seconds": round(seconds, 1)})
+        return result, seconds
 
     def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
         """Write a checkpoint, with the state of chance in every process."""
@@ -271,17 +271,17 @@ class Training:
             self.learner.keep(folder, chances)
             (folder / "state.json").write_text(json.dumps(state), "utf-8")
 
-        recent = [look.step for look in course.looks][-self.config.train.average :]
-        best = self.validation.best(course.looks)
+        recent = [result.step for result in course.validations][-self.config.train.average :]
+        best = self.validation.best(course.validations)
         self.checkpoints.save(course.step, write, {*recent, best.step})
 
     def _finish(self) -> dict[str, Any]:
-        """Choose between the best look and the average of the last ones, and put it in place."""
+        """Keep the best checkpoint or the average of the last ones, whichever is better."""
         from safetensors.torch import load_file
 
         course, train, learner = self.course, self.config.train, self.learner
-        best = self.validation.best(course.looks)
-        recent = [look.step for look in course.looks][-train.average :]
+        best = self.validation.best(course.validations)
+        recent = [result.step for result in course.validations][-train.average :]
         chosen, mean = best, False
         weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
         if len(recent) > 1:
@@ -289,9 +289,9 @@ class Training:
             load_weights(learner.model, average)
             learner.model.eval()
             with learner.precision():
-                look = self.validation.look(course.step)
-            if self.validation.best([best, look]) is look:
-                chosen, mean, weights = look, True, average
+                mean_result = self.validation.validate(course.step)
+            if self.validation.best([best, mean_result]) is mean_result:
+                chosen, mean, weights = mean_result, True, average
         load_weights(learner.model, weights)
         result = {
             "steps": course.step,
@@ -321,7 +321,7 @@ class Training:
             return True
         if self._minutes() >= (train.max_minutes or math.inf):
             return True
-        return self.validation.given_up(course.looks)
+        return self.validation.given_up(course.validations)
 
     def _minutes(self) -> float:
         # Several processes must agree: for them the clock of the chief counts, which they are told
