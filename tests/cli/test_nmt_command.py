@@ -26,7 +26,7 @@ from boxpen.cli.sentences import Sentences
 from boxpen.cli.training_display import TrainingDisplay
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.training import Course
+from boxpen.nmt.training import TrainState
 from boxpen.nmt.validation import ValidationResult
 from boxpen.report.scale import scale_table
 
@@ -469,10 +469,10 @@ class TestDisplay:
         monkeypatch.setenv("COLUMNS", "80")
 
     @staticmethod
-    def course(step: int, seconds: float, validations: int = 0) -> Course:
+    def state(step: int, seconds: float, validations: int = 0) -> TrainState:
         log = {"epoch": 123.456, "loss": 12.3456, "tokens_per_second": 123_456}
         seen = [ValidationResult(step, 10.1234, 12.34) for _ in range(validations)]
-        return Course(step=step, seconds=seconds, validations=seen, log=log)
+        return TrainState(step=step, seconds=seconds, validations=seen, log=log)
 
     def shown(self, capsys) -> list[str]:
         text = capsys.readouterr().err
@@ -480,9 +480,9 @@ class TestDisplay:
 
     def test_two_lines_of_80_columns_with_notes_above(self, terminal, capsys):
         with TrainingDisplay(TrainConfig(max_steps=1_000_000)) as display:
-            display.show(self.course(250_000, 90_000.0))
+            display.show(self.state(250_000, 90_000.0))
             print("going on", file=sys.stderr)
-            display.show(self.course(500_000, 180_000.0, validations=1))
+            display.show(self.state(500_000, 180_000.0, validations=1))
         lines = self.shown(capsys)
         assert max(map(len, lines)) <= 80
         assert lines[-2].startswith("step 500,000/1,000,000  ━")
@@ -494,7 +494,7 @@ class TestDisplay:
 
     def test_standard_output_is_left_alone(self, terminal, capsys):
         with TrainingDisplay(TrainConfig(max_steps=10)) as display:
-            display.show(self.course(5, 1.0))
+            display.show(self.state(5, 1.0))
             print("a result")
         assert capsys.readouterr().out == "a result\n"
 
@@ -510,21 +510,21 @@ class TestDisplay:
     )
     def test_what_is_left_of_it(self, capsys, limits, left):
         with TrainingDisplay(TrainConfig(**limits)) as display:
-            display.show(self.course(100, 100.0))
+            display.show(self.state(100, 100.0))
         assert self.shown(capsys)[0].split("tokens/s  ")[1] == left
 
     def test_steps_are_seen_before_the_first_line_of_the_log(self, terminal, capsys):
-        course = Course()
+        state = TrainState()
         with TrainingDisplay(TrainConfig(max_steps=1_000)) as display:
-            display.show(course)
-            course.step = 3  # as the training does with every step
+            display.show(state)
+            state.step = 3  # as the training does with every step
         lines = self.shown(capsys)
         assert any(line.startswith("step 0/1,000  0:00:00") for line in lines)
         assert any(line.startswith("step 3/1,000  ") for line in lines)
 
     def test_a_file_gets_no_line_before_the_first_of_the_log(self, capsys):
         with TrainingDisplay(TrainConfig()) as display:
-            display.show(Course())
+            display.show(TrainState())
             assert capsys.readouterr().err == ""
 
     def test_nothing_is_shown_of_no_training(self, terminal, capsys):

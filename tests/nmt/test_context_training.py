@@ -208,8 +208,8 @@ def test_a_training_with_context_goes_on_after_a_kill_as_if_nothing_had_been(toy
     class KilledError(Exception):
         pass
 
-    def kill(course):
-        if course.step == 20:
+    def kill(state):
+        if state.step == 20:
             raise KilledError
 
     losses = []

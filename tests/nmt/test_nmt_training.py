@@ -72,7 +72,7 @@ def test_a_toy_language_is_learnt_and_the_model_is_one_of_transformers(
         learning_rate="6e-3",
     )
     seen = []
-    result = trained(config, watch=lambda course: seen.append(course.step))
+    result = trained(config, watch=lambda state: seen.append(state.step))
     assert result["bleu"] > 90
     assert result["loss"] < 0.3
     assert seen[:2] == [0, 5]
@@ -144,9 +144,9 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
         "from boxpen.nmt.prepared import prepare\n"
         "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
         "import time\n"
-        "def watch(course):\n"
-        "    print(course.step, flush=True)\n"
-        "    if course.step >= 15: time.sleep(60)\n"
+        "def watch(state):\n"
+        "    print(state.step, flush=True)\n"
+        "    if state.step >= 15: time.sleep(60)\n"
         "Training(config, prepare(config), device='cpu', watch=watch).run()\n"
     )
     begun = subprocess.Popen(
@@ -185,8 +185,8 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
     weights = config.folder / "checkpoints" / "step-10" / "model.safetensors"
     with contextlib.ExitStack() as disk:
 
-        def watch(course):
-            if course.step == 15:
+        def watch(state):
+            if state.step == 15:
                 disk.enter_context(largest_file(int(weights.stat().st_size * share)))
 
         with pytest.raises(NmtError) as found:
@@ -536,8 +536,8 @@ def test_the_last_steps_are_logged(corpus, tmp_path):
 
 
 def _interrupts(at):
-    def watch(course):
-        if course.step >= at:
+    def watch(state):
+        if state.step >= at:
             raise KeyboardInterrupt
 
     return watch
@@ -685,8 +685,8 @@ def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
     config = config_of(corpus, tmp_path, max_steps="4", validate_every="2", log_every="2")
     refused = []
 
-    def watch(course):
-        if course.step == 2 and not refused:
+    def watch(state):
+        if state.step == 2 and not refused:
             with pytest.raises(NmtError, match="another training is at work in"):
                 trained(config)
             refused.append(True)
@@ -714,8 +714,8 @@ def test_a_corpus_that_is_prepared_anew_in_the_midst_changes_nothing(corpus, tmp
     whole = trained(replace(config, folder=tmp_path / "whole"))
     vocabulary = vocabulary_digest(config.data / "subwords")
 
-    def watch(course):
-        if course.step == 15:
+    def watch(state):
+        if state.step == 15:
             prepare(other)
             assert vocabulary_digest(config.data / "subwords") != vocabulary
 
@@ -767,8 +767,8 @@ def test_a_model_is_not_finished_with_another_tokenizer(corpus, tmp_path):
     config = config_of(corpus, tmp_path)
     record, whole = config.folder / "training.json", []
 
-    def watch(course):
-        if course.step == 30:
+    def watch(state):
+        if state.step == 30:
             whole.append(record.read_text())
             record.write_text(json.dumps({**json.loads(whole[0]), "vocabulary": "another"}))
 

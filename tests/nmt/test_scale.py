@@ -129,9 +129,9 @@ def killed(config: NmtConfig, place: Path) -> Experiment:
     """Begin, and be killed in the middle of the second model."""
     notes: list[str] = []
 
-    def watch(course) -> None:
+    def watch(state) -> None:
         begun = [note for note in notes if note.startswith("share ")]
-        if begun[-1].startswith("share 0.5:") and course.step == 20:
+        if begun[-1].startswith("share 0.5:") and state.step == 20:
             raise Killed
 
     with pytest.raises(Killed):

@@ -218,7 +218,7 @@ def scale(
 
             points = run_scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
-                device=device, watch=lambda course: display.show(course), begin=begin,
+                device=device, watch=lambda state: display.show(state), begin=begin,
                 note=note if processes.chief else _silent, recipe=recipe, cache=cache,
                 steps_power=steps_power,
             )  # fmt: skip

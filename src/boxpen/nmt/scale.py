@@ -28,7 +28,7 @@ from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import nested_share
 from boxpen.nmt.judged import Measure, SuiteResult, load_suites, put_to_suites
 from boxpen.nmt.prepared import Prepared, prepare
-from boxpen.nmt.training import Course, Training
+from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.usable import check_folder
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run_scale(
     suites: Sequence[str],
     out: Path,
     device: str = "auto",
-    watch: Callable[[Course], None] = lambda _: None,
+    watch: Callable[[TrainState], None] = lambda _: None,
     note: Callable[[str], None] = lambda _: None,
     begin: Callable[[TrainConfig], None] = lambda _: None,
     recipe: str = "sound",

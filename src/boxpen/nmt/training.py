@@ -20,7 +20,6 @@ from boxpen.nmt.arithmetic import fast_arithmetic, set_chance
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.course import Course
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import AHEAD, Feed, nested_share
 from boxpen.nmt.folder import ModelFolder
@@ -29,6 +28,7 @@ from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.sizes import parameters
+from boxpen.nmt.train_state import TrainState
 from boxpen.nmt.validation import Validation, ValidationResult
 from boxpen.scoring.ahead import ahead
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.prepared import Prepared
 
-__all__ = ["Course", "Training"]
+__all__ = ["TrainState", "Training"]
 
-Watch = Callable[[Course], None]
+Watch = Callable[[TrainState], None]
 
 
 class Training:
@@ -70,7 +70,7 @@ class Training:
         self.watch, self.note = watch, note if self.chief else _silent
         self.folder = ModelFolder(config, prepared)
         self.checkpoints = Checkpoints(config.folder / "checkpoints")
-        self.course = Course()
+        self.state = TrainState()
         self._begun = 0.0
 
     @property
@@ -152,9 +152,9 @@ class Training:
 
     def _go_on(self) -> None:
         """Take up the last checkpoint, if there is one."""
-        state = self.checkpoints.state()
+        saved = self.checkpoints.state()
         last = self.checkpoints.last()
-        if state is None or last is None:
+        if saved is None or last is None:
             if steps := self.checkpoints.steps():
                 raise NmtError(
                     f"{self.checkpoints.at(steps[-1])} lacks files that a restart needs; remove "
@@ -164,7 +164,7 @@ class Training:
                 self.folder.rewind(0)
             return
         try:
-            self.course = Course.of(state, self.processes.count)
+            self.state = TrainState.from_dict(saved, self.processes.count)
         except (KeyError, TypeError, ValueError) as error:
             lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise NmtError(
@@ -173,30 +173,30 @@ class Training:
             ) from None
         self.learner.take_up(last)
         if self.chief:
-            self.folder.rewind(self.course.step)
-        self.note(f"going on from step {self.course.step}")
+            self.folder.rewind(self.state.step)
+        self.note(f"going on from step {self.state.step}")
 
     def _train(self) -> None:
         """Do steps until the end."""
-        course, train = self.course, self.config.train
+        state, train = self.state, self.config.train
         if self._over():
             return
-        self._begun = time.monotonic() - course.seconds
+        self._begun = time.monotonic() - state.seconds
         self.note(self._told())
         if self.chief:
-            self.watch(course)
+            self.watch(state)
         pending: list[Learnt] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
-        with closing(ahead(self.feed.steps(course.place), depth=AHEAD)) as steps:
+        with closing(ahead(self.feed.steps(state.place), depth=AHEAD)) as steps:
             for step in steps:
-                rate = learning_rate(train, course.step + 1, self._done())
+                rate = learning_rate(train, state.step + 1, self._done())
                 pending.append(self.learner.step(step, rate))
-                course.step += 1
-                course.place, course.epochs = step.after, step.epochs
-                course.tokens += step.tokens
+                state.step += 1
+                state.place, state.epochs = step.after, step.epochs
+                state.tokens += step.tokens
                 seen += step.tokens
-                validate, over = course.step % train.validate_every == 0, self._over()
-                if validate or over or course.step % train.log_every == 0:
+                validate, over = state.step % train.validate_every == 0, self._over()
+                if validate or over or state.step % train.log_every == 0:
                     self._log(pending, seen, since)
                     pending, seen, since = [], 0, time.monotonic()
                     over = over or self._over()
@@ -218,34 +218,34 @@ class Training:
     def _log(self, pending: list[Learnt], seen: int, since: float) -> None:
         import torch
 
-        course = self.course
+        state = self.state
         summed = torch.stack([learnt.loss for learnt in pending]).sum()
         loss = float(self.processes.summed(summed)) / seen
         seconds = time.monotonic() - since  # now that the device has done it all
-        course.seconds = self.processes.once(self._elapsed)
+        state.seconds = self.processes.once(self._elapsed)
         if not math.isfinite(loss):  # in all processes alike
-            self.processes.once(lambda: _no_number(loss, course.step))
-        course.log = {
-            "step": course.step,
-            "epoch": course.epochs,
+            self.processes.once(lambda: _no_number(loss, state.step))
+        state.log = {
+            "step": state.step,
+            "epoch": state.epochs,
             "loss": round(loss, 6),
             "learning_rate": self.learner.optimizer.param_groups[0]["lr"],
             "gradient": round(float(pending[-1].gradient), 6),
-            "tokens": course.tokens,
+            "tokens": state.tokens,
             "tokens_per_second": round(seen / seconds) if seconds else 0,
-            "seconds": round(course.seconds, 1),
+            "seconds": round(state.seconds, 1),
         }
         if self.chief:
-            self.folder.log(course.log)
-            self.watch(course)
+            self.folder.log(state.log)
+            self.watch(state)
 
     def _validate(self) -> None:
         """Run validation and save a checkpoint."""
-        course = self.course
-        result, course.seconds = self.processes.once(self._seen)
-        course.validations.append(result)
+        state = self.state
+        result, state.seconds = self.processes.once(self._seen)
+        state.validations.append(result)
         if self.chief:
-            self.watch(course)
+            self.watch(state)
         chances = self.processes.gathered(self.learner.chance())
         self.processes.once(lambda: self._keep(chances))
 
@@ -255,7 +255,7 @@ class Training:
         chance = learner.chance()
         learner.model.eval()
         with learner.precision():
-            result = self.validation.validate(self.course.step)
+            result = self.validation.validate(self.state.step)
         learner.model.train()
         set_chance(chance, learner.device)
         seconds = self._elapsed()
@@ -264,24 +264,24 @@ class Training:
 
     def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
         """Write a checkpoint, with the state of chance in every process."""
-        course = self.course
-        state = course.state(self.processes.count)
+        state = self.state
+        saved = state.as_dict(self.processes.count)
 
         def write(folder: Path) -> None:
             self.learner.keep(folder, chances)
-            (folder / "state.json").write_text(json.dumps(state), "utf-8")
+            (folder / "state.json").write_text(json.dumps(saved), "utf-8")
 
-        recent = [result.step for result in course.validations][-self.config.train.average :]
-        best = self.validation.best(course.validations)
-        self.checkpoints.save(course.step, write, {*recent, best.step})
+        recent = [result.step for result in state.validations][-self.config.train.average :]
+        best = self.validation.best(state.validations)
+        self.checkpoints.save(state.step, write, {*recent, best.step})
 
     def _finish(self) -> dict[str, Any]:
         """Keep the best checkpoint or the average of the last ones, whichever is better."""
         from safetensors.torch import load_file
 
-        course, train, learner = self.course, self.config.train, self.learner
-        best = self.validation.best(course.validations)
-        recent = [result.step for result in course.validations][-train.average :]
+        state, train, learner = self.state, self.config.train, self.learner
+        best = self.validation.best(state.validations)
+        recent = [result.step for result in state.validations][-train.average :]
         chosen, mean = best, False
         weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
         if len(recent) > 1:
@@ -289,20 +289,20 @@ class Training:
             load_weights(learner.model, average)
             learner.model.eval()
             with learner.precision():
-                mean_result = self.validation.validate(course.step)
+                mean_result = self.validation.validate(state.step)
             if self.validation.best([best, mean_result]) is mean_result:
                 chosen, mean, weights = mean_result, True, average
         load_weights(learner.model, weights)
         result = {
-            "steps": course.step,
-            "epochs": course.epochs,
+            "steps": state.step,
+            "epochs": state.epochs,
             "best_step": best.step,
             "averaged": recent if mean else [],
             "loss": chosen.valid_loss,
             "bleu": chosen.bleu,
             "bleu_signature": chosen.signature,
-            "tokens": course.tokens,
-            "seconds": round(course.seconds, 1),
+            "tokens": state.tokens,
+            "seconds": round(state.seconds, 1),
             "device": str(learner.device),
             "precision": "bf16" if learner.bf16 else "float32",
             "processes": self.processes.count,
@@ -314,20 +314,20 @@ class Training:
         return result
 
     def _over(self) -> bool:
-        course, train = self.course, self.config.train
-        if train.max_steps is not None and course.step >= train.max_steps:
+        state, train = self.state, self.config.train
+        if train.max_steps is not None and state.step >= train.max_steps:
             return True
-        if train.max_epochs is not None and course.place.epoch >= train.max_epochs:
+        if train.max_epochs is not None and state.place.epoch >= train.max_epochs:
             return True
         if self._minutes() >= (train.max_minutes or math.inf):
             return True
-        return self.validation.given_up(course.validations)
+        return self.validation.given_up(state.validations)
 
     def _minutes(self) -> float:
         # Several processes must agree: for them the clock of the chief counts, which they are told
         # with every line of the log.
         alone = self._begun and self.processes.count == 1
-        return (self._elapsed() if alone else self.course.seconds) / 60
+        return (self._elapsed() if alone else self.state.seconds) / 60
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
@@ -336,7 +336,7 @@ class Training:
         """Return the share of the training that lies behind."""
         train = self.config.train
         shares = [
-            self.course.step / train.max_steps if train.max_steps else 0.0,
+            self.state.step / train.max_steps if train.max_steps else 0.0,
             self._minutes() / train.max_minutes if train.max_minutes else 0.0,
         ]
         return max(shares)
