@@ -384,7 +384,7 @@ class TestTranslate:
         (tmp_path / "link").symlink_to(source)
         for out in (source, tmp_path / "link"):
             done = invoke("nmt", "translate", toy / "out", source, "--out", out)
-            refused(done, f"--out {out} is what is translated")
+            refused(done, f"--out {out} is the input file")
         assert source.read_bytes() == before
 
     def test_sources_that_cannot_be_read(self, toy, tmp_path):
@@ -642,7 +642,7 @@ class TestScale:
 
     def test_what_is_refused(self, small, suite):
         done = self.run(small, "--suite", suite, "--train-only")
-        refused(done, "--suite and --train-only are given")
+        refused(done, "--suite and --train-only cannot be combined")
         refused(self.run(small, "--suite", suite, "--recipe", "nosuch"), "no recipe 'nosuch'")
         refused(self.run(small, "--share", "2"), "'2' is no share of the data")
         refused(self.run(small, "--steps-power", "-1"), "the power of the steps is -1")

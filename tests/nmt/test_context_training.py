@@ -333,8 +333,8 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
     same = CliRunner().invoke(app, [*command, "--context", "none"], input=text)
     assert same.stdout.splitlines()[1] == same.stdout.splitlines()[4]
     for folder, more, reason in (
-        (model, [], "reads the sentences before each, expected --context lines or none"),
-        (toy / "base", ["--context", "lines"], "reads no context; leave it out"),
+        (model, [], "reads context; give --context lines or --context none"),
+        (toy / "base", ["--context", "lines"], "does not read context; leave it out"),
     ):
         refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
         assert refused.exit_code == 2
@@ -479,7 +479,7 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     said = "".join(f"{line}\n" for line in (before[1], lines[0]))
     command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
     told = CliRunner().invoke(app, [*command, "--context", "lines"], input=said).stderr
-    assert "1 sentence(s) or contexts of sentences were longer than the model can read" in told
+    assert "1 sentence(s) or contexts of sentences exceeded the model's maximum length" in told
     long = replace(suite().items[0], context=before[1])
     run = boxpen.evaluate(
         f"hf:{config.folder}", suite().take([long, suite().items[1]]), cache=":memory:"

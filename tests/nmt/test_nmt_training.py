@@ -799,7 +799,7 @@ def test_advice_can_be_followed_in_the_same_folder(corpus, tmp_path, wrong, advi
         trained(config_of(corpus, tmp_path, max_steps="10", tokens="500"))
 
 
-@pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "chance-0.pt"])
+@pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "rng_state-0.pt"])
 def test_a_checkpoint_that_lost_a_file_is_told(corpus, tmp_path, lost):
     config = config_of(corpus, tmp_path)
     with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""The state of a training on stderr: two lines that move in a terminal, plain lines in a file."""
+"""Training progress on stderr: a live display in a terminal, plain lines in a file."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _BAR = 20
 
 
 class TrainingDisplay:
-    """Shows a training for as long as the block runs; notes printed meanwhile stand above it.
+    """Shows a training while the block runs; notes printed meanwhile appear above it.
 
     Args:
-        train: Says when the training ends, as far as that is known.
+        train: The limits of the training, used to estimate the time left.
     """
 
     def __init__(self, train: TrainConfig) -> None:
@@ -32,7 +32,7 @@ class TrainingDisplay:
 
         self._train = train
         self._state: TrainState | None = None
-        self._since = 0.0  # when the state was seen; since then it goes on
+        self._since = 0.0  # when the state was last shown
         self._left: float | None = None
         console = Console(stderr=True, highlight=False)
         # Standard output is left alone: it may be a file while stderr is a terminal.
@@ -52,26 +52,28 @@ class TrainingDisplay:
         trace: TracebackType | None,
     ) -> None:
         if self._live is not None and self._live.is_started:
-            self._since = time.monotonic()  # what stays on the screen is what was seen last
+            self._since = time.monotonic()  # leave the last known times on the screen
             self._live.stop()
 
     def show(self, state: TrainState) -> None:
-        """Show how far the training has come; in a terminal, its steps from now on."""
+        """Show the state of the training; a terminal display follows its steps from then on."""
         self._state, self._since = state, time.monotonic()
         self._left = _left(state, self._train)
         if self._live is None:
-            if not state.log:  # it begins: there is nothing to tell in a line
+            if not state.log:  # nothing to report before the first step
                 return
             validated = state.validations and state.validations[-1].step == state.step
             line = _validation(state) if validated else f"{_numbers(state)}  {self._times()}"
             note(f"step {_steps(state, self._train)}  {line}")
-        elif not self._live.is_started:  # only now, lest nothing be shown of no training
+        elif (
+            not self._live.is_started
+        ):  # not before, so that no empty display is left if training never starts
             self._live.start(refresh=True)
         else:
             self._live.refresh()
 
     def _times(self, more: float = 0.0) -> str:
-        """Return the time that has passed, and what is left if it goes on like that."""
+        """Return the elapsed time and the estimated time left."""
         assert self._state is not None
         passed = _clock(self._state.seconds + more)
         return passed if self._left is None else f"{passed}, {_clock(self._left - more)} left"
@@ -96,7 +98,7 @@ class TrainingDisplay:
 
 
 def _done(state: TrainState, train: TrainConfig) -> float | None:
-    """Return the share of the training that lies behind; None if its end is not known."""
+    """Return the completed share of the training, or None if its end is unknown."""
     shares = [
         state.step / train.max_steps if train.max_steps else None,
         state.log.get("epoch", 0) / train.max_epochs if train.max_epochs else None,

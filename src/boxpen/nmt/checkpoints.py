@@ -1,8 +1,8 @@
 """Checkpoints of a training: written whole or not at all, and pruned to what is still needed.
 
-A checkpoint has the weights; the last one has also what a restart needs (the state of the
-optimiser, of chance, and the place in the data). The weights of the last looks are kept for the
-average, and those of the best look.
+A checkpoint has the weights; the last one also has what a restart needs (the state of the
+optimiser and of the random generators, and the position in the data). The weights of the last
+validations are kept for the average, and those of the best one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Checkpoints", "averaged", "load_weights", "weights_of"]
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
 RESTART = ("optimizer.pt", "state.json")
-"""What only the last checkpoint keeps; files of chance, ``chance-N.pt``, go with them."""
+"""What only the last checkpoint keeps, along with the RNG states, ``rng_state-N.pt``."""
 
 
 class Checkpoints:
@@ -91,8 +91,8 @@ class Checkpoints:
                 continue
             for name in RESTART:
                 (self.at(old) / name).unlink(missing_ok=True)
-            for chance in self.at(old).glob("chance-*.pt"):
-                chance.unlink()
+            for rng_state in self.at(old).glob("rng_state-*.pt"):
+                rng_state.unlink()
 
     def state(self) -> dict[str, Any] | None:
         """Return the state of the last checkpoint, or None if there is none.

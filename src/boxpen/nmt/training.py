@@ -1,7 +1,7 @@
 """Training of a translation model: steps, validation, checkpoints and the final model.
 
-A training that was killed goes on from its last checkpoint as if nothing had happened: the order of
-the data follows from the seed, and the state of the optimiser and of chance is kept.
+A killed training resumes from its last checkpoint as if nothing had happened: the order of the data
+follows from the seed, and checkpoints store the state of the optimiser and the random generators.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.arithmetic import fast_arithmetic, set_chance
+from boxpen.nmt.arithmetic import fast_arithmetic, set_rng_state
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
@@ -246,29 +246,29 @@ class Training:
         state.validations.append(result)
         if self.chief:
             self.watch(state)
-        chances = self.processes.gathered(self.learner.chance())
-        self.processes.once(lambda: self._keep(chances))
+        rng_states = self.processes.gathered(self.learner.rng_state())
+        self.processes.once(lambda: self._keep(rng_states))
 
     def _seen(self) -> tuple[ValidationResult, float]:
         """Return the validation result and the time elapsed after it."""
         learner = self.learner
-        chance = learner.chance()
+        rng_state = learner.rng_state()
         learner.model.eval()
         with learner.precision():
             result = self.validation.validate(self.state.step)
         learner.model.train()
-        set_chance(chance, learner.device)
+        set_rng_state(rng_state, learner.device)
         seconds = self._elapsed()
         self.folder.log({**asdict(result), "seconds": round(seconds, 1)})
         return result, seconds
 
-    def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
-        """Write a checkpoint, with the state of chance in every process."""
+    def _keep(self, rng_states: list[dict[str, torch.Tensor]]) -> None:
+        """Write a checkpoint, with the RNG state of every process."""
         state = self.state
         saved = state.as_dict(self.processes.count)
 
         def write(folder: Path) -> None:
-            self.learner.keep(folder, chances)
+            self.learner.keep(folder, rng_states)
             (folder / "state.json").write_text(json.dumps(saved), "utf-8")
 
         recent = [result.step for result in state.validations][-self.config.train.average :]
