@@ -170,7 +170,7 @@ class TestReport:
         refused(invoke("report", good, "--csv", "--latex"), "--csv and --latex", "expected one")
         refused(invoke("report", good, "--json", "--markdown"), "--markdown and --json")
         refused(invoke("report", good, "--metric", "accuracy"), "--metric requires --matrix")
-        refused(invoke("report", good, "--markdown", "--by", "set"), "--by goes with")
+        refused(invoke("report", good, "--markdown", "--by", "set"), "--by requires")
         refused(invoke("report", good, "--matrix", "--metric", "x"), "no run has the metric 'x'")
         refused(invoke("report", good, "--csv", "--by", "x"), "the tag 'x'")
         refused(invoke("report", good / "nothing"), "not a run directory")

@@ -405,7 +405,7 @@ class TestTranslate:
 
     def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
         missing = tmp_path / "missing"
-        refused(invoke("nmt", "translate", missing, source), f"there is no folder {missing}")
+        refused(invoke("nmt", "translate", missing, source), f"folder {missing} does not exist")
         refused(invoke("nmt", "translate", tmp_path, source), "there is no config.json in it")
         (tmp_path / "training.json").write_text("{}")
         refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")

@@ -283,11 +283,11 @@ class TestLabels:
             resolved(classifiers.nli("bert"), labels=labels)
 
     def test_a_map_for_another_kind_of_model(self, tiny_models):
-        with pytest.raises(ModelError, match="no inference classifier"):
+        with pytest.raises(ModelError, match="not an inference classifier"):
             resolved(tiny_models.pair("gpt2"), labels=LABELS)
-        with pytest.raises(ModelError, match="no inference classifier"):
+        with pytest.raises(ModelError, match="not an inference classifier"):
             resolve_model("smollm2", labels=LABELS)
-        with pytest.raises(ModelError, match="where it is resolved"):
+        with pytest.raises(ModelError, match="already loaded; give them when loading it"):
             resolve_model(resolved(classifiers.nli("bert")), labels=LABELS)
 
 

@@ -509,7 +509,7 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
         input="They sing.\n",
     )
     assert refused.exit_code == 2
-    assert "stands in the folder of the model" in " ".join(refused.stderr.split())
+    assert "is inside the model folder" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize("part", ["[[corpora]]", "[valid]"])

@@ -31,7 +31,7 @@ class Table:
         """Return the suite of these rows.
 
         Raises:
-            SuiteError: If an item is unusable or an id stands twice; the message names the line,
+            SuiteError: If an item is unusable or an id appears twice; the message names the line,
                 which ``Suite.validate`` no longer knows.
         """
         if validate:

@@ -44,7 +44,7 @@ def compare(
     places = run_directories(runs)
     resolved = [path.resolve() for path in places]
     if again := next((p for n, p in enumerate(places) if resolved[n] in resolved[:n]), None):
-        raise RunError(f"run given twice: {again}")
+        raise RunError(f"the same run is given twice: {again}")
     loaded = [Run.load(path) for path in places]
     pairs = compared(*loaded, force=force, common=common)
     if json:

@@ -105,7 +105,7 @@ def free_kappa(items: Sequence[Answers], choices: Sequence[int]) -> float:
     """Return the free-marginal kappa (Randolph 2005): chance is 1/k for an item of k answers.
 
     Unlike the others it does not ask which answers are common, so it stays meaningful where the
-    right answer always stands in the same place.
+    right answer is always in the same position.
     """
     pairs = [(a, k) for a, k in zip(items, choices, strict=True) if len(a) > 1]
     if not pairs:

@@ -98,8 +98,8 @@ def _pair(
     shared = [v for v in mine if v.id in by_id]
     if alone := {v.id for v in mine} ^ set(by_id):
         raise RunError(
-            f"{a} and {b} did not judge the same items of {suite}: {len(alone)} stand in one run "
-            f"only ('{min(alone)}'); --common compares the other {len(shared)}"
+            f"{a} and {b} did not judge the same items of {suite}: {len(alone)} appear in one run "
+            f"only ('{min(alone)}'); use --common to compare the other {len(shared)}"
         )
     if not shared:
         raise RunError(f"{a} and {b} have no item of {suite} in common")

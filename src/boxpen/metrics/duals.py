@@ -118,7 +118,7 @@ def _effective(
 
 
 def _exact(tables: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-    """Return how likely a number of pairs right on both sides is that is no likelier than ours."""
+    """Return the exact p-value: the probability of outcomes at most as likely as the observed."""
     import numpy as np
     from scipy.stats import hypergeom
 

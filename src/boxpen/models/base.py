@@ -1,8 +1,8 @@
-"""What every kind of model owes to the rest of boxpen.
+"""The interface that every kind of model implements.
 
-A subclass says how a request becomes tokens (``encode``) and how encoded requests, all of them at
-hand at once, get their log-probabilities (``run``). The merging of equal requests, the checks and
-the overlap of tokenising with the model's work are done once, here.
+A subclass defines how a request becomes tokens (``encode``) and how encoded requests, all of them
+at once, get their log-probabilities (``run``). Merging equal requests, checking results and
+tokenising ahead of the model happen here, once for all kinds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 
 SCHEMES = ("hf", "gguf", "ct2", "elmo")
-"""What may stand before the colon in the name of a model that is loaded from somewhere."""
+"""Prefixes that say how to load a model, as in ``hf:gpt2``."""
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
@@ -152,11 +152,11 @@ class Model(ABC):
         pairs: Whether it reads two texts: premise and hypothesis, or context and candidate.
         labels: What an inference classifier chooses between: numbers of ``scoring.labels.NAMES``.
         direction: The one language pair it translates, if there is only one.
-        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
-        batch_size: Most sequences of a batch.
-        deterministic: Whether every text is run by itself, so that its score depends on nothing
-            else and comes out the same to the last bit.
-        engine: How texts are scored, in a few words; empty as long as none was.
+        token_budget: Maximum tokens per batch, including padding; based on free memory if None.
+        batch_size: Maximum sequences per batch.
+        deterministic: Whether to run every text by itself, so that its score depends on nothing
+            else and is bit-identical across runs.
+        engine: How texts are scored, in a few words; empty before the first one.
     """
 
     name: str
@@ -283,9 +283,9 @@ class Model(ABC):
 
         Args:
             sources: What is translated.
-            languages: Of source and target.
-            beam: Hypotheses that are followed.
-            contexts: What stands before each source, for models that read it.
+            languages: Source and target language.
+            beam: Beam size.
+            contexts: The text before each source, for models that read it.
         """
         raise ModelError(f"{self.name} is a {self.kind} model and does not translate")
 
@@ -397,8 +397,7 @@ class Model(ABC):
         """Check the scores of a batch, keep them, and make records of them."""
         if not np.isfinite(np.concatenate([values for _, values in batch])).all():
             raise ScoringError(
-                f"model '{self.name}' computes numbers that are none (nan or inf) in "
-                f"{self.dtype}; try --dtype float32"
+                f"model '{self.name}' produced NaN or Inf in {self.dtype}; try --dtype float32"
             )
         out = []
         # The targets of all at once: thousands of little arrays take longer to make.

@@ -29,8 +29,8 @@ class BidirectionalModel(TransformersModel):
     product does (Wang et al. 2019).
 
         read       <S>   the   box   </S>
-        p→               the   box  (</S>)     from what stands before
-        p←        (<S>)  the   box             from what stands behind
+        p→               the   box  (</S>)     from what comes before
+        p←        (<S>)  the   box             from what comes after
 
     Where the end of a sentence is scored, its score is the mean of the two in brackets. <S> and
     </S> are always read; a policy's BOS does not apply.
@@ -58,7 +58,7 @@ class BidirectionalModel(TransformersModel):
         return module
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time: the softmax comes in tiles."""
+        """Return how many tokens may be run at a time: all, since the softmax runs in tiles."""
         return tokens
 
     def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:

@@ -1,4 +1,4 @@
-"""Requests put to a model that remembers: what the cache knows is not scored again."""
+"""Score requests with a cache: only requests that are not in the cache reach the model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from boxpen.scoring.requests import Record, Request
 __all__ = ["Progress", "ScoredRequests", "scored"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
+"""Called with a label, the number of requests done, and the total."""
 
 
 @dataclass(frozen=True)
 class ScoredRequests:
-    """The records of some requests, and how they were come by."""
+    """The records of requests, and how they were obtained."""
 
     records: Mapping[Request, Record]
     engine: Mapping[str, object]
@@ -33,15 +33,15 @@ def scored(
     label: str,
     progress: Progress | None = None,
 ) -> ScoredRequests:
-    """Take from the cache what is there, and score the rest, as one.
+    """Return scores from the cache where available, and score the rest in one go.
 
     Args:
-        model: Who is asked.
-        policy: How.
-        requests: What, each once.
-        cache: What is known; every batch is kept there as it is scored.
-        label: What is being done, for the progress and the record of the run.
-        progress: Called as the work goes on.
+        model: The model.
+        policy: How to score.
+        requests: The requests, without duplicates.
+        cache: The cache; every batch is saved there once scored.
+        label: A label for progress and for the record of the run.
+        progress: Called as requests are done.
     """
     started = time.time()
     report = progress or (lambda *_: None)

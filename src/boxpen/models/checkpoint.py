@@ -73,7 +73,7 @@ def from_checkpoint(
     if not local and (folder.exists() or path.startswith((".", "/", "~"))):
         raise ModelError(f"model '{name}': {path} is not a checkpoint folder")
     if local and not (folder / "config.json").is_file():
-        raise ModelError(f"model '{name}': {path} has no config.json, so it is no checkpoint")
+        raise ModelError(f"model '{name}': {path} has no config.json, so it is not a checkpoint")
     where = str(folder) if local else path
     if local:
         _introduce(folder)
@@ -129,7 +129,7 @@ def from_gguf(
     """
     transformers = _transformers()
     if not path.is_file():
-        raise ModelError(f"model '{name}': there is no file {path}")
+        raise ModelError(f"model '{name}': file {path} does not exist")
     with path.open("rb") as stream:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
@@ -251,8 +251,8 @@ def _order(
         return {"order": order, "explicit": labels is not None}
     if labels is not None:
         raise ModelError(
-            f"labels are given for model '{name}', which is no inference classifier but of the "
-            f"kind '{kind}'; leave out --labels"
+            f"labels are given for model '{name}', which is not an inference classifier but a "
+            f"{kind} model; leave out --labels"
         )
     return {}
 

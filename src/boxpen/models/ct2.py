@@ -57,7 +57,7 @@ class CTranslate2Model(Model):
         self.name = name
         self._folder = folder if (folder / "model.bin").is_file() else folder / "model"
         if not (self._folder / "model.bin").is_file():
-            raise ModelError(f"model '{name}': {folder} has no model.bin, so it is no ct2 model")
+            raise ModelError(f"model '{name}': {folder} has no model.bin, so it is not a ct2 model")
         source = _first(folder, self._folder, _SOURCE_MODELS)
         if source is None:
             raise ModelError(
@@ -106,9 +106,9 @@ class CTranslate2Model(Model):
 
     @property
     def rounds(self) -> bool:
-        """Whether a score moves with the batch: on a GPU, where nothing says that it does not.
+        """Whether scores depend on the batch: assumed on a GPU, where nothing guarantees otherwise.
 
-        On a CPU it does not, in any compute type: batches hold equal lengths.
+        On a CPU they do not, in any compute type, since the texts of a batch have equal lengths.
         """
         import ctranslate2
 

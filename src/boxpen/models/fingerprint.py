@@ -13,7 +13,7 @@ _BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
 _IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
 _LEFT = frozenset((".lock", "held-out.txt", "log.jsonl", "result.json", "training.json"))
-"""What a training here leaves beside the model; times stand in some of it."""
+"""Files that boxpen's training leaves beside the model; some contain times."""
 
 
 def of_parts(*parts: str) -> str:

@@ -123,7 +123,7 @@ class TransformersModel(Model):
         return Budget(self.bounded(tokens), fixed=self.deterministic)
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time."""
+        """Return how many of these tokens may be run at a time."""
         if self.head is None:  # whole rows of logits must fit then
             return min(tokens, max(1, _ENTRIES // self.vocabulary))
         return tokens
@@ -364,9 +364,9 @@ class TransformersModel(Model):
             pieces: Tokens of prefix and text.
             before: Special tokens in front.
             after: Special tokens behind.
-            limit: Longest sequence.
+            limit: Maximum sequence length.
             first: Positions below this one cannot be scored.
-            score_after: Whether what stands behind is scored too.
+            score_after: Whether to score the tokens in ``after`` too.
         """
         room = limit - len(before) - len(after)
         cut = max(0, len(pieces.ids) - room)

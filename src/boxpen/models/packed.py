@@ -58,8 +58,8 @@ class PackedDecoder:
 
         Args:
             pack: What to run.
-            chunk: Most tokens of a stem that are run at a time.
-            **more: What the body is given besides.
+            chunk: Maximum tokens of a stem to run at a time.
+            **more: Additional arguments for the body.
         """
         import torch
 

@@ -35,7 +35,7 @@ __all__ = ["PairModel"]
 class PairModel(TransformersModel):
     """A model that answers a pair of texts with numbers, ``labels`` of them.
 
-    A subclass says what the numbers are made of the logits (``values``).
+    A subclass defines how logits become these numbers (``values``).
     """
 
     pairs = True
@@ -50,11 +50,11 @@ class PairModel(TransformersModel):
         """Return what is kept of float32 logits, (batch, outputs)."""
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time; there are few logits."""
+        """Return how many tokens may be run at a time: all, since there are few logits."""
         return tokens
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
-        """Return nothing: what is scored are no tokens."""
+        """Return nothing: pairs are scored as a whole, not by token."""
         return []
 
     def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
@@ -174,7 +174,7 @@ class PairModel(TransformersModel):
 
 
 def _unused(rows: Sequence[Sequence[int]]) -> int:
-    """Return the least token that stands in none of the rows."""
+    """Return the smallest token that does not occur in any row."""
     used = {token for row in rows for token in row}
     return next(token for token in range(len(used) + 1) if token not in used)
 

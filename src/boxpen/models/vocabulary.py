@@ -18,7 +18,7 @@ _PUT_IN: dict[Kind, tuple[str, ...]] = {
     "permuted": ("pad",),
     "seq2seq": ("pad",),
 }
-"""Tokens that stand in no text, but are put into rows where they are run."""
+"""Tokens that occur in no text, but are added to rows when the model runs."""
 
 
 def check_vocabulary(

@@ -59,7 +59,7 @@ _T = TypeVar("_T")
 
 
 SCORES = 1
-"""Raised when a mend of the code changes log-probabilities, so that old ones are not served."""
+"""Increased when a fix changes log-probabilities, so that old ones are not used."""
 
 
 def cache_key(fingerprint: str, settings: Mapping[str, object], parts: Sequence[object]) -> bytes:
@@ -344,8 +344,8 @@ class ScoreCache:
                 raise CacheError(f"{self.path} is not a boxpen cache; name another file") from None
             if "full" in str(error):
                 raise CacheError(
-                    f"the disk is full: {self.path} could not be written; what was scored before "
-                    "is kept, and the same command goes on from there"
+                    f"the disk is full: {self.path} could not be written; earlier scores are kept, "
+                    "so rerun the same command to resume"
                 ) from None
             raise CacheError(f"cannot {verb} the cache {self.path}: {error}") from None
         except UnicodeDecodeError:
