@@ -38,9 +38,9 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
     several = _by_suite(runs)
     if not several:
         if len(runs) < 2:
-            raise RunError("only one run is given, expected two or more of the same suite")
+            raise RunError("only one run is given, expected two or more on the same suite")
         listed = ", ".join(dict.fromkeys(run.about["suite"]["name"] for run in runs)) or "none"
-        raise RunError(f"no two runs are of the same suite (suites: {listed})")
+        raise RunError(f"no two runs are on the same suite (suites: {listed})")
     pairs: list[Pair] = []
     for suite, some in several.items():
         _refuse_twice(some)
@@ -116,7 +116,7 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
     both = f"{name} and {other}" if name != other else f"two runs of {name}"
     suite = a.about["suite"]["name"]
     if common and not same_items(a, b):
-        raise RunError(f"{both} were put different items of one name on {suite}")
+        raise RunError(f"{both} have different items with the same name in {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
     which = ("suite", "sample")
     must = {*AGREE, *(AGREE_WITHIN_KIND if len(kinds) == 1 else ())}
@@ -127,12 +127,12 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
     differ = [k for k in mine if k in must and k in theirs and mine[k] != theirs[k]]
     if differ:
         shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)
-        way = "--force compares them all the same"
+        way = "use --force to compare them anyway"
         if set(differ) <= set(which):
-            way = "--common compares the items that they share"
+            way = "use --common to compare the items that they share"
         elif differ == ["nli"] and BINARY not in (a.setting, b.setting):
-            way = f"boxpen rescore --nli decides one as the other; {way}"
-        raise RunError(f"{both} were not made in the same way on {suite}: {shown} ({way})")
+            way = f"boxpen rescore --nli makes them alike; or {way}"
+        raise RunError(f"{both} have different settings on {suite}: {shown} ({way})")
 
 
 def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[str]:

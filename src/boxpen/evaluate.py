@@ -45,7 +45,7 @@ def evaluate(
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
-    """Put a suite to a model.
+    """Evaluate a model on a suite.
 
     Args:
         model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
@@ -57,11 +57,11 @@ def evaluate(
         seed: Seed of the sample.
         cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
         translate: Whether a translation model also translates the sources, for BLEU.
-        check_languages: Whether to leave out what the model does not read.
+        check_languages: Whether to skip languages that the model cannot read.
         device: Where to compute.
-        batch_size: Most sequences of a batch.
-        token_budget: Most tokens of a batch; chosen from the memory if None.
-        deterministic: Whether every text is run by itself, to the same last bit every time.
+        batch_size: Maximum sequences per batch.
+        token_budget: Maximum tokens per batch; based on free memory if None.
+        deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
         progress: Called as the work goes on.
@@ -101,7 +101,7 @@ def run_plans(
     translate: bool = True,
     progress: Progress | None = None,
 ) -> list[Run]:
-    """Carry plans out; what several of them ask of one model is scored in one go."""
+    """Run plans; requests of several plans to the same model are scored together."""
     if translate and any(p.sources for p in plans):
         require_sacrebleu()
     report = progress or (lambda *_: None)
@@ -125,7 +125,7 @@ def run_plans(
 
 
 def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) -> str | None:
-    """Let a model answer its probes, before anything else is asked of it, and look at them."""
+    """Score a model's probes before anything else, and return its own verdict on them."""
     probes = model.probes()
     if not probes:
         return None
@@ -142,7 +142,7 @@ def _decided(
     remark: str | None,
     report: Progress,
 ) -> Run:
-    """Make the run of what was scored."""
+    """Turn the scored requests of a plan into a run."""
     started = time.time()
     records = results.records
     wanted = {c.id: planned.requests(c) for c in planned.judged}

@@ -6,7 +6,7 @@ An *item* is one decision. There are three kinds, each a small frozen value:
 - ``Entail``: does the premise entail the hypothesis?
 - ``Translate``: translate this; a reference (and perhaps a contrasting error) is known.
 
-Items that stand or fall together share a ``block``; what results are sliced by stands in ``tags``.
+Items that belong together share a ``block``; ``tags`` are what results can be sliced by.
 A ``Suite`` is a named tuple of items with a card and a hash of its content.
 """
 
@@ -33,7 +33,7 @@ class Choice:
 
     Attributes:
         id: Unique in its suite.
-        candidates: The answers, as they are put to the model.
+        candidates: The answers, as presented to the model.
         gold: Index of the sensible candidate.
         source: The sentence that the candidates translate, if they are translations.
         context: What comes before: before the source if there is one, else before the candidates.
@@ -98,7 +98,7 @@ class Translate:
         context: The sentence before the source, in the source language.
         reference_context: The translation of the context.
         contrast: Wrong translations, minimally different from the reference; with them the item
-            can be put to a scorer too (see ``as_choice``).
+            can also be scored as a choice (see ``as_choice``).
     """
 
     kind: ClassVar[Literal["translate"]] = "translate"
@@ -301,7 +301,7 @@ class Suite:
         """Return the suite itself, or refuse it.
 
         Raises:
-            SuiteError: If the suite is empty, an id stands twice, or an item is unusable.
+            SuiteError: If the suite is empty, an id appears twice, or an item is unusable.
         """
         if not self.items:
             raise SuiteError(f"suite '{self.name}' has no items")
@@ -310,7 +310,7 @@ class Suite:
             if not item.id:
                 raise SuiteError(f"suite '{self.name}': an item has an empty id")
             if item.id in seen:
-                raise SuiteError(f"suite '{self.name}': id '{item.id}' stands twice")
+                raise SuiteError(f"suite '{self.name}': id '{item.id}' appears twice")
             seen.add(item.id)
             for problem in item.problems():
                 raise SuiteError(f"suite '{self.name}': item '{item.id}' {problem}")

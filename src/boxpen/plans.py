@@ -41,7 +41,7 @@ def plan(
     labels: str | Sequence[str] | None = None,
     **policy: Any,
 ) -> Plan:
-    """Check that a suite can be put to a model, and say how; nothing is scored yet.
+    """Check that a model can be evaluated on a suite, and plan how; nothing is scored yet.
 
     Takes the arguments of ``evaluate``.
     """
@@ -64,8 +64,9 @@ def plan(
             raise PolicyError(f"'{resolved.name}' reads two texts by itself and takes no prompt")
         if policy.get("norm") not in (None, "sum"):
             raise PolicyError(
-                f"norm '{policy['norm']}' is for likelihoods, and '{resolved.name}' gives none but "
-                f"{'labels' if resolved.kind == 'nli' else 'one number a candidate'}; leave it out"
+                f"norm '{policy['norm']}' is for likelihoods, but '{resolved.name}' returns "
+                f"{'labels' if resolved.kind == 'nli' else 'one number per candidate'}; leave it "
+                "out"
             )
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
@@ -148,7 +149,7 @@ class Plan:
         )
 
     def context_of(self, item: Item) -> str:
-        """Return what stands before an item as it is put to the model; empty if nothing does."""
+        """Return the context of an item as presented to the model; empty if there is none."""
         if isinstance(item, Entail):
             return ""
         return self.recipe.tidied_lines(self.contexts.get(item.id, item.context) or "")

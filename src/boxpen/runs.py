@@ -1,4 +1,4 @@
-"""Runs: the outcome of one suite put to one model."""
+"""Runs: the results of one model on one suite."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Row", "Run", "Translation", "about_suite"]
 
 @dataclass(frozen=True)
 class Run:
-    """A suite put to a model.
+    """The results of one model on one suite.
 
     Attributes:
         about: What ``run.json`` holds: suite, model, recipe, policy, signature, what was left out
@@ -45,7 +45,7 @@ class Run:
         candidates: The scored candidates of every item, by its id; of an entailment item its one
             pair of premise and hypothesis.
         translations: What a translation model made of the sources.
-        tokens: What the tokens of the candidates look like in a text, if the model can tell.
+        tokens: The texts of the candidates' tokens, if the model provides them.
     """
 
     about: dict[str, Any]
@@ -240,7 +240,7 @@ class Run:
                 that does not fit them.
         """
         if self.human:
-            raise RunError("a run of human answers has no scores to decide anew")
+            raise RunError("a run of human answers has no scores to re-evaluate")
         free = ("norm", "ties", "nli")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:
@@ -262,13 +262,13 @@ class Run:
         kind, norm = self.about["model"]["kind"], policy.get("norm")
         if norm not in (None, "sum") and kind in ("nli", "choice"):
             raise RunError(
-                f"norm '{norm}' is for likelihoods, and a run of the kind '{kind}' has none"
+                f"norm '{norm}' is for likelihoods, but a run of the kind '{kind}' has none"
             )
         wanted = policy.get("nli")
         if wanted is None:
             return
         if not self.labels:
-            raise RunError(f"'nli' is for inference classifiers, and this run is of a {kind} model")
+            raise RunError(f"'nli' is for inference classifiers, but this run is of a {kind} model")
         competing = names_of(offered(_label_numbers(self.about), wanted))
         lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
         if lost:

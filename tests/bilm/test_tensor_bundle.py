@@ -116,5 +116,5 @@ def test_what_cannot_be_read(tmp_path):
     (tmp_path / "text.index").write_text(
         "no table at all, but a text that is long enough to be one"
     )
-    with pytest.raises(ModelError, match="does not end as one does"):
+    with pytest.raises(ModelError, match="its end is not that of an index"):
         read_bundle(tmp_path / "text.index")

@@ -167,7 +167,7 @@ class TestReport:
         assert done.stdout.count("suite-6 B") == 1
 
     def test_refusals(self, good):
-        refused(invoke("report", good, "--csv", "--latex"), "--csv and --latex", "expected one")
+        refused(invoke("report", good, "--csv", "--latex"), "--csv and --latex", "choose one")
         refused(invoke("report", good, "--json", "--markdown"), "--markdown and --json")
         refused(invoke("report", good, "--metric", "accuracy"), "--metric requires --matrix")
         refused(invoke("report", good, "--markdown", "--by", "set"), "--by requires")

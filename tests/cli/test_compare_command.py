@@ -88,13 +88,13 @@ def test_a_folder_of_runs_is_as_good(two):
 def test_runs_made_in_another_way_are_refused_and_said_why(tmp_path, two):
     other = small_run("+-" * 10, model="half", norm="char").save(tmp_path / "other")
     done = invoke("compare", two[0], other)
-    refused(done, "not made in the same way", "norm sum and char", "--force")
+    refused(done, "have different settings", "norm sum and char", "--force")
     assert invoke("compare", two[0], other, "--force").exit_code == 0
 
 
 def test_other_items_are_refused_and_said_which(tmp_path, two):
     fewer = small_run("+-" * 5, model="fewer").save(tmp_path / "other")
-    refused(invoke("compare", two[0], fewer), "suite small@", "--common compares the items")
+    refused(invoke("compare", two[0], fewer), "suite small@", "use --common to compare the items")
     done = invoke("compare", two[0], fewer, "--common", "--json")
     assert json.loads(done.stdout)["pairs"][0]["n"] == 10
 

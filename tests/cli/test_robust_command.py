@@ -102,7 +102,7 @@ def test_what_has_no_duals_is_refused(tmp_path, dual):
     refused(invoke("robust", plain, "--by", "sat"), "no item", "did you mean 'set'")
     loose = stepped(tmp_path / "loose", "++", "12")
     refused(invoke("robust", loose), "the run of small has no blocks, expected")
-    refused(invoke("robust", dual, "--json", "--markdown"), "expected one of them")
+    refused(invoke("robust", dual, "--json", "--markdown"), "cannot be combined; choose one")
     refused(invoke("robust", dual, "--top", 3), "--top requires --items")
     refused(invoke("robust", tmp_path / "nowhere"), "nowhere")
 

@@ -484,7 +484,7 @@ class TestPlans:
         assert plain.verdicts == told.verdicts
         with pytest.raises(PolicyError, match="takes no prompt"):
             boxpen.evaluate(pair, suite, cache=":memory:", template="{context} so")
-        with pytest.raises(PolicyError, match="one number a candidate"):
+        with pytest.raises(PolicyError, match="one number per candidate"):
             boxpen.evaluate(pair, suite, cache=":memory:", norm="word")
 
     def test_nothing_left_is_an_error(self):

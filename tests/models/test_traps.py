@@ -585,7 +585,7 @@ def test_trap_14_not_a_number_fails_loudly_and_is_not_kept(tiny_models, tmp_path
     with torch.no_grad():
         broken.transformer.ln_f.weight[0] = math.nan
     cache = tmp_path / "scores.sqlite"
-    with pytest.raises(ScoringError, match="nan"):
+    with pytest.raises(ScoringError, match="NaN"):
         evaluate((broken, tokenizer), two_candidates(), cache=cache)
     import sqlite3
 

@@ -182,7 +182,7 @@ def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
     ("damage", "message"),
     [
         (lambda about: about.pop("suite"), "it has no 'suite'"),
-        (lambda about: about.update(signature=7), "it has 7 where a text should be"),
+        (lambda about: about.update(signature=7), "expected a string, found 7"),
         (lambda about: about["policy"].update(context="x"), "context is 'x', expected given"),
     ],
 )

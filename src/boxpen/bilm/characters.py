@@ -1,4 +1,4 @@
-"""Words as characters: the bytes of UTF-8, and five signs that are no bytes (Peters et al. 2018).
+"""Words as characters: UTF-8 bytes and five extra symbols (Peters et al. 2018).
 
 The word 'box' is 258 98 111 120 259 260 260 …: begin, b, o, x, end, and filling up to the width.
 What begins a sentence is 258 256 259 260 260 …, as if it were a word of one letter.

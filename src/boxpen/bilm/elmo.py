@@ -123,8 +123,8 @@ class ElmoFiles:
             weights = dict(_weights(config, read))
             if rest := read.rest():
                 raise ModelError(
-                    f"{self.weights} has the weights '{rest[0]}' ({len(rest)} such in all), of "
-                    f"which {self.options} says nothing: they do not belong together"
+                    f"{self.weights} has the weights '{rest[0]}' ({len(rest)} such in all), "
+                    f"which {self.options} does not mention: they do not belong together"
                 )
         weights["lm_head.weight"], weights["lm_head.bias"] = _softmax(self.softmax, config)
         # Not before the weights are there: millions of layers would take hours to build.
@@ -269,12 +269,12 @@ class _Reader:
 
 
 def _numbers(path: Path, name: str, found: Any) -> Array:
-    """Return weights in float32; refuse those that are no numbers."""
+    """Return weights in float32; reject NaN and Inf."""
     out = np.asarray(found, dtype=np.float32)
     if not np.isfinite(out).all():
         raise ModelError(
-            f"{path} has the weights '{name}' with numbers that are none (nan or inf): the file is "
-            "damaged, or of a training that failed"
+            f"{path} has NaN or Inf in the weights '{name}': the file is damaged, or comes from a "
+            "failed training"
         )
     return out
 
@@ -340,7 +340,7 @@ def _softmax_rows(path: Path) -> int:
 def _only_size(path: Path, shape: tuple[int, ...]) -> int:
     if len(shape) != 1:
         raise ModelError(
-            f"{path} has a 'softmax/b' of the shape {tuple(shape)}, expected one number a word"
+            f"{path} has a 'softmax/b' of the shape {tuple(shape)}, expected one number per word"
         )
     return int(shape[0])
 

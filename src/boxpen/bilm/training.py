@@ -77,7 +77,7 @@ def batch_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tensor]:
         ModelError: If there are none.
     """
     if not texts:
-        raise ModelError("a batch of no texts cannot be made, expected one or more")
+        raise ModelError("a batch needs at least one text")
     room = tokenizer.model_max_length - 2
     found = tokenizer(
         list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False

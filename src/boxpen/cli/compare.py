@@ -60,7 +60,7 @@ def compare(
     for pair in pairs:
         if pair.noise is not None:
             note(f"• {pair.suite}: {noise_note(pair)}")
-    print("\ndifference: accuracy of A minus accuracy of B; A>B: items that A scored higher on")
+    print("\ndifference: accuracy of A minus that of B; A>B: items on which A scored higher")
     for pair in pairs if items else ():
         print_lines(screen, differing_lines(pair, loaded, items))
 

@@ -21,7 +21,7 @@ _FITS = 20  # characters of a name that the margin has room for
 
 @dataclass(frozen=True)
 class Axes:
-    """Where a value stands in the drawing.
+    """Maps values to positions in the chart.
 
     Attributes:
         first: The leftmost value.
@@ -113,7 +113,7 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Return a number in so many digits at most: ``633k``."""
+    """Return a number with at most this many digits: ``633k``."""
     number = float(f"{number:.{digits}g}")  # first, so that 999,999 is 1M, not 1e+03k
     for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if abs(number) >= unit:

@@ -126,7 +126,7 @@ class _Grid(NamedTuple):
 
 
 def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Grid]:
-    """Yield the tables of a system, with at most so many differences of accuracy beside."""
+    """Yield the tables of a system, with at most ``beside`` differences of accuracy each."""
     name = system.name
     parts = [
         part for part in found.slices if (name, part, next(iter(system.runs))) in found.accuracy

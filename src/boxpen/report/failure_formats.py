@@ -29,7 +29,7 @@ _CELL = len("100.0 [100.0, 100.0]")
 
 
 def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
-    """Yield a table as parts that are no wider than ``width``, each with some columns."""
+    """Split a table into parts of at most ``width``, each with some of the columns."""
     from rich.text import Text
 
     relations = [r for names in table.rows.values() for r in names]
@@ -114,7 +114,7 @@ def failures_csv(tables: Sequence[FailureTable]) -> str:
 
 
 def failure_records(tables: Sequence[FailureTable]) -> list[dict[str, Any]]:
-    """Return one object a number; the keys are public and stable. Rates are shares, 0 to 1."""
+    """Return one object per number; the keys are public and stable. Rates are from 0 to 1."""
     return [
         {
             "task": table.task,

@@ -1,8 +1,8 @@
 """Failure rates by relation, as Tables 1 and 2 of Razeghi et al. (2021) print them.
 
-One table a task. Lines are relations under the name of their graph; columns are models, for
+One table per task. Rows are relations under the name of their graph; columns are models, for
 inference in each setting: a run of a 3-way classifier shows its 2-way failures too, from the same
-records. Which task, graph, relation and triple a test comes from stands in its tags and its block.
+records. A test's tags and block hold its task, graph, relation and triple.
 """
 
 from __future__ import annotations

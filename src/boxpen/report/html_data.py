@@ -194,8 +194,8 @@ def suite_views(
     """Group runs by suite, in order of first appearance.
 
     Runs of one suite may have judged different parts of it (``SuiteView.sizes`` tells); runs that
-    contradict each other about an item are not of one suite, whatever its name. Nor do runs that
-    choose between labels stand beside others, or beside those with other labels.
+    contradict each other about an item are not of one suite, whatever its name. Runs that choose
+    between labels are not grouped with others, nor with those with other labels.
     """
     groups: list[list[Run]] = []
     for run in runs:
@@ -226,7 +226,7 @@ def suite_views(
 
 
 def _same_suite(group: Sequence[Run], run: Run) -> bool:
-    """Whether a run can stand beside others: the same suite, the same answers."""
+    """Whether a run belongs to a group: the same suite, the same answers."""
     if run.about["suite"]["name"] != group[0].about["suite"]["name"]:
         return False
     if run.labels != group[0].labels:
@@ -307,7 +307,7 @@ def _findings(runs: Sequence[Run]) -> list[Finding]:
 
 
 def _bare(estimate: Estimate) -> Estimate:
-    """Return an expected value without an interval: it is no sample."""
+    """Return an expected value without an interval, since it is not a sample."""
     return Estimate(estimate.value, estimate.value, estimate.value, estimate.n)
 
 

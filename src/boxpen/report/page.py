@@ -1,4 +1,4 @@
-"""Everything that can be said of runs, put together for the HTML report."""
+"""Collects all results of runs for the HTML report."""
 
 from __future__ import annotations
 

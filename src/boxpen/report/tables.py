@@ -1,7 +1,7 @@
-"""The matrix of results: one line a model, one column a suite or a set of one.
+"""The matrix of results: one row per model, one column per suite or set.
 
-Chance and people stand below the models: chance is what a system would get for which every item
-is a tie, people are runs of human answers (``boxpen human``).
+Chance and people come below the models: chance is the result of a system for which every item is a
+tie, people are runs of human answers (``boxpen human``).
 """
 
 from __future__ import annotations
@@ -112,9 +112,9 @@ def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None =
 
 
 def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
-    """Return the matrix as tables that are no wider than ``width``, each with some columns.
+    """Split the matrix into tables of at most ``width``, each with some of the columns.
 
-    A number has its interval below it.
+    Intervals are shown below the numbers.
     """
     from rich.text import Text
 

@@ -18,7 +18,7 @@ __all__ = ["bleu_note", "bleu_notes", "main_tags", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
-    """Return the numbers of a run: one line a slice, one column a metric.
+    """Return the results of a run: one row per slice, one column per metric.
 
     Args:
         run: The run.
@@ -169,8 +169,8 @@ def _human_notes(run: Run) -> Iterator[str]:
         yield f"agreement: {listed}"
     if human["gold_in_one_place"] > _ONE_PLACE:
         yield (
-            f"the right answer stands in one place in {human['gold_in_one_place']:.0%} of items: "
-            "of the measures of agreement, only pairs and free-marginal kappa are to be read"
+            f"the right answer is in the same place in {human['gold_in_one_place']:.0%} of items: "
+            "only pairs and free-marginal kappa are meaningful measures of agreement here"
         )
 
 

@@ -1,4 +1,4 @@
-"""The course of trainings as a plain SVG: loss, BLEU, learning rate or speed over steps."""
+"""Training curves as a plain SVG: loss, BLEU, learning rate or speed by step."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def training_arguments(
 
     Args:
         options: The knobs.
-        items: How many items there are to learn from.
+        items: Number of training items.
         learning_rate: Its peak.
         cuda: Whether a GPU is used; then in bfloat16 where it can, with weights in float32.
         folder: Where the checkpoints go.

@@ -1,4 +1,4 @@
-"""What training starts from: a checkpoint, a GGUF file, or nothing but a shape."""
+"""What training starts from: a checkpoint, a GGUF file, or a new model of some size."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         taken = ready_for_pairs(taken, tokenizer or spec)
         return Base(spec, new_config(rest, taken), taken, None)
     if tokenizer:
-        raise ModelError(f"base '{spec}' has a tokenizer of its own; --tokenizer goes with new:")
+        raise ModelError(f"base '{spec}' has its own tokenizer; --tokenizer is for new: only")
     from transformers import AutoConfig
 
     source = _source(spec)
@@ -130,7 +130,7 @@ def _source(spec: str) -> dict[str, str]:
                 raise ModelError(f"base '{spec}': {rest} is not a checkpoint folder")
             return {"pretrained_model_name_or_path": rest}
         if not (folder / "config.json").is_file():
-            raise ModelError(f"base '{spec}': {rest} has no config.json, so it is no checkpoint")
+            raise ModelError(f"base '{spec}': {rest} has no config.json, so it is not a checkpoint")
         return {"pretrained_model_name_or_path": str(folder)}
     if scheme == "new":
         raise ModelError(f"base '{spec}' has no tokenizer to take")

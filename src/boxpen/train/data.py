@@ -38,7 +38,7 @@ _NO_GOLD = "-"  # what MultiNLI and SNLI write where the judges found no majorit
 
 @dataclass(frozen=True, slots=True)
 class Examples(Generic[T]):
-    """Items to learn from.
+    """Training items.
 
     Attributes:
         items: The items, in the order of the file.
@@ -112,7 +112,7 @@ def read_choice(
         label_start: The number of the first candidate.
 
     Raises:
-        SuiteError: If the source cannot be read, a column is missing, or a label is no candidate.
+        SuiteError: If the source cannot be read, a column is missing, or a label is out of range.
     """
     names = _names(_CHOICE, columns, source)
     rows = _rows(source, columns)

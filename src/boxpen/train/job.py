@@ -1,4 +1,4 @@
-"""A training from its data to its model; a second call goes on where the first was stopped."""
+"""A training from its data to its model; a second call resumes an interrupted one."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def train(
     )
     left_out = len(examples.items) + len(valid.items if valid else ()) - len(items) - len(held)
     if not items or (valid and not held):
-        raise TrainError("every item shares its premise or goal with --exclude: nothing is left")
+        raise TrainError("every item shares its premise or goal with --exclude, so nothing is left")
     split = given(items, held) if valid else hold_out(items, holdout, job.options.seed)
     settings: dict[str, Any] = {
         "task": job.task.name,
@@ -160,13 +160,13 @@ class _Training:
         patience = self.job.options.patience
         if start is None or not ACCURACY.over(read_history(start), patience):
             if start is not None:
-                self.job.note(f"{self.job.out} goes on after {start.name}")
+                self.job.note(f"{self.job.out}: resuming after {start.name}")
             trainer.run(start, self.job.out)
         place = last_checkpoint(self.record.checkpoints)
         assert place is not None, "a training ends with a checkpoint"
         history = read_history(place)
         best = ACCURACY.best_step(history.log)
-        assert best is not None, "a training ends with a look at the held-out items"
+        assert best is not None, "a training ends with an evaluation"
         kept = place.with_name(f"checkpoint-{best}")
         with whole(kept, last=kept == place):
             module = self._auto(module.config).from_pretrained(kept)

@@ -1,4 +1,4 @@
-"""What the training of a language model starts from: a model of the kind, or nothing but a size."""
+"""What the training of a language model starts from: a model, or a new one of some size."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError("--vocabulary goes with a new bidirectional model: --kind bilm, new:SIZE")
+        raise ModelError(
+            "--vocabulary is only for a new bidirectional model: --kind bilm, new:SIZE"
+        )
 
 
 def size_of(model: str) -> str | None:

@@ -21,7 +21,7 @@ class Data:
     """The two sides of a training.
 
     Attributes:
-        train: Sentences to learn from.
+        train: Training sentences.
         held_out: Sentences to test on.
         counts: How many were read and left out, and why.
         digests: Of the sentences by the option that gave them.
@@ -73,7 +73,7 @@ def read_data(
     held = without_suites(tested, suites, language)
     counts["excluded"] = {name: learnt.counts[name] + held.counts[name] for name in learnt.counts}
     if not learnt.kept or (tested and not held.kept):
-        raise TrainError("every sentence stands in a suite of --exclude: nothing is left")
+        raise TrainError("every sentence occurs in a suite of --exclude, so nothing is left")
     if tested:
         split = given_sentences(learnt.kept, held.kept, language)
     else:
