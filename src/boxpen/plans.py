@@ -61,7 +61,7 @@ def plan(
     )
     if resolved.pairs:
         if template is not None:
-            raise PolicyError(f"'{resolved.name}' reads two texts by itself and takes no prompt")
+            raise PolicyError(f"'{resolved.name}' reads two texts directly and takes no prompt")
         if policy.get("norm") not in (None, "sum"):
             raise PolicyError(
                 f"norm '{policy['norm']}' is for likelihoods, but '{resolved.name}' returns "
@@ -70,7 +70,7 @@ def plan(
             )
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
-        raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
+        raise PolicyError(f"'{resolved.name}' reads the source directly and takes no prompt")
     resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
     planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)

@@ -146,7 +146,7 @@ class TestTrain:
         last = max(losses(tmp_path / "out"))
         config(toy, tmp_path, max_steps=str(last + 10))
         done = invoke("nmt", "train", path, "--device", "cpu", "--json")
-        assert re.search(r"^going on from step [1-9]\d*$", done.stderr, re.M)
+        assert re.search(r"^resuming from step [1-9]\d*$", done.stderr, re.M)
         assert json.loads(done.stdout)["steps"] == last + 10
         assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
 
@@ -215,7 +215,7 @@ class TestBadInput:
     def test_another_vocabulary(self, toy, tmp_path):
         text = CONFIG.replace('"out"', f'"{toy / "out"}"').replace('"data"', f'"{tmp_path}/data"')
         path = config(toy, tmp_path, text.replace("size = 450", "size = 440"))
-        told(invoke("nmt", "train", path), str(toy / "out"), "begun with another vocabulary")
+        told(invoke("nmt", "train", path), str(toy / "out"), "started with another vocabulary")
 
     def test_a_folder_that_cannot_be_used_is_told_before_the_corpus_is_read(self, corpus, toy):
         (corpus / "out").write_text("not a folder")
@@ -223,7 +223,7 @@ class TestBadInput:
         refused(done, "out is a file, expected a folder for the model")
         below = CONFIG.replace('"out"', '"toy.toml/out"')
         done = invoke("nmt", "train", write_config(corpus, below))
-        refused(done, "out cannot be made", "toy.toml is a file, expected a folder")
+        refused(done, "out cannot be created", "toy.toml is a file, expected a folder")
         other = CONFIG.replace('"out"', f'"{toy / "out"}"')
         done = invoke("nmt", "train", write_config(corpus, other, learning_rate="1e-3"))
         refused(done, "begun with [train] learning_rate = 0.003, not 0.001")
@@ -406,7 +406,7 @@ class TestTranslate:
     def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
         missing = tmp_path / "missing"
         refused(invoke("nmt", "translate", missing, source), f"folder {missing} does not exist")
-        refused(invoke("nmt", "translate", tmp_path, source), "there is no config.json in it")
+        refused(invoke("nmt", "translate", tmp_path, source), "it has no config.json")
         (tmp_path / "training.json").write_text("{}")
         refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")
         refused(
@@ -644,7 +644,7 @@ class TestScale:
         done = self.run(small, "--suite", suite, "--train-only")
         refused(done, "--suite and --train-only cannot be combined")
         refused(self.run(small, "--suite", suite, "--recipe", "nosuch"), "no recipe 'nosuch'")
-        refused(self.run(small, "--share", "2"), "'2' is no share of the data")
+        refused(self.run(small, "--share", "2"), "'2' is not a share of the data")
         refused(self.run(small, "--steps-power", "-1"), "the power of the steps is -1")
 
     def test_fewer_steps_for_a_smaller_share(self, small):

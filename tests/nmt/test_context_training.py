@@ -308,7 +308,7 @@ def test_a_model_that_reads_context_must_be_given_some(trained):
         force_score(model, tokenizer, lines, targets)
     assert len(list(translate_lines(model, tokenizer, lines, contexts=[""], beam=1))) == 1
     assert len(force_score(model, tokenizer, lines, targets, contexts=[""])) == 1
-    told = "the context of 'They sing.' is None, expected a string, empty where nothing stands"
+    told = "the context of 'They sing.' is None, expected a string, empty for no context"
     with pytest.raises(NmtError, match=told):
         list(translate_lines(model, tokenizer, lines, contexts=[None]))
     with pytest.raises(NmtError, match=told):
@@ -344,7 +344,7 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
 def test_a_wrong_base_is_told_first_and_leaves_the_folder_free(toy, tmp_path):
     config = configured(toy, tmp_path, "thumt", max_steps="2")
     wrong = replace(config, model=replace(config.model, base=tmp_path / "nowhere"))
-    with pytest.raises(NmtError, match=r"base = .*nowhere is no model: there is no config\.json"):
+    with pytest.raises(NmtError, match=r"base = .*nowhere is not a model: it has no config\.json"):
         check_folder(wrong)
     with pytest.raises(NmtError, match="nowhere"):
         Training(wrong, prepare(wrong), device="cpu").run()
@@ -389,7 +389,7 @@ def test_a_lock_that_was_taken_away_is_none(toy, tmp_path, monkeypatch):
     config = configured(toy, tmp_path, "concat")
     folder = ModelFolder(config, prepare(config))
     monkeypatch.setattr(fcntl, "flock", lambda *_: (config.folder / ".lock").unlink())
-    with pytest.raises(NmtError, match="another training is at work in"), folder.alone():
+    with pytest.raises(NmtError, match="another training is running in"), folder.alone():
         pass
 
 
@@ -420,7 +420,7 @@ def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):
     ModelFolder(config, prepared).begin()
     (config.folder / "checkpoints" / "step-1").mkdir(parents=True)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match="was begun with other pairs"):
+    with pytest.raises(NmtError, match="was started with other pairs"):
         ModelFolder(config, replace(prepared, train=loose)).check()
 
 
@@ -497,10 +497,10 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     config = configured(toy, tmp_path, "concat", max_steps="2")
     prepared = prepare(config)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[\[corpora\]\] "):
+    with pytest.raises(NmtError, match=r"'concat' reads context, but no pair of \[\[corpora\]\] "):
         Training(config, replace(prepared, train=loose), device="cpu").run()
     loose = replace(prepared.valid, document=np.full(len(prepared.valid), -1, np.int32))
-    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[valid\] has one"):
+    with pytest.raises(NmtError, match=r"'concat' reads context, but no pair of \[valid\] has any"):
         Training(config, replace(prepared, valid=loose), device="cpu").run()
     assert not config.folder.exists()
     refused = CliRunner().invoke(

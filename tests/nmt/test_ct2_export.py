@@ -234,14 +234,14 @@ def test_what_stands_there_gives_way_only_if_told_so(exported, tmp_path):
     out = tmp_path / "out"
     export_ct2(root / "hf", out)
     before = (out / "model.bin").read_bytes()
-    with pytest.raises(NmtError, match="out exists already"):
+    with pytest.raises(NmtError, match="out already exists"):
         export_ct2(root / "hf", out, quantization="int8")
     assert (out / "model.bin").read_bytes() == before
     export_ct2(root / "hf", out, quantization="int8", overwrite=True)
     assert (out / "model.bin").stat().st_size < len(before)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(NmtError, match="mine is no CTranslate2 model, so it is not overwritten"):
+    with pytest.raises(NmtError, match="mine is not a CTranslate2 model, so it is not overwritten"):
         export_ct2(root / "hf", tmp_path / "mine", overwrite=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "out"]
 

@@ -94,7 +94,9 @@ def fleiss_kappa(items: Sequence[Answers]) -> float:
     """
     sizes = {len(answers) for answers in items}
     if len(sizes) > 1:
-        raise ValueError(f"items have from {min(sizes)} to {max(sizes)} answers, expected as many")
+        raise ValueError(
+            f"items have from {min(sizes)} to {max(sizes)} answers, expected the same number for each"
+        )
     given = Counter(answer for answers in items for answer in answers)
     total = given.total()
     expected = sum(count * count for count in given.values()) / (total * total) if total else 0.0

@@ -115,7 +115,7 @@ class Learner:
         return Learnt(total, norm)
 
     def precision(self) -> AbstractContextManager[Any]:
-        """Return what to compute in."""
+        """Return the autocast context to compute in."""
         import torch
 
         found: AbstractContextManager[Any] = torch.autocast(
@@ -137,7 +137,7 @@ class Learner:
                 torch.save(state, stream)
 
     def take_up(self, folder: Path) -> None:
-        """Go back to what was kept.
+        """Restore a checkpoint.
 
         Raises:
             NmtError: If it is damaged, or of another model.
@@ -153,12 +153,12 @@ class Learner:
             set_rng_state(torch.load(rng_state, weights_only=True), self.device)
         except _DAMAGED as error:
             raise NmtError(
-                f"{folder} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
-                f"{folder.parent} to begin anew, or use another folder"
+                f"{folder} cannot be resumed from ({[*str(error).splitlines(), '?'][0]}); remove "
+                f"{folder.parent} to start over, or use another folder"
             ) from error
 
     def _kept(self, folder: Path) -> int:
-        """Return how many processes a checkpoint is of; there may be more of them now."""
+        """Return how many processes wrote a checkpoint; there may be more of them now."""
         return max(1, len(list(folder.glob("rng_state-*.pt"))))
 
     def rng_state(self) -> dict[str, torch.Tensor]:

@@ -46,12 +46,12 @@ class Training:
     """One training in one process; several processes are started by ``accelerate launch``.
 
     Args:
-        config: What is trained, from what, and how.
+        config: The configuration of the training.
         prepared: The corpus.
         device: ``auto``, ``cpu`` or ``cuda``.
         watch: Called before the first step, when nothing is logged yet, and after every line of
             the log and every validation. The state it gets is updated with every step.
-        note: Told what is worth knowing.
+        note: Called with messages for the user.
     """
 
     def __init__(
@@ -79,11 +79,11 @@ class Training:
         return self.processes.chief
 
     def run(self) -> dict[str, Any]:
-        """Train to the end, or go on to it; return the result.
+        """Train to the end, from the start or from a checkpoint, and return the result.
 
         Raises:
             NmtError: If the folder belongs to another training, a checkpoint cannot be written, or
-                the loss is no number any more. Of several processes, one tells it.
+                the loss is NaN or Inf. Only one of several processes reports it.
         """
         if finished := self.processes.once(self.folder.result):
             self.note(f"{self.config.folder} is finished; nothing was done{self._more(finished)}")
@@ -93,11 +93,13 @@ class Training:
             return self._run()
 
     def _more(self, finished: dict[str, Any]) -> str:
-        """Say so if the configuration would go on where a finished training has ended."""
+        """Return a hint if the configuration asks for more steps than a finished training had."""
         steps, most = finished["steps"], self.config.train.max_steps
         if most is None or most <= steps:
             return ""
-        return f": it ended after {steps:,} of now {most:,} steps, and more need another folder"
+        return (
+            f": it ended after {steps:,} of now {most:,} steps; to train more, use another folder"
+        )
 
     def _run(self) -> dict[str, Any]:
         self.processes.once(self.folder.check)
@@ -124,9 +126,9 @@ class Training:
             ):
                 if not pairs.before.any():
                     raise NmtError(
-                        f"[model] architecture = '{config.model.architecture}' reads context, and "
-                        f"no pair of {part} has one; expected documents = 'blank' or 'column' "
-                        "there, and documents of several lines"
+                        f"[model] architecture = '{config.model.architecture}' reads context, but "
+                        f"no pair of {part} has any; set documents = 'blank' or 'column' there, "
+                        "and use documents of several lines"
                     )
             reads = reads_of(model, config.model)
             examples = with_bert(self.prepared, config.model, self.note)
@@ -151,14 +153,14 @@ class Training:
         self.validation = Validation(config, examples, model, reads)
 
     def _go_on(self) -> None:
-        """Take up the last checkpoint, if there is one."""
+        """Resume from the last checkpoint, if there is one."""
         saved = self.checkpoints.state()
         last = self.checkpoints.last()
         if saved is None or last is None:
             if steps := self.checkpoints.steps():
                 raise NmtError(
                     f"{self.checkpoints.at(steps[-1])} lacks files that a restart needs; remove "
-                    f"{self.checkpoints.folder} to begin anew, or use another folder"
+                    f"{self.checkpoints.folder} to start over, or use another folder"
                 )
             if self.chief:
                 self.folder.rewind(0)
@@ -168,13 +170,13 @@ class Training:
         except (KeyError, TypeError, ValueError) as error:
             lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise NmtError(
-                f"{last / 'state.json'} is no state of a training ({lacks}); remove "
-                f"{self.checkpoints.folder} to begin anew, or use another folder"
+                f"{last / 'state.json'} is not the state of a training ({lacks}); remove "
+                f"{self.checkpoints.folder} to start over, or use another folder"
             ) from None
         self.learner.take_up(last)
         if self.chief:
             self.folder.rewind(self.state.step)
-        self.note(f"going on from step {self.state.step}")
+        self.note(f"resuming from step {self.state.step}")
 
     def _train(self) -> None:
         """Do steps until the end."""
@@ -208,7 +210,7 @@ class Training:
                     return
 
     def _told(self) -> str:
-        """Say what is trained: until the first line of the log, minutes may pass."""
+        """Describe the training: the first line of the log may take minutes to appear."""
         size, pairs = parameters(self.learner.model), self.feed.pairs
         where = f"on {self.learner.device.type}"
         if self.processes.count > 1:
@@ -333,7 +335,7 @@ class Training:
         return time.monotonic() - self._begun
 
     def _done(self) -> float:
-        """Return the share of the training that lies behind."""
+        """Return the completed share of the training."""
         train = self.config.train
         shares = [
             self.state.step / train.max_steps if train.max_steps else 0.0,

@@ -110,7 +110,7 @@ def notes(run: Run) -> Iterator[str]:
             "under this recipe"
         )
     for flag, what in (
-        ("truncated", "longer than the model reads, cut"),
+        ("truncated", "longer than the model reads, truncated"),
         ("crossing", "with a token that spans the join of context and candidate"),
     ):
         count = sum(1 for v in run.verdicts if getattr(v, flag))
@@ -157,7 +157,7 @@ def _human_notes(run: Run) -> Iterator[str]:
     human = run.about["human"]
     few, many = human["fewest"], human["most"]
     each = f"{few}" if few == many else f"{few} to {many}"
-    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} an item"
+    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} per item"
     singles = [judge["accuracy"] for judge in human["by_judge"]]
     yield (
         f"accuracy of a single judge: {human['single_judge_accuracy']:.3f} on average "

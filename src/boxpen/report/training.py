@@ -16,10 +16,10 @@ __all__ = ["METRICS", "read_log", "training_svg"]
 
 METRICS = {
     "loss": "loss",
-    "valid_loss": "loss of the validation set",
-    "bleu": "BLEU of the validation set",
+    "valid_loss": "validation loss",
+    "bleu": "validation BLEU",
     "learning_rate": "learning rate",
-    "tokens_per_second": "target tokens a second",
+    "tokens_per_second": "target tokens per second",
 }
 """What can be drawn, and what it is called in the drawing."""
 _DOTTED = 40  # with more points, dots would hide the line
