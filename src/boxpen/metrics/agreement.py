@@ -95,7 +95,7 @@ def fleiss_kappa(items: Sequence[Answers]) -> float:
     sizes = {len(answers) for answers in items}
     if len(sizes) > 1:
         raise ValueError(
-            f"items have from {min(sizes)} to {max(sizes)} answers, expected the same number for each"
+            f"items have from {min(sizes)} to {max(sizes)} answers, expected equal numbers"
         )
     given = Counter(answer for answers in items for answer in answers)
     total = given.total()
