@@ -1,4 +1,4 @@
-"""Runs compared: only what was made in the same way, unless told otherwise."""
+"""Comparison of runs; by default only of runs with the same settings."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
 
     Args:
         *runs: Two or more; those of the same suite are compared with each other.
-        force: Whether runs that were made in different ways are compared all the same.
-        common: Whether items that not all runs of a suite have are left out, and not refused.
+        force: Whether to compare runs with different settings anyway.
+        common: Whether to leave out items that some runs of a suite lack, instead of failing.
 
     Raises:
         RunError: If there is nothing to compare, or runs are not comparable.
@@ -54,7 +54,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
 
 
 def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:
-    """Compare what can be compared, on the items that two runs share; say why others cannot."""
+    """Compare what can be compared, on the items that two runs share; explain what cannot."""
     pairs: list[Pair] = []
     reasons: list[str] = []
     for suite, some in _by_suite(runs).items():
@@ -83,7 +83,7 @@ def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
 
 
 def _refuse_twice(runs: Mapping[str, Run]) -> None:
-    """Raise if one and the same run is there under two names."""
+    """Raise if the same run is given under two names."""
     for (name, run), (_, other) in itertools.combinations(runs.items(), 2):
         if run is other:
             raise RunError(f"the same run is given twice: {name}")
@@ -110,7 +110,7 @@ def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _refuse(a: Run, b: Run, common: bool) -> None:
-    """Raise if two runs are not comparable, and say what differs."""
+    """Raise if two runs are not comparable, naming the differences."""
     mine, theirs = _fields(a), _fields(b)
     name, other = a.about["model"]["name"], b.about["model"]["name"]
     both = f"{name} and {other}" if name != other else f"two runs of {name}"
@@ -136,7 +136,7 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
 
 
 def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[str]:
-    """Name each run by its model, and by what else differs between runs of one model.
+    """Name each run by its model, and by what differs between runs of the same model.
 
     What differs between two runs in one group is named in all groups, so that a model is called
     the same in every suite.
@@ -174,7 +174,7 @@ def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[
 
 
 def _detail(key: str, run: Run, others: Sequence[Run]) -> str:
-    """Return one field of a signature, as short as tells a run from others of its model."""
+    """Return one field of a signature, as short as possible to distinguish a run."""
     value = _fields(run)[key]
     values = {_fields(other).get(key, "") for other in others}
     name, _, digest = value.partition("@")
@@ -200,7 +200,7 @@ def same_items(a: Run, b: Run) -> bool:
 
 
 def _texts(run: Run, candidates: Sequence[Scored]) -> list[str]:
-    """Return what tells items apart: premise and hypothesis, or the candidates.
+    """Return the texts that identify an item: premise and hypothesis, or the candidates.
 
     A language model reads the space after a context as part of the candidate, others do not.
     """

@@ -1,4 +1,4 @@
-"""Suite x model -> run: what a plan asks of a model is scored, and decided."""
+"""Suite x model -> run: score the requests of a plan and decide its items."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def evaluate(
         model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
-        recipe: How the suite is put: ``sound``, ``paper``, ``translate``, or a recipe.
+        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
         template: A prompt that replaces the recipe's own.
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
@@ -262,7 +262,7 @@ def _reference(item: Item) -> str:
 
 
 class _Evaluate(ModuleType):
-    """This module, callable: whoever imports it hides the function ``boxpen.evaluate`` by it."""
+    """This module, made callable: importing it shadows the function ``boxpen.evaluate``."""
 
     def __call__(self, *inputs: Any, **named: Any) -> Run:
         return evaluate(*inputs, **named)

@@ -151,7 +151,7 @@ _KINDS: dict[str, type[Choice] | type[Entail] | type[Translate]] = {
 
 
 def item_from_dict(data: Mapping[str, Any]) -> Item:
-    """Make an item of one JSON object (see docs/suite-format.md).
+    """Make an item from a JSON object (see docs/suite-format.md).
 
     Raises:
         SuiteError: If a key is missing, unknown, or of the wrong type.
@@ -213,7 +213,7 @@ def item_to_dict(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a reader must know of a suite before citing a number from it."""
+    """What readers should know about a suite before citing its numbers."""
 
     title: str = ""
     language: str | None = None
@@ -232,7 +232,7 @@ class Suite:
     Attributes:
         name: Its name.
         items: The items.
-        card: What must be known of it.
+        card: Its card.
         file: The file that it was read from, as it was named; None if it is from none.
         sample: How the items were drawn from a larger suite, ``100/4830@0`` for 100 of 4,830 by
             seed 0; None for a whole suite.
@@ -298,7 +298,7 @@ class Suite:
         return replace(self, items=tuple(items))
 
     def validate(self) -> Suite:
-        """Return the suite itself, or refuse it.
+        """Return the suite itself, or raise if it is invalid.
 
         Raises:
             SuiteError: If the suite is empty, an id appears twice, or an item is unusable.

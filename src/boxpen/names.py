@@ -30,7 +30,7 @@ def check_name(name: str | None, what: str) -> None:
 
     Args:
         name: The name; None if none was given.
-        what: What was called so, for the message: 'SUITE'.
+        what: What the name is for, for the message: 'SUITE'.
 
     Raises:
         BuildError: If it has a control character.
@@ -40,7 +40,7 @@ def check_name(name: str | None, what: str) -> None:
 
 
 def check_suite_name(name: str | None, what: str) -> None:
-    """Refuse a name after which no file can be called: those of suites that are built.
+    """Reject a suite name that is not a valid file name.
 
     Args:
         name: The name; None if none was given.

@@ -1,4 +1,4 @@
-"""Plans: what of a suite is asked of a model, how, and what is left out and why."""
+"""Plans: the requests of a suite to a model, and the items left out, with reasons."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ def plan(
 
 @dataclass
 class Plan:
-    """What will be asked of a model, and what will not, and why.
+    """The requests to a model, and the items left out, with reasons.
 
     Attributes:
-        contexts: Of items that are put with another context than their own, or with none.
+        contexts: Contexts of items that get another context than their own, or none.
     """
 
     suite: Suite

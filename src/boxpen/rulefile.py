@@ -1,4 +1,4 @@
-"""Files of rules: TOML, one table ``[[rule]]`` a rule (see docs/check.md)."""
+"""Rule files: TOML with one table ``[[rule]]`` per rule (see docs/check.md)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BOUNDS = ("min", "max", "no_worse_than_baseline")
 
 
 def read_rules(path: Path | str) -> list[Rule]:
-    """Read a file of rules.
+    """Read a rule file.
 
     Raises:
         RunError: If it cannot be read, is not TOML, or has an invalid rule; the message names the

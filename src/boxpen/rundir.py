@@ -128,7 +128,7 @@ def _is_journal(path: Path) -> bool:
 
 
 def check_writable(parent: Path) -> None:
-    """Refuse a place where no run directory can be written, before hours of work.
+    """Fail early, before hours of work, if run directories cannot be written.
 
     Raises:
         RunError: If it cannot be made or written to.
@@ -143,7 +143,7 @@ def check_writable(parent: Path) -> None:
 
 @contextlib.contextmanager
 def _blamed(path: Path, name: str) -> Iterator[None]:
-    """Say of which file of a run directory the body speaks, when it finds a fault."""
+    """Name the file of a run directory in errors that the body raises."""
     try:
         yield
     except _faults() as error:
@@ -246,7 +246,7 @@ def _check_records(
     verdicts: Sequence[Verdict],
     candidates: Mapping[str, Sequence[Scored]],
 ) -> None:
-    """Raise if there are other records than verdicts speak of."""
+    """Raise if records and verdicts do not match."""
     fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
     for verdict in verdicts:
         found = len(candidates.get(verdict.id, ()))
@@ -307,7 +307,7 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 def _files(run: Run) -> dict[str, bytes]:
-    """Return the content of all files, so that only the system can refuse to write them."""
+    """Return the content of all files, so that writing can only fail for system reasons."""
     about = json.dumps(run.about, ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
     tables = ("verdicts", "records", "translations")

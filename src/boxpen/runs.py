@@ -76,7 +76,7 @@ class Run:
         seconds: float,
         remark: str | None = None,
     ) -> Run:
-        """Make a run of scored candidates."""
+        """Make a run from scored candidates."""
         about: dict[str, Any] = {
             "format": FORMAT,
             "boxpen": __version__,
@@ -114,7 +114,7 @@ class Run:
 
     @property
     def signature(self) -> str:
-        """How the numbers of this run were made."""
+        """The signature: how the numbers of this run were obtained."""
         return str(self.about["signature"])
 
     @property
@@ -233,7 +233,7 @@ class Run:
         return joint.join(filter(None, (scored.prefix, scored.text))).strip()
 
     def rescore(self, **policy: Any) -> Run:
-        """Return this run decided under another norm, tie rule or setting; no model is needed.
+        """Re-evaluate this run with another norm, tie rule or setting, without a model.
 
         Raises:
             RunError: If a field is asked for that changes the log-probabilities themselves, or
@@ -278,7 +278,7 @@ class Run:
             )
 
     def _as_item(self, verdict: Verdict) -> Choice | Entail:
-        """Return as much of an item as a decision needs."""
+        """Return the part of an item that a decision needs."""
         if self.labels:
             return Entail(
                 id=verdict.id,
@@ -320,7 +320,7 @@ def _number(row: Row) -> str:
 
 
 def about_suite(suite: Suite) -> dict[str, Any]:
-    """Return what ``run.json`` holds of a suite."""
+    """Return what ``run.json`` holds about a suite."""
     return {
         "name": suite.name,
         "hash": suite.hash,

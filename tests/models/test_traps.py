@@ -553,7 +553,7 @@ def test_trap_13_a_plain_piece_is_no_language_code(name, code, tiny_models):
 
 def test_trap_13_languages_must_be_known(tiny_models):
     model = tiny_models.model("nllb")
-    with pytest.raises(ModelError, match="must be told the languages"):
+    with pytest.raises(ModelError, match="needs to know the languages"):
         tokens(model, [Request(text=CAT, source="大雨")])
     with pytest.raises(ModelError, match="does not know the language 'vi'"):
         tokens(model, [Request(text=CAT, source="大雨", languages=("vi", "en"))])

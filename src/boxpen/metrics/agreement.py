@@ -1,4 +1,4 @@
-"""How far judges agree: percent agreement, the kappas of Cohen and Fleiss, Krippendorff's alpha.
+"""Agreement of judges: percent agreement, Cohen's and Fleiss' kappa, Krippendorff's alpha.
 
 Answers are names without order (nominal). ``items`` holds, for every item, the answers that were
 given to it; what a judge left out is simply not there, and items with fewer than two answers say

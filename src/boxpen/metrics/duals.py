@@ -1,4 +1,4 @@
-"""What is left of an accuracy when items are asked a second time, changed a little.
+"""Robustness of accuracy when items are asked again with small changes.
 
 ``survival`` is the share of right answers whose dual is answered rightly too. ``independence``
 asks whether both are right more or less often than two answers that know nothing of each other.

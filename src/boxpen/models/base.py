@@ -44,7 +44,7 @@ _STEP = 512  # requests that are tokenised in one turn
 class ResolvedPolicy:
     """The policy fields that change log-probabilities, with every ``auto`` resolved.
 
-    A field that means nothing to the kind of model is None.
+    Fields that do not apply to the kind of model are None.
     """
 
     bos: bool | None = None
@@ -58,7 +58,7 @@ class ResolvedPolicy:
 
 
 class Encoded(NamedTuple):
-    """One request as tokens; a tuple, for there are many, and they are looked up often.
+    """One request as tokens; a tuple, since there are many and lookups are frequent.
 
     Attributes:
         ids: What the model (or its decoder) reads.
@@ -103,13 +103,13 @@ class Encoded(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """What scoring has cost so far, in positions that the model computes.
+    """The cost of scoring so far, in positions computed by the model.
 
     Attributes:
-        texts: Distinct requests that were scored.
-        tokens: Positions, had every one of them been run alone.
-        nodes: Positions that are needed: shared beginnings and equal copies once.
-        computed: Positions that were computed: with padding, and shared ones as often as it was.
+        texts: Distinct requests scored.
+        tokens: Positions if every request were run alone.
+        nodes: Positions needed: shared prefixes and equal copies count once.
+        computed: Positions computed, including padding and repeated shared positions.
     """
 
     texts: int = 0
@@ -118,7 +118,7 @@ class Tally:
     computed: int = 0
 
     def add(self, *, texts: int = 0, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
-        """Count more; any thread may."""
+        """Add to the counts; thread-safe."""
         with _COUNTING:
             self.texts += texts
             self.tokens += tokens
@@ -176,7 +176,7 @@ class Model(ABC):
 
     @cached_property
     def tally(self) -> Tally:
-        """What scoring has cost so far."""
+        """The cost of scoring so far."""
         return Tally()
 
     def adjust(
@@ -186,10 +186,10 @@ class Model(ABC):
         token_budget: int | None = None,
         deterministic: bool | None = None,
     ) -> None:
-        """Change how texts are run; what is None stays as it is.
+        """Change how texts are run; None keeps a setting.
 
         Raises:
-            ModelError: If a number is not positive, or the model cannot be run so.
+            ModelError: If a number is not positive, or the model does not support a setting.
         """
         for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
             if value is not None and value < 1:
@@ -204,20 +204,20 @@ class Model(ABC):
                 self.forget_settings()
 
     def forget_settings(self) -> None:  # noqa: B027 (most keep nothing)
-        """Let go of what was made for other settings."""
+        """Discard cached objects that depend on the settings."""
 
     def exactness(self) -> dict[str, object]:
-        """Return what the last bit of a score depends on besides the text; empty if on too much."""
+        """Return the settings that scores depend on bit by bit; empty if there are too many."""
         return {"deterministic": True} if self.deterministic else {}
 
     @property
     def rounds(self) -> bool:
-        """Whether it computes in so few digits that a score moves with the batch."""
+        """Whether its precision is so low that scores depend on the batch."""
         return False
 
     @property
     def batch(self) -> str | None:
-        """How texts shared a batch: ``1`` by itself, or ``any``; None where it does not matter."""
+        """How texts are batched: ``1`` for one by one, or ``any``; None if it does not matter."""
         if not self.rounds:
             return None
         return "1" if self.deterministic else "any"
@@ -249,21 +249,21 @@ class Model(ABC):
         return bare if bare.strip(".") else self.name  # the folder that one is in has no name here
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
-        """Return what tokens look like in a text, with the space before a word; [] if unknown."""
+        """Return the texts of tokens, with the space before a word; [] if unknown."""
         return []
 
     def load(self) -> None:  # noqa: B027 (a model without weights to load has nothing to do)
-        """Load the weights now, not when first needed."""
+        """Load the weights now instead of on first use."""
 
     def probes(self) -> Sequence[Request]:
-        """Return plain requests that tell whether the model means what it says; most need none."""
+        """Return simple requests that reveal a misconfigured model; most kinds need none."""
         return ()
 
     def verify(self, records: Sequence[Record]) -> str | None:  # noqa: ARG002
-        """Look at the records of ``probes``, and return what a reader of results must know.
+        """Check the records of ``probes``, and return a note for readers of the results, if any.
 
         Raises:
-            ModelError: If its answers show that it is not what it is taken for.
+            ModelError: If the answers show that the model is misconfigured.
         """
         return None
 
@@ -282,7 +282,7 @@ class Model(ABC):
         """Yield batches of (index, translation).
 
         Args:
-            sources: What is translated.
+            sources: The sentences to translate.
             languages: Source and target language.
             beam: Beam size.
             contexts: The text before each source, for models that read it.
@@ -290,7 +290,7 @@ class Model(ABC):
         raise ModelError(f"{self.name} is a {self.kind} model and does not translate")
 
     def require_sources(self, requests: Sequence[Request]) -> None:
-        """Refuse requests that a model with an encoder cannot answer.
+        """Reject requests that a model with an encoder cannot score.
 
         Raises:
             ModelError: If a request has no source, or a prefix, which would be ignored.
@@ -302,7 +302,7 @@ class Model(ABC):
                 raise ModelError(f"'{self.name}' translates, and a text came with a prefix")
 
     def reads(self, language: str | None) -> bool:
-        """Whether the model reads a language, as far as is known."""
+        """Whether the model reads a language, as far as known."""
         return language is None or self.languages is None or language in self.languages
 
     def score(
@@ -310,8 +310,8 @@ class Model(ABC):
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order.
 
-        Requests that come to the same tokens are run once and get the very same numbers, so that
-        a tie between them is a tie whatever the batch.
+        Requests with the same tokens are run once and get identical scores, so that a tie between
+        them is a tie in any batch.
         """
         order = list(range(len(requests)))
         if not order:
@@ -332,11 +332,11 @@ class Model(ABC):
     def stream(
         self, chunks: Iterable[Sequence[Encoded]], policy: ResolvedPolicy
     ) -> Iterator[Scores]:
-        """Score requests that are still being tokenised, numbered through.
+        """Score requests while they are still being tokenised, numbered consecutively.
 
         Args:
             chunks: Distinct requests; the iterable is asked for more of them by another thread.
-            policy: How.
+            policy: How to score.
         """
         tokenised = ahead(chunks, depth=1)
         with contextlib.closing(tokenised):
@@ -355,7 +355,7 @@ class Model(ABC):
 
     @property
     def first_chunk(self) -> int:
-        """How many requests are tokenised before the first are scored; then some more at a time."""
+        """How many requests to tokenise before scoring starts; chunks grow from there."""
         return _CHUNK
 
     def _chunks(
@@ -365,7 +365,7 @@ class Model(ABC):
         policy: ResolvedPolicy,
         merged: _Merged,
     ) -> Iterator[list[Encoded]]:
-        """Tokenise requests, and yield what is not equal to one before it."""
+        """Tokenise requests, and yield those that differ from all earlier ones."""
         seen: set[Encoded] = set()
         for indices in _cut(order, self.first_chunk):
             encoded: list[Encoded] = []
@@ -394,7 +394,7 @@ class Model(ABC):
         items: Sequence[tuple[Encoded, list[int]]],
         known: dict[Encoded, NDArray[np.float32]],
     ) -> list[tuple[int, Record]]:
-        """Check the scores of a batch, keep them, and make records of them."""
+        """Check the scores of a batch, keep them, and turn them into records."""
         if not np.isfinite(np.concatenate([values for _, values in batch])).all():
             raise ScoringError(
                 f"model '{self.name}' produced NaN or Inf in {self.dtype}; try --dtype float32"

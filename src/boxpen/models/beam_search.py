@@ -64,7 +64,7 @@ def search_options(model: Any, beam: int, forbidden: int | None = None) -> dict[
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        beam: Hypotheses that are followed.
+        beam: Beam size.
         forbidden: A token that is not produced, instead of those that a checkpoint suppresses; its
             probability is not shared out.
     """
@@ -244,7 +244,7 @@ class _Beams:
             self.improving &= ~whole
 
     def keep(self, left: Tensor) -> None:
-        """Go on with some sentences only."""
+        """Keep only some sentences."""
         self._put()
         for name in _OF_SENTENCES:
             setattr(self, name, getattr(self, name)[left])

@@ -278,7 +278,7 @@ def _transformers() -> Any:
 
 
 def _introduce(folder: Path) -> None:
-    """Let Transformers know the architecture of a checkpoint, if it is one of our own."""
+    """Register the architecture of a checkpoint with Transformers, if it is one of ours."""
     try:
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -288,7 +288,7 @@ def _introduce(folder: Path) -> None:
 
 
 def _loaded(name: str, what: str, load: Any) -> Any:
-    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    """Run a Transformers loader, and turn any error into a one-sentence message."""
     try:
         return load()
     except ModelError:
@@ -298,7 +298,7 @@ def _loaded(name: str, what: str, load: Any) -> Any:
 
 
 def cannot_load(what: str, error: BaseException) -> str:
-    """Return why something of a model cannot be loaded, for a message."""
+    """Return why part of a model cannot be loaded, for a message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -386,7 +386,7 @@ def _device(wanted: str | None) -> str:
 
 
 def unavailable(device: str) -> str:
-    """Return a sentence for a device that cannot be used: which can?"""
+    """Return a message for an unavailable device that names the available ones."""
     import torch
 
     usable = ["cpu"]

@@ -52,7 +52,7 @@ class NliModel(PairModel):
         return tuple(Request(text=hypothesis, prefix=premise) for premise, hypothesis, _ in PLAIN)
 
     def verify(self, records: Sequence[Record]) -> str | None:
-        """Find out from the plain pairs whether the labels are named rightly.
+        """Check on the plain pairs that the labels have the right names.
 
         Raises:
             ModelError: If other names explain the answers clearly better than the checkpoint's.

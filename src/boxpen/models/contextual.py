@@ -1,4 +1,4 @@
-"""Translation models that read the sentence before: Σ log p(tᵢ | t₍<ᵢ₎, source, context)."""
+"""Context-aware translation models: Σ log p(tᵢ | t₍<ᵢ₎, source, context)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["ContextualModel"]
 class ContextualModel(Seq2SeqModel):
     """A translation model of ``boxpen.nmt.context``.
 
-    What its decoder reads hangs on source and context together, in a way of its own for every
-    architecture, so each request is run whole: no source is encoded once for several targets.
+    What its decoder reads depends on source and context together, in a different way for each
+    architecture, so each request is run as a whole: no source is encoded once for several targets.
     """
 
     reads_context = True

@@ -1,4 +1,4 @@
-"""CTranslate2 translation models: fast scoring and translation of OPUS-MT and its kin."""
+"""CTranslate2 translation models: fast scoring and translation with OPUS-MT and similar models."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class CTranslate2Model(Model):
 
     @contextlib.contextmanager
     def _telling(self, *lengths: int) -> Iterator[None]:
-        """Say in one sentence what CTranslate2 cannot compute, for texts of such lengths."""
+        """Turn CTranslate2 errors for texts of these lengths into a one-sentence message."""
         try:
             yield
         except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Fingerprints: digests of what a model is, so that no score is served for another model."""
+"""Fingerprints: digests of models, so that cached scores never mix up models."""
 
 from __future__ import annotations
 

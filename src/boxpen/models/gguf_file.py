@@ -1,4 +1,4 @@
-"""GGUF files are read faster, with the same result.
+"""Faster reading of GGUF files, with the same result.
 
 The reader of the package ``gguf`` splits a vocabulary into a quarter of a million slices of a
 memory map, each of which is a memory map again. And Transformers rebuilds the table of all tensor

@@ -1,4 +1,4 @@
-"""How many tokens at a time: chosen from the memory there is, halved when it does not suffice."""
+"""Token budgets: based on free memory, and halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Budget:
 
     Args:
         tokens: To begin with, and at most.
-        fixed: Whether it must not change, for batches make a difference to the last bit.
+        fixed: Whether it must not change, since scores depend on batches bit by bit.
     """
 
     def __init__(self, tokens: int, *, fixed: bool = False) -> None:

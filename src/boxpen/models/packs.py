@@ -161,7 +161,7 @@ def _grouped(lines: Sequence[_Line], tokens: int, size: int | None) -> list[list
 
 
 def _filled(lines: Sequence[_Line]) -> float:
-    """Return how much of a pack would be no filling."""
+    """Return the share of a pack that would not be padding."""
     widths = [len(line.row.tokens) for line in lines]
     return sum(widths) / (len(widths) * max(widths))
 

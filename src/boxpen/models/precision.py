@@ -1,4 +1,4 @@
-"""LSTMs and filters that cuDNN runs, in the precision of their own weights."""
+"""Run LSTMs and convolutions of cuDNN in the precision of their own weights."""
 
 from __future__ import annotations
 

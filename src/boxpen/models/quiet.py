@@ -1,4 +1,4 @@
-"""What Transformers and the hub have to say while they load and save, kept off the terminal."""
+"""Suppress output of Transformers and the hub while they load and save."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _CRITICAL = 50
 
 @contextlib.contextmanager
 def quiet(*, silent: bool = True) -> Iterator[None]:
-    """Keep bars and warnings off the terminal for a while: of new heads, of loading, of saving.
+    """Temporarily suppress progress bars and warnings about new heads, loading and saving.
 
-    Levels, bars and stderr are those of all threads: they come back when the last one has left.
+    Log levels, bars and stderr are shared by all threads: they are restored when the last exits.
 
     Args:
         silent: Whether nothing at all is let through to stderr; some bars heed no setting.

@@ -1,4 +1,4 @@
-"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
+"""Turn a user's model name into a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resolve_model(
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> Model:
-    """Return the model that a name, a path or a pair in memory stands for.
+    """Return the model for a name, a path or a pair in memory.
 
     Args:
         spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,

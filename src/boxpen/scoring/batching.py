@@ -1,4 +1,4 @@
-"""Plain batches: sequences of like length, longest first, under a token budget.
+"""Plain batches: sequences of similar length, longest first, within a token budget.
 
 Longest first, so that a batch that does not fit fails at once and not after an hour.
 """

@@ -69,12 +69,12 @@ def cache_key(fingerprint: str, settings: Mapping[str, object], parts: Sequence[
 
 
 class ScoreCache:
-    """A mapping from keys to records and translations, kept on disk.
+    """A mapping from keys to records and translations on disk.
 
     Damage is logged as a warning, once, when the cache is closed.
 
     Args:
-        path: The file, made if it is not there; ``:memory:`` keeps everything in memory.
+        path: The file, created if missing; ``:memory:`` keeps everything in memory.
 
     Attributes:
         damaged: Number of damaged rows dropped so far.
@@ -149,9 +149,9 @@ class ScoreCache:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Callable[[Sequence[tuple[bytes, Record]]], None]]:
-        """Give a function that commits a batch of records while the caller goes on.
+        """Yield a function that commits a batch of records in the background.
 
-        What went wrong is raised at a later call, or at the end, when all is committed.
+        Errors are raised by a later call, or at the end, when everything is committed.
         """
         pending: deque[Future[None]] = deque()
 

@@ -51,7 +51,7 @@ def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None
     """Return the normalised log-probability of one text: larger is more sensible.
 
     Args:
-        record: What the model said of the text.
+        record: The model's record of the text.
         text: The text of the request.
         norm: The norm.
         unconditional: The record of the same text without its context, for ``pmi``.
