@@ -1,8 +1,7 @@
 """The public weights of ELMo: options (JSON), weights (HDF5), vocabulary, and the softmax.
 
-The weights that most people have are without the softmax, for those who want word vectors need
-none. It is in the TensorFlow checkpoint that was published beside them, or in an HDF5 file that
-others made of it.
+The commonly used weights lack the softmax, which word vectors do not need. It is in the TensorFlow
+checkpoint that was published beside them, or in an HDF5 file converted from it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class ElmoFiles:
         options: Its shape, JSON.
         weights: All but the softmax, HDF5.
         softmax: The index of the TensorFlow checkpoint, or HDF5.
-        vocabulary: Words in the order of the softmax, one a line.
+        vocabulary: Words in the order of the softmax, one per line.
     """
 
     options: Path
@@ -157,7 +156,7 @@ def find_elmo(folder: Path) -> ElmoFiles:
     """Return the files of a folder: one of each kind is expected, whatever its name begins with.
 
     Raises:
-        ModelError: If one is missing, or there are several; above all, if there is no softmax.
+        ModelError: If one is missing (the softmax in particular), or there are several.
     """
     if not folder.is_dir():
         raise ModelError(f"there is no folder {folder}, expected one with the files of ELMo")
@@ -322,7 +321,7 @@ def _lstm(config: BiLMConfig, read: _Reader, place: str) -> Iterator[tuple[str, 
 
 
 def _softmax_rows(path: Path) -> int:
-    """Return how many words a softmax has; the matrix itself is not read."""
+    """Return the number of words of a softmax without reading the matrix."""
     if path.suffix == ".index":
         bundle = read_bundle(path)
         if any(f"lm/{name}" not in bundle.tensors for name in _SOFTMAX):

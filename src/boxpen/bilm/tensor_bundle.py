@@ -1,4 +1,4 @@
-"""Tensors of a TensorFlow checkpoint, read without TensorFlow.
+"""Read tensors of a TensorFlow checkpoint without TensorFlow.
 
 A checkpoint is a *bundle*: ``NAME.index`` is a sorted table (the format of LevelDB) from names of
 tensors to where their bytes lie in ``NAME.data-00000-of-00001`` and its like. No kept library
@@ -132,7 +132,7 @@ def read_bundle(index: Path) -> Bundle:
         index: The file that ends in ``.index``.
 
     Raises:
-        ModelError: If it is none, or is damaged.
+        ModelError: If it is not an index, or is damaged.
     """
     try:
         raw = index.read_bytes()

@@ -1,4 +1,4 @@
-"""Texts to words or pieces, as tokenizers of Transformers that know <S>, </S> and <UNK>."""
+"""Transformers tokenizers for words or pieces, with <S>, </S> and <UNK>."""
 
 from __future__ import annotations
 

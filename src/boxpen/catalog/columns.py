@@ -1,4 +1,4 @@
-"""Which column of a table is which part of an item: named by the user, or seen from the header."""
+"""Map table columns to the fields of items: given by the user, or found by their headers."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def _recognised(header: Sequence[str]) -> dict[str, Any]:
 
 
 def recognises(header: Sequence[str]) -> bool:
-    """Tell whether a header speaks for itself."""
+    """Whether the columns can be found by the header alone."""
     return _shape(_recognised(header)) is not None
 
 

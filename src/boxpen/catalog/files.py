@@ -1,4 +1,4 @@
-"""Suites in files: the format follows from the ending of the name."""
+"""Suites in files; the suffix determines the format."""
 
 from __future__ import annotations
 

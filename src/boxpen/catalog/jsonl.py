@@ -56,7 +56,7 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
 
 
 def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
-    """Write the suite's card and its items, one JSON object a line."""
+    """Write the suite's card and its items, one JSON object per line."""
     header: dict[str, Any] = {"kind": "suite", "name": suite.name}
     for name in _CARD:
         value = getattr(suite.card, name)

@@ -1,4 +1,4 @@
-"""The registry: every suite that can be asked for by name."""
+"""The registry of all built-in suites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every reader hands on: items, each with the place it was read from."""
+"""The output of all readers: items, each with the place it was read from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Row", "Table"]
 
 
 class Row(NamedTuple):
-    """One item, and where it stands: ``'my.csv, line 7'``."""
+    """One item, and where it was read: ``'my.csv, line 7'``."""
 
     where: str
     item: Item

@@ -1,4 +1,4 @@
-"""Tables of text, one row an item: CSV and TSV.
+"""Text tables with one row per item: CSV and TSV.
 
 A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
 found by ``boxpen.catalog.columns``.

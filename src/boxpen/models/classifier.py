@@ -66,8 +66,8 @@ class NliModel(PairModel):
             return f"self-check: {evidence}"
         if found.untrained:
             return (
-                f"self-check: the model labels {found.right:.0%} of {len(PLAIN)} plain pairs as "
-                f"anyone would, where guessing gets {found.chance:.0%}: it has learnt little"
+                f"self-check: the model labels {found.right:.0%} of {len(PLAIN)} plain pairs "
+                f"correctly, where guessing gets {found.chance:.0%}: it has learnt little"
             )
         return None
 

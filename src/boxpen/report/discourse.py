@@ -1,4 +1,4 @@
-"""Discourse as tables: Tables 2 and 3 of Cai and Xiong (2020), for any systems and with intervals.
+"""Discourse tables: Tables 2 and 3 of Cai and Xiong (2020), for any systems and with intervals.
 
 Rows are sets or classes, columns are systems, followed by the systems of the paper.
 """
@@ -70,13 +70,13 @@ def discourse_table(
     bleu: bool = True,
     paper: Paper | None = None,
 ) -> DiscourseTable:
-    """Put together what is shown.
+    """Collect the contents of the tables.
 
     Args:
         systems: Names, and the runs of each.
-        renderings: What they translated.
-        outcomes: What became of each translation; None if that is open.
-        by: Who decided.
+        renderings: Their translations.
+        outcomes: The judgement of each translation; None if undecided.
+        by: Who judged.
         same_items: Outcomes are open where they are not known for every system.
         bleu: Show BLEU by set too.
         paper: The figures of the paper, to show beside the others.
@@ -236,7 +236,7 @@ def _span(numbers: Sequence[int]) -> str:
 
 
 def _parts(systems: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield as many systems as find room beside each other."""
+    """Yield groups of systems that fit side by side."""
     for start in range(0, len(systems), _BESIDE):
         yield systems[start : start + _BESIDE]
 

@@ -104,7 +104,7 @@ def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = (
 
 
 def failures_csv(tables: Sequence[FailureTable]) -> str:
-    """Return a header and one record a number, as RFC 4180 has it."""
+    """Return a header and one record per number (RFC 4180)."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     records = failure_records(tables)

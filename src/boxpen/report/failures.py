@@ -28,7 +28,7 @@ _SETTINGS = ("3-way", "2-way", "binary", "")
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What one model made of the tests of one relation.
+    """The failures of one model on the tests of one relation.
 
     Attributes:
         rate: The share of tests that it failed, with its 95 % interval.
@@ -51,7 +51,7 @@ class FailureTable:
         cells: By graph, relation and number of the column; the relation ``all`` stands for all of
             a graph.
         guessing: The share of tests that guessing fails, column by column.
-        notes: What a reader must know to compare the columns.
+        notes: Notes needed to compare the columns.
     """
 
     task: str

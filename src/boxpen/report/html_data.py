@@ -1,4 +1,4 @@
-"""What the HTML report shows: runs put side by side, suite by suite."""
+"""The data of the HTML report: runs side by side, suite by suite."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class SuiteNotes:
-    """What is known of a suite beside the runs.
+    """Information about a suite besides its runs.
 
     Attributes:
         shortcuts: Name of a shortcut, and how often it alone picks the right answer.
@@ -53,10 +53,10 @@ class Entry:
 
     Attributes:
         run: The run.
-        label: What it is called: the model, and what tells it from other runs of the same model.
+        label: Its label: the model, and what distinguishes it from other runs of that model.
         mark: Number of its colour and shape, the same in every suite; -1 for people.
         bleu: Its BLEU score, if it translated.
-        shares: Accuracy and its kin over all items.
+        shares: Accuracy and related metrics over all items.
     """
 
     run: Run

@@ -1,4 +1,4 @@
-"""What survives duals, as tables by operation, and the answers that were kept, item by item."""
+"""Tables of robustness to duals by operation, and the unchanged answers, item by item."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RobustRun:
 
 
 def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
-    """Put together what is shown of runs.
+    """Collect the results of runs.
 
     Args:
         runs: Of one suite or several.
@@ -145,7 +145,7 @@ def robust_object(
 
 
 def robust_notes(found: Sequence[RobustRun]) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for the reader."""
     notes = []
     for one in found:
         whole = one.rows[-1]

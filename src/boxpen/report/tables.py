@@ -58,9 +58,9 @@ class Matrix:
 
     Attributes:
         metric: What the cells hold.
-        columns: What stands at the top.
+        columns: The columns.
         lines: Models, then chance, then people.
-        notes: What a reader must know to compare the lines.
+        notes: Notes needed to compare the rows.
     """
 
     metric: str
@@ -184,7 +184,7 @@ def _check_metric(runs: Sequence[Run], metric: str) -> None:
 
 
 def _no_slices(runs: Sequence[Run], metric: str, by: str) -> str:
-    """Say why there is nothing to show by a tag."""
+    """Explain why there is nothing to show for a tag."""
     slices = dict.fromkeys(row.slice for run in runs for row in run.summary())
     known = list(dict.fromkeys(s.partition("=")[0] for s in slices if s != "all"))
     if by in known:

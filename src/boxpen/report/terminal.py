@@ -88,7 +88,7 @@ def main_tags(run: Run) -> tuple[list[str], list[str]]:
 
 
 def notes(run: Run) -> Iterator[str]:
-    """Yield what a reader must know beside the numbers."""
+    """Yield notes on the results."""
     yield from _human_notes(run)
     if remark := run.about["model"].get("remark"):
         yield remark

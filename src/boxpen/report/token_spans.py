@@ -26,7 +26,7 @@ class Span(NamedTuple):
 def token_spans(
     text: str, pieces: Sequence[str], nats: Sequence[float], *, unscored: bool = False
 ) -> list[Span] | None:
-    """Return the stretches of a text that its tokens make, or None where they do not fit it.
+    """Split a text into the spans of its tokens; None if the tokens do not match it.
 
     Tokens that have no place of their own (a character cut into bytes, an unknown word, a bare
     word boundary) share a stretch with their neighbours, and their surprisals are added up.

@@ -105,7 +105,7 @@ def _points(name: str, log: Sequence[Mapping[str, Any]], metric: str) -> list[tu
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line, or None if it is none."""
+    """Return the object of a line, or None if it is not one."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -29,7 +29,7 @@ class Base:
         spec: What the user wrote.
         config: Its configuration, without the new head.
         tokenizer: Its tokenizer, ready for pairs.
-        source: What ``from_pretrained`` takes; None for a model from nothing.
+        source: Arguments for ``from_pretrained``; None for a new model.
     """
 
     spec: str
@@ -80,12 +80,12 @@ class Base:
 
 
 def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base:
-    """Return what a name stands for: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny``.
+    """Resolve a base: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny``.
 
     Args:
         spec: What the user wrote.
-        tokenizer: For ``new:`` only: the model whose tokenizer is taken, as above.
-        texts: For ``new:`` without a tokenizer: what the vocabulary is learnt from.
+        tokenizer: For ``new:`` only: the model to take the tokenizer from, as above.
+        texts: For ``new:`` without a tokenizer: the texts to train the vocabulary on.
 
     Raises:
         ModelError: If there is no such model, or it has no tokenizer.
@@ -163,7 +163,7 @@ def _has_tokenizer(folder: Path) -> bool:
 
 
 def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
-    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    """Run a Transformers loader, and turn any error into a one-sentence message."""
     try:
         return load()
     except Exception as error:

@@ -1,8 +1,8 @@
 """Multiple-choice models: which of these solutions reaches the goal?
 
-Every candidate is put alone, behind the goal, and gets one score; a softmax over the candidates of
-an item makes them compete. A model with a class for multiple choice keeps it; any other gets a
-classification head with one label, which computes the same.
+Every candidate is scored by itself, after the goal; a softmax over the candidates of an item makes
+them compete. A model with a class for multiple choice uses it; any other gets a classification head
+with one label, which is equivalent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def train_choice(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Fine-tune a multiple-choice model, or go on where an earlier call was stopped.
+    """Fine-tune a multiple-choice model, or resume an interrupted training.
 
     Args:
         data: The training data, see ``boxpen.train.data.read_choice``.

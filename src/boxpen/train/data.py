@@ -105,7 +105,7 @@ def read_choice(
     Args:
         source: A ``.csv``, ``.tsv`` or ``.jsonl`` file with the columns goal, sol1, sol2 and
             perhaps label; or a suite: its file or name.
-        labels: A file with one label a line. By default ``NAME-labels.lst`` beside ``NAME.jsonl``
+        labels: A file with one label per line. By default ``NAME-labels.lst`` beside ``NAME.jsonl``
             where the file itself has no labels.
         columns: Other names of the columns ``goal``, ``label``, ``id``, ``block``; and
             ``candidates``, several names divided by commas.

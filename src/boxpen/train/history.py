@@ -71,7 +71,7 @@ class Goal:
         return sum(step > best for step, _ in self._looks(history)) >= patience
 
     def over(self, history: History, patience: int) -> bool:
-        """Tell whether a training ends here."""
+        """Whether a training ends here."""
         return history.step >= history.last or self.given_up(history.log, patience)
 
     def before(self, history: Sequence[Mapping[str, Any]]) -> float:
@@ -98,7 +98,7 @@ LOSS = Goal("valid_loss", "held-out loss", highest=False)
 
 
 class History(NamedTuple):
-    """How far a training has come: its step, the last step there is, and its log."""
+    """The progress of a training: its step, its last step, and its log."""
 
     step: int
     last: int
@@ -117,7 +117,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def read_history(checkpoint: Path) -> History:
-    """Return how far a checkpoint has come.
+    """Return the progress of a checkpoint.
 
     Raises:
         TrainError: If it is damaged, or cannot be read.
@@ -129,7 +129,7 @@ def read_history(checkpoint: Path) -> History:
 
 @contextlib.contextmanager
 def whole(checkpoint: Path, *, last: bool = True) -> Iterator[None]:
-    """Turn whatever the reading of a checkpoint raises into one sentence.
+    """Turn any error in reading a checkpoint into a one-sentence message.
 
     Args:
         checkpoint: Its folder, or that of the best weights.

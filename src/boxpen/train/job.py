@@ -31,7 +31,7 @@ _RATE_FROM_NOTHING = 5e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is to be trained, from what, and where it goes; see ``train_nli``."""
+    """A training: model, data, options and output folder; see ``train_nli``."""
 
     task: Task
     base: str
@@ -43,7 +43,7 @@ class Job:
     note: Callable[[str], None]
 
     def check(self) -> None:
-        """Refuse what cannot work before any data is read.
+        """Fail early, before any data is read, if the training cannot work.
 
         Raises:
             BoxpenError: If the folder or the device cannot be used, or a library is missing.
@@ -80,7 +80,7 @@ def train(
     """Train, keep the best weights, and return the result.
 
     Raises:
-        BoxpenError: If something is not as it must be.
+        BoxpenError: If the training cannot be run.
     """
     record = job.record
     suites = _suites(exclude)

@@ -1,4 +1,4 @@
-"""Language models, trained from nothing or further: on text, and on what a graph says."""
+"""Train language models from scratch or further, on text and on knowledge graphs."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def train_lm(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Train a language model, or go on where an earlier call was stopped.
+    """Train a language model, or resume an interrupted training.
 
     Args:
         kind: ``causal``, ``masked`` or ``bilm``.
         model: A model of that kind, as ``boxpen run`` takes it, or its folder; ``new:tiny``,
             ``new:small`` (or ``new``) for one from nothing.
         out: The folder of the model, its log and its held-out sentences.
-        text: Files with one sentence a line.
+        text: Files with one sentence per line.
         triples: Graphs whose triples are put into words, see ``lm_triples.verbalise``.
         valid: Held-out sentences of other files.
         ways: Most sentences of a triple.

@@ -22,7 +22,7 @@ _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
 def check_model(kind: str, model: str, vocabulary: int | None) -> None:
-    """Refuse what cannot be trained before any data is read.
+    """Fail early, before any data is read, if a model cannot be trained.
 
     Raises:
         ModelError: If there is no such kind or size, or a vocabulary is given to a model that has
@@ -41,7 +41,7 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
 
 
 def size_of(model: str) -> str | None:
-    """Return the size of a model from nothing, or None for one that is there."""
+    """Return the size of a new model, or None for an existing one."""
     if model == NEW:
         return "small"
     return model.removeprefix(f"{NEW}:") if model.startswith(f"{NEW}:") else None
@@ -55,9 +55,9 @@ def begin(
     Args:
         kind: One of ``KINDS``.
         model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it.
-        texts: What the vocabulary of a new model is learnt from.
-        vocabulary: Most words of a new bidirectional model.
-        seed: Of new weights, and of what is drawn for batches.
+        texts: The texts to train the vocabulary of a new model on.
+        vocabulary: Maximum vocabulary size of a new bidirectional model.
+        seed: Random seed for new weights and for batches.
 
     Raises:
         ModelError: If there is no such model, or it is of another kind.

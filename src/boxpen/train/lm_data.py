@@ -1,4 +1,4 @@
-"""The sentences of a training: read, freed of what is asked later, and divided into two sides."""
+"""The sentences of a training: read, freed of test items, and split in two."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Data", "read_data"]
 
 @dataclass(frozen=True)
 class Data:
-    """The two sides of a training.
+    """The training and held-out sentences.
 
     Attributes:
         train: Training sentences.
@@ -26,7 +26,7 @@ class Data:
         counts: How many were read and left out, and why.
         digests: Of the sentences by the option that gave them.
         suites: The hashes of the suites that were excluded.
-        notes: What a person may want to know.
+        notes: Messages for the user.
     """
 
     train: list[Sentence]

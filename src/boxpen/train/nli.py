@@ -31,7 +31,7 @@ def train_nli(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Fine-tune a classifier with three labels, or go on where an earlier call was stopped.
+    """Fine-tune a classifier with three labels, or resume an interrupted training.
 
     Args:
         data: The training data, see ``boxpen.train.data.read_nli``.
