@@ -70,7 +70,7 @@ class TestReading:
             ("item\ni0\n", ("line 1", "one column a judge")),
             ("item,ann,ann\ni0,0,0\n", ("'ann' twice",)),
             ("item,,ann\ni0,0,0\n", ("without a name",)),
-            ('item,ann\n"i0,0\n', ("line 2", "no row of a table")),
+            ('item,ann\n"i0,0\n', ("line 2", "not a valid row")),
             ("item,ann,bo\n\ni0,0,0\n\ni1,0,x\n", ("line 5", "'x'")),
         ],
     )

@@ -212,7 +212,7 @@ def test_weights_that_the_options_do_not_name_are_refused(copy, room, name, valu
     changed = json.loads(options.read_text())
     changed[room][name] = value
     options.write_text(json.dumps(changed))
-    with pytest.raises(ModelError, match=f"has the weights '{rest} in all.*options.json says not"):
+    with pytest.raises(ModelError, match=f"has the weights '{rest} in all.*options.json does not"):
         resolve_model(f"elmo:{copy}", device="cpu").load()
 
 

@@ -102,7 +102,7 @@ def test_other_items_are_refused_and_said_which(tmp_path, two):
 def test_nothing_to_compare(tmp_path, two):
     other = small_run("+-", suite="elsewhere").save(tmp_path / "other")
     refused(invoke("compare", two[0]), "only one run is given")
-    refused(invoke("compare", two[0], other), "no two runs are of the same suite")
+    refused(invoke("compare", two[0], other), "no two runs are on the same suite")
     refused(invoke("compare", two[0], tmp_path / "nowhere"), "not a run directory")
     again = two[0].parent / ".." / "runs" / two[0].name
     refused(invoke("compare", two[0], again), "given twice")
@@ -235,7 +235,7 @@ def test_curves_of_two_suites_keep_their_names(tmp_path, two):
 
 def test_other_items_under_the_same_ids_are_refused(tmp_path, two):
     other = small_run("+-" * 10, model="four", k=4).save(tmp_path / "other")
-    refused(invoke("compare", two[0], other, "--common"), "different items of one name")
+    refused(invoke("compare", two[0], other, "--common"), "different items with the same name")
     refused(invoke("compare", two[0], other, "--force"), "is not the same for")
 
 

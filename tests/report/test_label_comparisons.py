@@ -89,7 +89,7 @@ def test_force_compares_by_what_is_earned(labels, nli):
 def test_another_label_or_premise_is_another_item(change):
     items = (replace(PAIRS.items[0], **change), *PAIRS.items[1:])
     other = judged(Suite("nli", items, EN))
-    with pytest.raises(RunError, match="different items of one name"):
+    with pytest.raises(RunError, match="different items with the same name"):
         boxpen.compare(judged(), other, common=True)
 
 

@@ -157,7 +157,9 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
             train_nli(nli_csv, base=base, out=out, options=options)
     kept = sorted(p.name for p in (out / "checkpoints").glob("checkpoint-*"))
     assert kept == ["checkpoint-15", "checkpoint-5"]
-    anew = "no other copy of the best weights, so remove .*/checkpoints and .* to start over"
+    anew = (
+        "there is no other copy of the best weights, so remove .*/checkpoints and .* to start over"
+    )
     after = "remove this folder and rerun the same command to resume after checkpoint-5"
     for name, then in zip(kept, (after, anew), strict=True):
         weights = out / "checkpoints" / name / "model.safetensors"
