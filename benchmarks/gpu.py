@@ -132,12 +132,12 @@ def on_encoded(model: Any, texts: Sequence[str], rounds: int) -> float:
     from boxpen.scoring.policy import ScoringPolicy
     from boxpen.scoring.requests import Request
 
-    settled = model.settle(ScoringPolicy(bos="always"))
-    encoded = model.encode([Request(t) for t in texts], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy(bos="always"))
+    encoded = model.encode([Request(t) for t in texts], resolved_policy)
 
     def run(every: Sequence[Any]) -> list[float]:
         distinct = sorted(set(every), key=lambda e: e.ids)
-        return [float(v.sum()) for batch in model.run(distinct, settled) for _, v in batch]
+        return [float(v.sum()) for batch in model.run(distinct, resolved_policy) for _, v in batch]
 
     return min(timed(run, encoded)[0] for _ in range(rounds))
 

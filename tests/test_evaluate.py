@@ -424,7 +424,7 @@ def _rows(cache: Path) -> int:
 class OneByOne(Liking):
     """A model that has each score written before it gives the next."""
 
-    def run(self, encoded, settled):
+    def run(self, encoded, policy):
         for number, one in enumerate(encoded):
             time.sleep(0.002)
             yield [(number, self._scores(bytes(one.ids)))]

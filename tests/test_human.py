@@ -70,7 +70,7 @@ class TestReading:
             ("item\ni0\n", ("line 1", "one column a judge")),
             ("item,ann,ann\ni0,0,0\n", ("'ann' twice",)),
             ("item,,ann\ni0,0,0\n", ("without a name",)),
-            ('item,ann\n"i0,0\n', ("line 2", "no row of a table")),
+            ('item,ann\n"i0,0\n', ("line 2", "not a valid row")),
             ("item,ann,bo\n\ni0,0,0\n\ni1,0,x\n", ("line 5", "'x'")),
         ],
     )
@@ -152,7 +152,7 @@ class TestRun:
         path = human_table(tmp_path, "item,a,b,c\ni0,0,0,0\ni1,0,0,0\n")
         run = human_run(SUITE, path)
         assert run.about["human"]["agreement"]["krippendorff_alpha"] is None
-        assert any("stands in one place in 100%" in note for note in notes(run))
+        assert any("is in the same place in 100%" in note for note in notes(run))
         json.dumps(run.about, allow_nan=False)
 
     def test_names_of_judges_are_not_kept(self, tmp_path):

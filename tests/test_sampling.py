@@ -174,7 +174,7 @@ def test_check_refuses_a_sample_unless_told_otherwise(sampled, tmp_path):
     place = str(sampled.save(tmp_path))
     refused = CliRunner().invoke(app, ["check", place, "--min", "accuracy>=0"])
     assert refused.exit_code == 2
-    assert "is a run of a sample, not of the whole suite" in refused.output
+    assert "is a run on a sample of the suite" in refused.output
     assert (
         CliRunner()
         .invoke(app, ["check", place, "--min", "accuracy>=0", "--allow-sample"])

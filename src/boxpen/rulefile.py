@@ -1,4 +1,4 @@
-"""Files of rules: TOML, one table ``[[rule]]`` a rule (see docs/check.md)."""
+"""Rule files: TOML with one table ``[[rule]]`` per rule (see docs/check.md)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _BOUNDS = ("min", "max", "no_worse_than_baseline")
 
 
 def read_rules(path: Path | str) -> list[Rule]:
-    """Read a file of rules.
+    """Read a rule file.
 
     Raises:
-        RunError: If it cannot be read, is no TOML, or a rule is not one; the message names the
+        RunError: If it cannot be read, is not TOML, or has an invalid rule; the message names the
             rule, what was found and what was expected.
     """
     path = Path(path)
@@ -49,7 +49,7 @@ def read_rules(path: Path | str) -> list[Rule]:
             raise RunError(f"{path} has the unknown key '{key}', expected tables named [[rule]]")
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise RunError(f"{path} has a [rule] that is no list of tables, expected [[rule]]")
+        raise RunError(f"{path}: rules must be tables named [[rule]], not [rule]")
     if not tables:
         raise RunError(f"{path} has no rules, expected at least one table named [[rule]]")
     return [_rule(table, f"{path}, rule {number}") for number, table in enumerate(tables, start=1)]

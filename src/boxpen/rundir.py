@@ -102,8 +102,8 @@ def read_run(
 def run_directories(paths: Sequence[Path]) -> list[Path]:
     """Return the run directories among paths, each of which is one or a folder of some.
 
-    A journal of judgements stands beside the runs, and a pattern of the shell such as
-    ``runs/discourse-*`` finds it too: it is passed over, unless there is nothing else.
+    A journal of judgements is stored beside the runs, and a shell pattern such as
+    ``runs/discourse-*`` matches it too: it is skipped, unless there is nothing else.
 
     Raises:
         RunError: If a path is neither.
@@ -113,12 +113,11 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
         if (path / "run.json").is_file():
             found[path] = None
             continue
-        # What is still being written stands in a folder whose name begins with a dot.
+        # Runs still being written are in folders whose names begin with a dot.
         inside = sorted(p.parent for p in path.glob("[!.]*/run.json"))
         if not inside:
             raise RunError(
-                f"{path} is not a run directory: it has no run.json, "
-                "nor does it hold folders that have one"
+                f"{path} is not a run directory: neither it nor a folder in it has a run.json"
             )
         found |= dict.fromkeys(inside)
     return list(found)
@@ -129,7 +128,7 @@ def _is_journal(path: Path) -> bool:
 
 
 def check_writable(parent: Path) -> None:
-    """Refuse a place where no run directory can be written, before hours of work.
+    """Fail early, before hours of work, if run directories cannot be written.
 
     Raises:
         RunError: If it cannot be made or written to.
@@ -144,7 +143,7 @@ def check_writable(parent: Path) -> None:
 
 @contextlib.contextmanager
 def _blamed(path: Path, name: str) -> Iterator[None]:
-    """Say of which file of a run directory the body speaks, when it finds a fault."""
+    """Name the file of a run directory in errors that the body raises."""
     try:
         yield
     except _faults() as error:
@@ -216,7 +215,7 @@ def _check_about(about: Mapping[str, Any]) -> None:
     )
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"it has {text!r} where a text should be")
+            raise TypeError(f"expected a string, found {text!r}")
         text.encode()
     if not re.fullmatch(r"\d+/\d+@\d+", about["suite"].get("sample", "1/1@0")):
         raise ValueError(f"it has the sample {about['suite']['sample']!r}")
@@ -227,17 +226,17 @@ def _check_about(about: Mapping[str, Any]) -> None:
         about.get("unread_sources", 0),  # earlier versions did not count them
     ):
         if not isinstance(number, int):
-            raise TypeError(f"it has {number!r} where a number should be")
+            raise TypeError(f"expected a number, found {number!r}")
     if not isinstance(about.get("engine", {}), dict):
-        raise TypeError("it has an engine that is no object")
+        raise TypeError("`engine` must be an object")
     ScoringPolicy(**about["policy"])
     dict(about["settled"])
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
-        raise TypeError("it has parts left out that are no texts")
+        raise TypeError("`parts_left_out` must hold lists of strings")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
-        raise TypeError("it has items left out that are no list")
+        raise TypeError("`left_out` must hold lists of items")
     if not all(isinstance(finding["rule"], str) for finding in about["findings"]):
-        raise TypeError("it has a finding without a rule")
+        raise TypeError("a finding has no rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
 
@@ -247,7 +246,7 @@ def _check_records(
     verdicts: Sequence[Verdict],
     candidates: Mapping[str, Sequence[Scored]],
 ) -> None:
-    """Raise if there are other records than verdicts speak of."""
+    """Raise if records and verdicts do not match."""
     fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
     for verdict in verdicts:
         found = len(candidates.get(verdict.id, ()))
@@ -293,7 +292,7 @@ def _check_human(human: Mapping[str, Any]) -> None:
     ]
     for number in numbers:
         if not isinstance(number, int | float):
-            raise TypeError(f"it has {number!r} where a number should be")
+            raise TypeError(f"expected a number, found {number!r}")
 
 
 def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -308,7 +307,7 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 def _files(run: Run) -> dict[str, bytes]:
-    """Return the content of all files, so that only the system can refuse to write them."""
+    """Return the content of all files, so that writing can only fail for system reasons."""
     about = json.dumps(run.about, ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
     tables = ("verdicts", "records", "translations")
@@ -357,12 +356,12 @@ def _records(run: Run) -> Iterator[tuple[str, int, str, Scored, Record]]:
 
 
 def _tokens(path: Path) -> dict[int, str]:
-    """Read what tokens look like; runs of earlier versions do not say."""
+    """Read the texts of tokens; runs of earlier versions lack them."""
     if not path.is_file():
         return {}
     tokens = {int(i): text for i, text in json.loads(path.read_text("utf-8")).items()}
     if not all(isinstance(text, str) for text in tokens.values()):
-        raise TypeError("it has tokens that are no texts")
+        raise TypeError("tokens must be strings")
     return tokens
 
 

@@ -1,4 +1,4 @@
-"""Runs: the outcome of one suite put to one model."""
+"""Runs: the results of one model on one suite."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from boxpen.analysis.lint import Finding
-    from boxpen.models.base import Model, Settled
+    from boxpen.models.base import Model, ResolvedPolicy
 
 __all__ = ["Row", "Run", "Translation", "about_suite"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A suite put to a model.
+    """The results of one model on one suite.
 
     Attributes:
         about: What ``run.json`` holds: suite, model, recipe, policy, signature, what was left out
@@ -45,7 +45,7 @@ class Run:
         candidates: The scored candidates of every item, by its id; of an entailment item its one
             pair of premise and hypothesis.
         translations: What a translation model made of the sources.
-        tokens: What the tokens of the candidates look like in a text, if the model can tell.
+        tokens: The texts of the candidates' tokens, if the model provides them.
     """
 
     about: dict[str, Any]
@@ -62,7 +62,7 @@ class Run:
         model: Model,
         recipe: Recipe,
         policy: ScoringPolicy,
-        settled: Settled,
+        resolved_policy: ResolvedPolicy,
         items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
@@ -76,7 +76,7 @@ class Run:
         seconds: float,
         remark: str | None = None,
     ) -> Run:
-        """Make a run of scored candidates."""
+        """Make a run from scored candidates."""
         about: dict[str, Any] = {
             "format": FORMAT,
             "boxpen": __version__,
@@ -94,7 +94,7 @@ class Run:
             },
             "recipe": {**asdict(recipe), "digest": recipe.digest},
             "policy": asdict(policy),
-            "settled": settled.as_dict(),
+            "settled": resolved_policy.as_dict(),
             "beam": beam,
             "left_out": {reason: list(ids) for reason, ids in left_out.items()},
             "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
@@ -114,7 +114,7 @@ class Run:
 
     @property
     def signature(self) -> str:
-        """How the numbers of this run were made."""
+        """The signature: how the numbers of this run were obtained."""
         return str(self.about["signature"])
 
     @property
@@ -232,14 +232,14 @@ class Run:
         return joint.join(filter(None, (scored.prefix, scored.text))).strip()
 
     def rescore(self, **policy: Any) -> Run:
-        """Return this run decided under another norm, tie rule or setting; no model is needed.
+        """Re-evaluate this run with another norm, tie rule or setting, without a model.
 
         Raises:
             RunError: If a field is asked for that changes the log-probabilities themselves, or
                 that does not fit them.
         """
         if self.human:
-            raise RunError("a run of human answers has no scores to decide anew")
+            raise RunError("a run of human answers has no scores to re-evaluate")
         free = ("norm", "ties", "nli")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:
@@ -261,13 +261,13 @@ class Run:
         kind, norm = self.about["model"]["kind"], policy.get("norm")
         if norm not in (None, "sum") and kind in ("nli", "choice"):
             raise RunError(
-                f"norm '{norm}' is for likelihoods, and a run of the kind '{kind}' has none"
+                f"norm '{norm}' is for likelihoods, but a run of the kind '{kind}' has none"
             )
         wanted = policy.get("nli")
         if wanted is None:
             return
         if not self.labels:
-            raise RunError(f"'nli' is for inference classifiers, and this run is of a {kind} model")
+            raise RunError(f"'nli' is for inference classifiers, but this run is of a {kind} model")
         competing = names_of(offered(_label_numbers(self.about), wanted))
         lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
         if lost:
@@ -277,7 +277,7 @@ class Run:
             )
 
     def _as_item(self, verdict: Verdict) -> Choice | Entail:
-        """Return as much of an item as a decision needs."""
+        """Return the part of an item that a decision needs."""
         if self.labels:
             return Entail(
                 id=verdict.id,
@@ -319,7 +319,7 @@ def _number(row: Row) -> str:
 
 
 def about_suite(suite: Suite) -> dict[str, Any]:
-    """Return what ``run.json`` holds of a suite."""
+    """Return what ``run.json`` holds about a suite."""
     return {
         "name": suite.name,
         "hash": suite.hash,
@@ -332,7 +332,7 @@ def about_suite(suite: Suite) -> dict[str, Any]:
 
 def _signature(about: Mapping[str, Any]) -> str:
     suite, model, recipe = about["suite"], about["model"], about["recipe"]
-    settled = about["settled"]
+    resolved_policy = about["settled"]
     return signature(
         suite=suite["name"],
         suite_hash=suite["hash"],
@@ -341,16 +341,16 @@ def _signature(about: Mapping[str, Any]) -> str:
         fingerprint=model["fingerprint"],
         kind=model["kind"],
         recipe=f"{recipe['name']}@{recipe['digest']}",
-        bos=settled.get("bos"),
-        eos=settled.get("eos"),
+        bos=resolved_policy.get("bos"),
+        eos=resolved_policy.get("eos"),
         norm=None if model["kind"] in ("nli", "choice") else about["policy"]["norm"],
         nli=_setting(about),
-        pll=settled.get("pll"),
+        pll=resolved_policy.get("pll"),
         ties=about["policy"]["ties"],
         context=_context(about),
         dtype=model["dtype"],
         batch=model.get("batch"),
-        max=settled.get("max_length"),
+        max=resolved_policy.get("max_length"),
     )
 
 

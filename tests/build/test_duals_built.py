@@ -61,8 +61,8 @@ def test_fluency_is_the_change_of_the_mean_per_token(gpt2: Any) -> None:
     found = rank_proposals(some, items, gpt2, cache=":memory:")
 
     def alone(text: str) -> float:
-        settled = gpt2.settle(ScoringPolicy())
-        [(_, record)] = [r for batch in gpt2.score([Request(text)], settled) for r in batch]
+        resolved_policy = gpt2.resolve_policy(ScoringPolicy())
+        [(_, record)] = [r for batch in gpt2.score([Request(text)], resolved_policy) for r in batch]
         return float(record.total / len(record.logprobs))
 
     for one, before in zip(found, some, strict=True):

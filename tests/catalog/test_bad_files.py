@@ -69,7 +69,7 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (CSV + "choice,1,a,b,x\n", {}, "line 2: column 'gold' is 'x', expected a whole number"),
         (CSV + "choice,1,a,b,\n", {}, "line 2: key 'gold' is missing"),
         (CSV + '\n\nchoice,1,"a\nb",b,9\n', {}, "x.csv, line 4: item '1' has label 9"),
-        (CSV + 'choice,1,"a,b,0\n', {}, "x.csv, line 2 is no row of a table"),
+        (CSV + 'choice,1,"a,b,0\n', {}, "x.csv, line 2 is not a valid row"),
         (CSV.replace("gold", "glod"), {}, "line 1 has the unknown column 'glod', did you mean"),
         (CSV.replace("id", "gold"), {}, "line 1 has the column 'gold' twice"),
         ("kind,x\n", {}, "x.csv has no column 'id'"),
@@ -89,7 +89,7 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (PLAIN + "a,b,2\n", MAP, "line 2: item '1' has label 2, expected 0 to 1"),
         (PLAIN + "a,b,0\n", MAP | {"gold_start": 1}, "line 2: item '1' has label -1"),
         (PLAIN + "a,,0\n", MAP, "line 2: item '1' has 1 candidate(s), expected two or more"),
-        (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is no row of a table (field larger"),
+        (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is not a valid row (field larger"),
         ("premise,hypothesis,label\na,b,1\n", {}, "line 2: item '1' has label '1', expected ent"),
         ("x_correct,x_incorrect\na,\n", {}, "line 2: item '1' has 1 candidate(s)"),
     ],
@@ -100,7 +100,7 @@ def test_csv(tmp_path, content, options, message):
 
 def test_a_suite_takes_no_column_options(tmp_path):
     message = refused(tmp_path / "x.jsonl", GOOD, source="a")
-    assert "x.jsonl is a suite already and takes no option 'source'" in message
+    assert "x.jsonl is already a suite, so the option 'source' does not apply" in message
 
 
 @pytest.mark.parametrize(

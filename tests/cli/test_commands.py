@@ -438,7 +438,7 @@ class TestModelList:
         }
         assert "real" in marks["smollm2"]
         assert "random" in marks["gpt2"]
-        assert "as elmo: was" in " ".join(lines[-2:])
+        assert "as for elmo:" in " ".join(lines[-2:])
         found = {
             p["name"]: p["tried"] for p in json.loads(invoke("model", "list", "--json").stdout)
         }

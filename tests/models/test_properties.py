@@ -43,7 +43,7 @@ def test_prefix_and_text_sum_to_the_whole(name, words, data, tiny_models, score_
 def test_no_requests(tiny_models):
     for name in ("gpt2", "bert", "xlnet", "marian"):
         model = tiny_models.model(name)
-        assert list(model.score([], model.settle(ScoringPolicy()))) == []
+        assert list(model.score([], model.resolve_policy(ScoringPolicy()))) == []
 
 
 # --- Segmentation

@@ -20,7 +20,7 @@ from small_runs import Liking
 def use_of(spec) -> None:
     """Resolve a model and score something: weights are loaded when first needed."""
     model = resolve_model(spec, device="cpu")
-    list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+    list(model.score([Request(text="a box")], model.resolve_policy(ScoringPolicy())))
 
 
 def refused(spec, match: str, *, use: bool = False) -> None:
@@ -196,10 +196,10 @@ def test_an_added_token_is_refused_only_where_a_text_has_it(tiny_models, score_a
         ("tf:gpt2", "is unknown"),
         ("hf:/nowhere/at/all", "is not a checkpoint folder"),
         ("hf:./nowhere", "is not a checkpoint folder"),
-        ("gguf:/nowhere.gguf", "there is no file"),
-        ("ct2:/nowhere", "there is no folder"),
-        ("./nowhere", r"model './nowhere': there is no such file or folder$"),
-        ("nowhere.gguf", "there is no such file or folder"),
+        ("gguf:/nowhere.gguf", r"file .*nowhere\.gguf does not exist"),
+        ("ct2:/nowhere", r"folder .*nowhere does not exist"),
+        ("./nowhere", r"model './nowhere': no such file or folder$"),
+        ("nowhere.gguf", "no such file or folder"),
         ("org/mine", r"is neither a preset nor a path; for the hub, write hf:org/mine$"),
         ("x" * 5000, "cannot be read: File name too long"),
     ],
@@ -269,7 +269,7 @@ def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
     file.write_bytes(b"")
     refused(f"gguf:{file}", "is not a GGUF file")
     refused(f"ct2:{tmp_path}", "no model.bin")
-    refused((*tiny_models.pair("gpt2"), 1), "found 3 things")
+    refused((*tiny_models.pair("gpt2"), 1), "found 3 values")
     (tmp_path / "config.json").write_text("{ not json", "utf-8")
     refused(f"hf:{tmp_path}", "configuration cannot be loaded")
 

@@ -120,7 +120,7 @@ def test_places_where_no_folder_can_be(config, tmp_path):
     config.folder.touch()
     refused(config, f"{config.folder} is a file, expected a folder for the model")
     below = replace(config, folder=config.folder / "a" / "b")
-    refused(below, f"{below.folder} cannot be made: {config.folder} is a file")
+    refused(below, f"{below.folder} cannot be created: {config.folder} is a file")
     refused(replace(config, folder=tmp_path / ("x" * 300)), "xxx cannot be", "name too long")
 
 
@@ -130,7 +130,7 @@ def test_folders_that_are_closed(config, prepared, monkeypatch):
     check_folder(config)
     config.folder.mkdir()
     refused(config, f"{config.folder} cannot be written", "no permission")
-    refused(replace(config, folder=config.folder / "a"), f"{config.folder} is closed to you")
+    refused(replace(config, folder=config.folder / "a"), f"permission denied for {config.folder}")
     ModelFolder(config, prepared).begin()
     refused(config, "no permission")
     (config.folder / "config.json").touch()  # finished: it is only read
@@ -141,7 +141,7 @@ def test_folders_that_are_closed(config, prepared, monkeypatch):
 def test_a_record_that_is_none(config, text):
     config.folder.mkdir()
     (config.folder / "training.json").write_text(text)
-    with pytest.raises(NmtError, match=re.escape("training.json is damaged or no record")):
+    with pytest.raises(NmtError, match=re.escape("training.json is damaged or not the record")):
         check_folder(config)
 
 
@@ -156,7 +156,7 @@ def test_a_record_that_is_none(config, text):
         ("base", '{"model_type": "rnnsearch"}', "'rnnsearch', expected 'marian', a Transformer"),
         ("base", '{"model_type": "thumt"}', "of the type 'thumt', expected 'marian'"),
         ("base", "[]", "of the type None, expected 'marian'"),
-        ("base", "{", "is no model: its config.json cannot be read (Expecting"),
+        ("base", "{", "is not a model: its config.json cannot be read (Expecting"),
         ("bert", '{"model_type": "marian"}', "of the type 'marian', expected 'bert', a BERT"),
         ("bert", '{"model_type": "bert_fused"}', "of the type 'bert_fused', expected 'bert'"),
     ],

@@ -34,7 +34,7 @@ _NONE = -100
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(BiLMConfig.model_type, BiLMConfig, exist_ok=True)
     AutoModel.register(BiLMConfig, BiLMForLanguageModeling, exist_ok=True)
 

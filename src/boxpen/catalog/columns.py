@@ -1,4 +1,4 @@
-"""Which column of a table is which part of an item: named by the user, or seen from the header."""
+"""Map table columns to the fields of items: given by the user, or found by their headers."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Columns:
 
     Attributes:
         id: The item's id; the number of the row, from 1, if not given.
-        block: Rows with the same value stand or fall together.
-        block_size: So many consecutive rows make a block, in place of ``block``.
+        block: Rows with the same value form a block.
+        block_size: Number of consecutive rows in a block, instead of ``block``.
         source: The sentence that is translated.
-        context: What comes before.
+        context: The preceding text.
         candidates: Two or more columns. Empty cells at the end of a row mean fewer candidates.
         gold: The number of the right candidate.
         gold_start: The number of the first candidate: 0, or 1 in files that count from 1.
@@ -110,7 +110,7 @@ class Columns:
             number: The number of the row, from 1.
 
         Raises:
-            SuiteError: If the label is no number; the message does not say where.
+            SuiteError: If the label is not a number; the message does not name the row.
         """
         common: dict[str, Any] = {
             "id": cells[self.id] if self.id else str(number),
@@ -253,7 +253,7 @@ def _recognised(header: Sequence[str]) -> dict[str, Any]:
 
 
 def recognises(header: Sequence[str]) -> bool:
-    """Tell whether a header speaks for itself."""
+    """Whether the columns can be found by the header alone."""
     return _shape(_recognised(header)) is not None
 
 

@@ -1,4 +1,4 @@
-"""Suites in files: the format follows from the ending of the name."""
+"""Suites in files; the suffix determines the format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
 
     Args:
         path: The file.
-        validate: Refuse items that cannot be put to a model. Without it they are kept, so that
+        validate: Reject items that a model cannot score. Without it they are kept, so that
             ``boxpen.analysis.lint`` can report them all.
         **options: For what is not boxpen's own: which column (or key of JSON objects) is which,
             see ``boxpen.catalog.columns.Columns``.

@@ -48,13 +48,15 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
             return _others([first, *rows], path, options)
         items.append(_row(*first))
     if options:
-        raise SuiteError(f"{path} is a suite already and takes no option '{min(options)}'")
+        raise SuiteError(
+            f"{path} is already a suite, so the option '{min(options)}' does not apply"
+        )
     items.extend(_row(where, data) for where, data in rows)
     return Table(name=name, card=card, rows=items)
 
 
 def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
-    """Write the suite's card and its items, one JSON object a line."""
+    """Write the suite's card and its items, one JSON object per line."""
     header: dict[str, Any] = {"kind": "suite", "name": suite.name}
     for name in _CARD:
         value = getattr(suite.card, name)
@@ -84,7 +86,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
             return data
     except json.JSONDecodeError as error:
         raise SuiteError(
-            f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object a line"
+            f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object per "
+            "line"
         ) from None
     except UnicodeEncodeError:
         raise SuiteError(

@@ -1,4 +1,4 @@
-"""What every reader hands on: items, each with the place it was read from."""
+"""The output of all readers: items, each with the place it was read from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Row", "Table"]
 
 
 class Row(NamedTuple):
-    """One item, and where it stands: ``'my.csv, line 7'``."""
+    """One item, and where it was read: ``'my.csv, line 7'``."""
 
     where: str
     item: Item
@@ -31,7 +31,7 @@ class Table:
         """Return the suite of these rows.
 
         Raises:
-            SuiteError: If an item is unusable or an id stands twice; the message names the line,
+            SuiteError: If an item is unusable or an id appears twice; the message names the line,
                 which ``Suite.validate`` no longer knows.
         """
         if validate:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from boxpen.cli.build import build
-from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import (
     Disputed,
     Everything,
@@ -24,8 +23,9 @@ from boxpen.cli.judging import (
     show_imported,
     write_questions,
 )
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import OverwriteFile, console, note, print_json, progress_bar
-from boxpen.cli.several import Several
+from boxpen.cli.path_error_group import PathErrorGroup
 
 if TYPE_CHECKING:
     from boxpen.build.discourse.config import DiscourseConfig
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["discourse"]
 
 discourse = typer.Typer(
-    cls=DiscourseGroup,
+    cls=PathErrorGroup,
     no_args_is_help=True,
     help="Make a suite of pronouns, connectives and ellipsis from English-Chinese subtitles.",
 )
@@ -86,7 +86,7 @@ def example() -> None:
     print(EXAMPLE, end="")
 
 
-@discourse.command("export", cls=Several)
+@discourse.command("export", cls=MultiValueCommand)
 def export_sheet(
     config: Config,
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from boxpen.cli.build import build
-from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.several import Several
+from boxpen.cli.path_error_group import PathErrorGroup
 
 if TYPE_CHECKING:
     from boxpen.build.duals.review import Reviewed
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 duals = typer.Typer(
-    cls=DiscourseGroup,
+    cls=PathErrorGroup,
     no_args_is_help=True,
     help="Make dual tests: pairs of sentences with words added, deleted, replaced or swapped.",
 )
@@ -68,7 +68,7 @@ MinJudges = Annotated[int | None, typer.Option(help="Fewest judges of a dual.", 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@duals.command("propose", cls=Several)
+@duals.command("propose", cls=MultiValueCommand)
 def propose_duals(
     suite: Annotated[str, typer.Argument(help="A suite by name or file: cats.sm.")],
     out: Annotated[Path, typer.Option(help="The folder for all files of the build.")],

@@ -37,13 +37,13 @@ from boxpen.cli.judging import (
     show_imported,
     write_questions,
 )
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json
-from boxpen.cli.several import Several
 
 __all__ = ["export_sheet", "import_answers", "show_status"]
 
 
-@duals.command("export", cls=Several)
+@duals.command("export", cls=MultiValueCommand)
 def export_sheet(
     folder: Folder,
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],

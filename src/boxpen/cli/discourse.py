@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
 from boxpen.cli.output import console, print_json, print_lines
+from boxpen.cli.path_error_group import PathErrorGroup
 from boxpen.cli.run_sheets import journal_beside
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 discourse = typer.Typer(
-    cls=DiscourseGroup,
+    cls=PathErrorGroup,
     no_args_is_help=True,
     help="Say how often pronouns, connectives and elided verbs are translated right.",
 )

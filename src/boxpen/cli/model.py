@@ -1,4 +1,4 @@
-"""boxpen model: which models there are, what they are, and getting the embedded one."""
+"""boxpen model: list, show and download models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = typer.Typer(no_args_is_help=True, help="List, show and get models.")
+model = typer.Typer(no_args_is_help=True, help="List, show and download models.")
 app.add_typer(model, name="model")
 
 _OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
@@ -24,7 +24,7 @@ Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHE
 
 @model.command("list")
 def list_models(json: Json = False) -> None:
-    """List the models that have a short name."""
+    """List the model presets."""
     from boxpen.models.presets import PRESETS, TRIED
 
     if json:
@@ -44,8 +44,8 @@ def list_models(json: Json = False) -> None:
         screen,
         [
             f"Any other model: {_OTHERS}",
-            "tried: with real weights, or only with a tiny model of the same architecture and "
-            "random weights, as elmo: was",
+            "tried: with real weights, or only with a tiny, randomly initialised model of the "
+            "same architecture (as for elmo:)",
         ],
     )
 
@@ -53,12 +53,10 @@ def list_models(json: Json = False) -> None:
 @model.command("show")
 def show_model(
     name: Name,
-    labels: Annotated[
-        str | None, typer.Option(help="Labels of a classifier in the order of its outputs.")
-    ] = None,
+    labels: Annotated[str | None, typer.Option(help="Classifier labels, in output order.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
+    """Show a model's kind, languages and scoring settings."""
     from boxpen.models.presets import TRIED, tried
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.scoring.labels import names_of
@@ -77,7 +75,7 @@ def show_model(
         "translates": found.can_translate(),
         **({"tried": TRIED[on]} if on else {}),
         **({"labels": list(names_of(found.labels))} if found.labels else {}),
-        **found.settle(ScoringPolicy()).as_dict(),
+        **found.resolve_policy(ScoringPolicy()).as_dict(),
     }
     if json:
         print_json(facts)
@@ -89,7 +87,7 @@ def show_model(
 
 @model.command("get")
 def get_model(name: Name) -> None:
-    """Fetch a model, so that it is at hand later."""
+    """Download a model for later use."""
     from boxpen.models.embedded import smollm2_path
     from boxpen.models.resolve import resolve_model
 

@@ -23,8 +23,8 @@ from boxpen.cli.judging import (
     show_imported,
     write_questions,
 )
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json
-from boxpen.cli.several import Several
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,7 +58,7 @@ MinJudges = Annotated[int, typer.Option(help="Fewest judges of an item.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-@review.command("export", cls=Several)
+@review.command("export", cls=MultiValueCommand)
 def export_sheet(
     table: Table,
     judge: Annotated[str, typer.Option(help="Whose sheet it is.")],

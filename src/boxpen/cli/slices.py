@@ -1,4 +1,4 @@
-"""boxpen slices: the numbers of runs, divided by a tag, a length, or two things at once."""
+"""boxpen slices: the results of runs, by tag, by length, or by two of these at once."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def slices(
         typer.Option(help="A tag, 'length', 'source length', or two: 'set x length'."),
     ] = None,
     interval: Annotated[
-        Interval, typer.Option(help="Wilson's, or a bootstrap over blocks.")
+        Interval, typer.Option(help="Wilson intervals, or a bootstrap over blocks.")
     ] = "wilson",
     trend: Annotated[
-        bool, typer.Option("--trend", help="Does accuracy rise or fall with the number --by names?")
+        bool, typer.Option("--trend", help="Test whether accuracy rises or falls with --by.")
     ] = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="With --trend: print Markdown.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Divide the items of runs, and show the numbers of each part; by everything, if not told."""
+    """Show results by tag or length; by all of them without --by."""
     from boxpen.analysis.slices import cut, cuts
     from boxpen.errors import RunError
     from boxpen.metrics.summary import estimates
@@ -41,13 +41,13 @@ def slices(
     from boxpen.runs import Run
 
     if trend and not by:
-        raise RunError("--trend needs a tag of numbers, expected --by with its name")
+        raise RunError("--trend requires --by with the name of a numeric tag")
     if markdown and (json or not trend):
-        raise RunError("--markdown goes with --trend and without --json, expected it so")
+        raise RunError("--markdown requires --trend, and cannot be combined with --json")
     if trend and interval != "wilson":
         raise RunError(
-            f"--interval {interval} goes without --trend, whose intervals of accuracy are "
-            "Wilson's; expected one of them"
+            f"--interval {interval} cannot be combined with --trend, which always uses Wilson "
+            "intervals"
         )
     if trend:
         _show_trends(runs, by or [], markdown=markdown, json=json)

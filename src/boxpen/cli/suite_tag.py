@@ -25,9 +25,9 @@ from boxpen.cli.judging import (
     show_disagreements,
     show_imported,
 )
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json
 from boxpen.cli.run_sheets import Sample, Seed, SheetOrder, written
-from boxpen.cli.several import Several
 from boxpen.cli.suite import Json, Name, suite
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ Adjudicator = Annotated[
 MinJudges = Annotated[int, typer.Option(help="Fewest judges of an item.")]
 
 
-@tag.command("export", cls=Several)
+@tag.command("export", cls=MultiValueCommand)
 def export_sheet(
     name: Name,
     tag: TagName,
@@ -90,7 +90,7 @@ def export_sheet(
     )  # fmt: skip
 
 
-@tag.command("import", cls=Several)
+@tag.command("import", cls=MultiValueCommand)
 def import_answers(
     name: Name,
     sheets: Annotated[list[Path], typer.Argument(help="Sheets filled in.", metavar="SHEET...")],

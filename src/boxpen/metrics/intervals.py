@@ -1,4 +1,4 @@
-"""Confidence intervals for shares, honest near 0 and 1 and about clustered items."""
+"""Confidence intervals for shares, valid near 0 and 1 and for clustered items."""
 
 from __future__ import annotations
 

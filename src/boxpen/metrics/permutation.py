@@ -29,7 +29,7 @@ Rows = tuple[list[list[float]], list[list[float]]]
 
 
 class Exchange(NamedTuple):
-    """What came out.
+    """The result of a permutation test.
 
     Attributes:
         observed: The sum of products as it is.

@@ -73,7 +73,7 @@ def from_checkpoint(
     if not local and (folder.exists() or path.startswith((".", "/", "~"))):
         raise ModelError(f"model '{name}': {path} is not a checkpoint folder")
     if local and not (folder / "config.json").is_file():
-        raise ModelError(f"model '{name}': {path} has no config.json, so it is no checkpoint")
+        raise ModelError(f"model '{name}': {path} has no config.json, so it is not a checkpoint")
     where = str(folder) if local else path
     if local:
         _introduce(folder)
@@ -91,7 +91,7 @@ def from_checkpoint(
             name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
         )
     device = _device(device)
-    settled = _dtype(dtype, device, getattr(config, "dtype", None))
+    resolved_dtype = _dtype(dtype, device, getattr(config, "dtype", None))
     if local:
         digest = fingerprint.of_directory(folder)
     else:
@@ -99,7 +99,7 @@ def from_checkpoint(
 
     def load() -> Any:
         auto = getattr(transformers, auto_class(kind, config))
-        return _module(name, auto, where, settled, device)
+        return _module(name, auto, where, resolved_dtype, device)
 
     return class_of(kind, config.model_type)(
         **order,
@@ -107,8 +107,8 @@ def from_checkpoint(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, settled, order),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, kind, resolved_dtype, order),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages or (_languages(folder) if local else None),
     )
@@ -129,7 +129,7 @@ def from_gguf(
     """
     transformers = _transformers()
     if not path.is_file():
-        raise ModelError(f"model '{name}': there is no file {path}")
+        raise ModelError(f"model '{name}': file {path} does not exist")
     with path.open("rb") as stream:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
@@ -137,13 +137,19 @@ def from_gguf(
     with quiet(), read_fast():
         config, tokenizer = _gguf_parts(name, path, digest)
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         auto = transformers.AutoModelForCausalLM
         with read_fast():
             return _module(
-                name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
+                name,
+                auto,
+                str(path.parent),
+                resolved_dtype,
+                device,
+                gguf_file=path.name,
+                config=config,
             )
 
     return class_of("causal")(
@@ -151,8 +157,8 @@ def from_gguf(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, "causal", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, "causal", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages,
     )
@@ -172,20 +178,20 @@ def from_elmo(
     files = find_elmo(folder)
     config, tokenizer = files.config(), files.tokenizer()
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         import torch
 
-        return files.load().to(device, getattr(torch, settled))
+        return files.load().to(device, getattr(torch, resolved_dtype))
 
     return class_of("bidirectional")(
         name=name,
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
     )
 
@@ -245,8 +251,8 @@ def _order(
         return {"order": order, "explicit": labels is not None}
     if labels is not None:
         raise ModelError(
-            f"labels are given for model '{name}', which is no inference classifier but of the "
-            f"kind '{kind}'; leave out --labels"
+            f"labels are given for model '{name}', which is not an inference classifier but a "
+            f"{kind} model; leave out --labels"
         )
     return {}
 
@@ -272,7 +278,7 @@ def _transformers() -> Any:
 
 
 def _introduce(folder: Path) -> None:
-    """Let Transformers know the architecture of a checkpoint, if it is one of our own."""
+    """Register the architecture of a checkpoint with Transformers, if it is one of ours."""
     try:
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -282,7 +288,7 @@ def _introduce(folder: Path) -> None:
 
 
 def _loaded(name: str, what: str, load: Any) -> Any:
-    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    """Run a Transformers loader, and turn any error into a one-sentence message."""
     try:
         return load()
     except ModelError:
@@ -292,7 +298,7 @@ def _loaded(name: str, what: str, load: Any) -> Any:
 
 
 def cannot_load(what: str, error: BaseException) -> str:
-    """Return why something of a model cannot be loaded, for a message."""
+    """Return why part of a model cannot be loaded, for a message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -380,7 +386,7 @@ def _device(wanted: str | None) -> str:
 
 
 def unavailable(device: str) -> str:
-    """Return a sentence for a device that cannot be used: which can?"""
+    """Return a message for an unavailable device that names the available ones."""
     import torch
 
     usable = ["cpu"]

@@ -1,4 +1,4 @@
-"""Fingerprints: digests of what a model is, so that no score is served for another model."""
+"""Fingerprints: digests of models, so that cached scores never mix up models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
 _IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
 _LEFT = frozenset((".lock", "held-out.txt", "log.jsonl", "result.json", "training.json"))
-"""What a training here leaves beside the model; times stand in some of it."""
+"""Files that boxpen's training leaves beside the model; some contain times."""
 
 
 def of_parts(*parts: str) -> str:

@@ -91,7 +91,7 @@ def _specials(tokenizer: Any, kind: str) -> dict[str, Any]:
 
 
 def _changed(module: Any) -> bool:
-    """Whether somebody hooked into a module: what it computes cannot be told from its weights."""
+    """Whether a module has hooks, so that its weights do not determine what it computes."""
     return any(
         part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
         for part in module.modules()

@@ -1,4 +1,4 @@
-"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
+"""Turn a user's model name into a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def resolve_model(
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> Model:
-    """Return the model that a name, a path or a pair in memory stands for.
+    """Return the model for a name, a path or a pair in memory.
 
     Args:
         spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
@@ -37,10 +37,10 @@ def resolve_model(
             boxpen itself. A preset wins over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
-        batch_size: Most sequences of a batch; none by default.
-        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
-            What is None is left as it is in a model of boxpen itself, here and below.
-        deterministic: Whether every text is run by itself, to the same last bit every time.
+        batch_size: Maximum sequences per batch; unlimited by default.
+        token_budget: Maximum tokens per batch, including padding; based on free memory if None.
+            For a model that is already a boxpen model, None keeps its setting, here and below.
+        deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
 
@@ -49,8 +49,8 @@ def resolve_model(
     """
     if isinstance(spec, Model) and labels is not None:
         raise ModelError(
-            f"labels are given for model '{spec.name}', which is there already; expected them "
-            "where it is resolved"
+            f"labels are given for model '{spec.name}', which is already loaded; give them when "
+            "loading it"
         )
     model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device, labels)
     if dtype not in ("auto", model.dtype):
@@ -73,7 +73,7 @@ def _resolved(
         from boxpen.models.checkpoint import from_pair
 
         if len(spec) != 2:
-            raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} things")
+            raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} values")
         return from_pair(*spec, labels=labels)
     preset = PRESETS.get(spec)
     spec = spec if preset else recognised(spec)
@@ -84,8 +84,8 @@ def _resolved(
     languages = frozenset(preset.languages) if preset else None
     if labels is not None and scheme != "hf":
         raise ModelError(
-            f"labels are given for model '{spec}', which is no inference classifier; leave out "
-            "--labels"
+            f"labels are given for model '{spec}', which is not an inference classifier; leave "
+            "out --labels"
         )
     if scheme == "embedded":
         from boxpen.models.checkpoint import from_gguf
@@ -103,7 +103,7 @@ def _resolved(
 
         folder = Path(rest).expanduser()
         if not folder.is_dir():
-            raise ModelError(f"model '{spec}': there is no folder {folder}")
+            raise ModelError(f"model '{spec}': folder {folder} does not exist")
         return CTranslate2Model(spec, folder, device=device)
     if scheme == "elmo":
         from boxpen.models.checkpoint import from_elmo
@@ -176,7 +176,7 @@ def _unknown(spec: str) -> str:
     if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", spec):
         return f"model '{spec}' is neither a preset nor a path; for the hub, write hf:{spec}"
     if "/" in spec or spec.endswith(".gguf"):
-        return f"model '{spec}': there is no such file or folder"
+        return f"model '{spec}': no such file or folder"
     return (
         f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: a folder or "
         "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.head import Head, float_logits
 from boxpen.models.hf import (
     TransformersModel,
@@ -61,11 +61,11 @@ class Seq2SeqModel(TransformersModel):
             self.direction = (two_letter(str(pair[0])), two_letter(str(pair[1])))
             self.languages = frozenset(self.direction)
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
-        return Settled(eos=policy.eos != "never", max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(eos=policy.eos != "never", max_length=self.limit(policy.max_length))
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into source and target tokens."""
         self.require_sources(requests)
         out: list[Encoded | None] = [None] * len(requests)
@@ -77,12 +77,12 @@ class Seq2SeqModel(TransformersModel):
             source_ids = self.tokenizer(sources, verbose=False)["input_ids"]
             labels = self.tokenizer(text_target=targets, verbose=False)["input_ids"]
             for i, source, target in zip(members, source_ids, labels, strict=True):
-                out[i] = self._encoded(source, target, settled)
+                out[i] = self._encoded(source, target, policy)
         return [e for e in out if e is not None]
 
-    def _encoded(self, source: list[int], labels: list[int], settled: Settled) -> Encoded:
-        assert settled.max_length is not None
-        limit = settled.max_length
+    def _encoded(self, source: list[int], labels: list[int], policy: ResolvedPolicy) -> Encoded:
+        assert policy.max_length is not None
+        limit = policy.max_length
         eos = self.tokenizer.eos_token_id
         truncated = len(source) > limit or len(labels) > limit
         source, labels = _cut(source, limit), _cut(labels, limit)
@@ -90,7 +90,7 @@ class Seq2SeqModel(TransformersModel):
         scored = tuple(
             i
             for i, token in enumerate(labels)
-            if token not in self._special or (settled.eos and i == last_eos)
+            if token not in self._special or (policy.eos and i == last_eos)
         )
         return Encoded(
             ids=tuple(labels),
@@ -100,7 +100,7 @@ class Seq2SeqModel(TransformersModel):
             truncated=truncated,
         )
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests: every source is encoded once, its targets are decoded as one tree."""
         readings = []
         for e in encoded:

@@ -35,11 +35,11 @@ def plan(
     Args:
         source: Tokens of every source.
         target: Tokens of every target.
-        tokens: Most tokens of a batch on either side, padding included.
-        seed: What the order hangs on, with the epoch.
+        tokens: Maximum tokens per batch on either side, including padding.
+        seed: Random seed for the order, together with the epoch.
         epoch: Which epoch it is.
-        multiple: Batches have a multiple of so many pairs where that does not leave them empty:
-            matrix units like round numbers.
+        multiple: The number of pairs in a batch is a multiple of this, unless that leaves it
+            empty: matrix units like round numbers.
 
     Raises:
         NmtError: If one sentence alone is longer than the budget.

@@ -50,9 +50,9 @@ class CorpusSpec:
         source: A file of sentences, one a line; with ``target`` and without ``tsv``.
         target: The file of their translations.
         columns: Which columns of the table hold what, from 0: source, target, perhaps doc.
-        documents: What ends a document: nothing is known of any ('none'), a line that is empty on
-            both sides ('blank'), or the doc column changes ('column').
-        limit: Read so many pairs at most.
+        documents: What ends a document: unknown ('none'), a line that is empty on both sides
+            ('blank'), or a change of the doc column ('column').
+        limit: Maximum number of pairs to read.
     """
 
     name: str
@@ -163,7 +163,7 @@ def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
+    """Yield the lines of a file; only LF or CRLF ends a line."""
     line = 0
     try:
         with ExitStack() as stack:

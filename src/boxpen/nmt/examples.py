@@ -60,7 +60,7 @@ class Examples:
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
-        """How many pairs stand before each in its document without a gap."""
+        """How many pairs come before each in its document without a gap."""
         import numpy as np
 
         follows = np.zeros(len(self), bool)
@@ -108,7 +108,7 @@ class Examples:
         return counts
 
     def context_lengths(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the source tokens that stand before every pair, or 1 for an EOS alone."""
+        """Return the number of source tokens before every pair, or 1 for an EOS alone."""
         import numpy as np
 
         numbers = np.arange(len(self))
@@ -125,7 +125,7 @@ class Examples:
         pad: int,
         eos: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what stands before pairs as the rows of a matrix, and how long each row is.
+        """Return the contexts of pairs as rows of a matrix, and the length of each row.
 
         Args:
             side: ``source`` or ``target``.

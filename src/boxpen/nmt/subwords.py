@@ -101,9 +101,9 @@ def train_subwords(
         source_language: Code of the language, which chooses the rules and is told to those who
             load the tokenizer.
         target_language: Likewise.
-        punctuation: What becomes of Chinese marks of pause; it must be what the text that is
-            trained on was normalised with.
-        seed: Which sentences are looked at where there are more than ``config.sample``.
+        punctuation: How Chinese pause marks are normalised; must match the normalisation of the
+            training text.
+        seed: Random seed for sampling if there are more than ``config.sample`` sentences.
 
     Raises:
         NmtError: If there is no text, or more characters than pieces.
@@ -119,7 +119,7 @@ def train_subwords(
     ]
     for side, lines in zip(("source", "target"), sides, strict=True):
         if not any(line.strip() for line in lines):
-            raise NmtError(f"no subwords can be learnt for {folder}: the {side} side has no text")
+            raise NmtError(f"cannot train subwords for {folder}: the {side} side has no text")
     if config.kind == "joint":
         joint = _train(config, list(chain(*sides)), f"the joint vocabulary of {folder}")
         models = [joint, joint]
@@ -210,7 +210,7 @@ def _check(config: SubwordConfig) -> None:
 
 
 def _sample(lines: Iterable[str], most: int, seed: int) -> list[str]:
-    """Return every n-th line, for the least power of two n that leaves at most so many.
+    """Return every n-th line, for the smallest power of two n that leaves at most ``most``.
 
     How many there are is known at the end only: whenever there are too many, every second of them
     goes, and of what comes half as much is taken.

@@ -84,11 +84,11 @@ def translate_lines(
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        tokenizer: That goes with it.
+        tokenizer: Its tokenizer.
         lines: Sentences of the source language.
-        contexts: What stands before each, for a model that reads it: sentences, one a line, the
+        contexts: The text before each, for a model that reads it: sentences, one per line, the
             nearest last; empty strings to translate without.
-        beam: Hypotheses that are followed; 1 is greedy search.
+        beam: Beam size; 1 is greedy search.
         length_penalty: The power of the length that a score is divided by.
         early_stopping: As in Transformers. False stops when the best open hypothesis, as long as
             it is, scores below the worst finished one; "never" waits until none can overtake it at
@@ -140,12 +140,12 @@ def force_score(
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        tokenizer: That goes with it.
+        tokenizer: Its tokenizer.
         sources: Sentences of the source language.
         targets: One for each.
-        contexts: What stands before each source, for a model that reads it; empty strings to
-            score without.
-        tokens: Of a batch, padding included.
+        contexts: The text before each source, for a model that reads it; empty strings to score
+            without.
+        tokens: Maximum tokens per batch, including padding.
 
     Raises:
         NmtError: If there are not as many targets as sources, one is too long for the model, or

@@ -1,4 +1,4 @@
-"""What the tests made from a knowledge graph look like: their number, and an example of each."""
+"""Tables of the tests made from a knowledge graph: their number, and an example of each."""
 
 from __future__ import annotations
 

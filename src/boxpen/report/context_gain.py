@@ -1,6 +1,6 @@
-"""What contexts tell systems, as tables: accuracy by context, differences, and CXMI.
+"""Tables of context gain: accuracy by context, differences, and CXMI.
 
-A line is ``all``, a set or a class; every system has tables of its own.
+Rows are ``all``, sets or classes; every system has its own tables.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def context_object(found: ContextGains) -> dict[str, Any]:
 
 
 def context_notes(found: ContextGains) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for the reader."""
     notes = [
         f"{system.name}: {system.items:,} item(s) that all its runs have scored, "
         + f"of up to {system.most:,}"
@@ -126,7 +126,7 @@ class _Grid(NamedTuple):
 
 
 def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Grid]:
-    """Yield the tables of a system, with at most so many differences of accuracy beside."""
+    """Yield the tables of a system, with at most ``beside`` differences of accuracy each."""
     name = system.name
     parts = [
         part for part in found.slices if (name, part, next(iter(system.runs))) in found.accuracy

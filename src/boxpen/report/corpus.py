@@ -1,4 +1,4 @@
-"""What the analysis of a suite looks like in the terminal, at 80 columns."""
+"""Terminal tables for the analysis of a suite, at 80 columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of systems on discourse as tables: one a phenomenon, a line for every two systems."""
+"""Tables that compare systems on discourse: one per phenomenon, one row per pair of systems."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _CELL = len("100.0 [100.0, 100.0]")
 
 
 def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
-    """Yield a table as parts that are no wider than ``width``, each with some columns."""
+    """Split a table into parts of at most ``width``, each with some of the columns."""
     from rich.text import Text
 
     relations = [r for names in table.rows.values() for r in names]
@@ -104,7 +104,7 @@ def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = (
 
 
 def failures_csv(tables: Sequence[FailureTable]) -> str:
-    """Return a header and one record a number, as RFC 4180 has it."""
+    """Return a header and one record per number (RFC 4180)."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     records = failure_records(tables)
@@ -114,7 +114,7 @@ def failures_csv(tables: Sequence[FailureTable]) -> str:
 
 
 def failure_records(tables: Sequence[FailureTable]) -> list[dict[str, Any]]:
-    """Return one object a number; the keys are public and stable. Rates are shares, 0 to 1."""
+    """Return one object per number; the keys are public and stable. Rates are from 0 to 1."""
     return [
         {
             "task": table.task,

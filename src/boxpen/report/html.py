@@ -1,4 +1,4 @@
-"""Runs as one HTML file that needs nothing else: no network, no server, no library.
+"""Runs as one self-contained HTML file: no network, no server, no library.
 
 Tables and charts are in the page as they are; the items are packed into it (see ``html_items``) and
 unpacked after the first paint.

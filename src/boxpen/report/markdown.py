@@ -24,7 +24,7 @@ def run_markdown(run: Run) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table with one line a slice and one column a metric."""
+    """Yield the lines of a table with one row per slice and one column per metric."""
     metrics = [m for m in _METRICS if any(r.metric == m for r in rows)]
     blocks = ["blocks"] if "consistency" in metrics else []
     heads = ["slice", "n", *metrics, "chance", *blocks, "ties"]
@@ -40,7 +40,7 @@ def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """Return a text that is no markup in a cell of a table."""
+    """Escape a text for a table cell."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 

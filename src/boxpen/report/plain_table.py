@@ -1,4 +1,4 @@
-"""Tables as all commands draw them: plain in a terminal, and in Markdown."""
+"""Tables shared by all commands: plain in a terminal, and in Markdown."""
 
 from __future__ import annotations
 

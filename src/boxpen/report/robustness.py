@@ -1,4 +1,4 @@
-"""What survives duals, as tables by operation, and the answers that were kept, item by item."""
+"""Tables of robustness to duals by operation, and the unchanged answers, item by item."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RobustRun:
 
 
 def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
-    """Put together what is shown of runs.
+    """Collect the results of runs.
 
     Args:
         runs: Of one suite or several.
@@ -145,7 +145,7 @@ def robust_object(
 
 
 def robust_notes(found: Sequence[RobustRun]) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for the reader."""
     notes = []
     for one in found:
         whole = one.rows[-1]
@@ -157,13 +157,13 @@ def robust_notes(found: Sequence[RobustRun]) -> list[str]:
             f"pairs whose truth flips{f'; {tied:,} with a tie left out' if tied else ''}"
         )
         if whole.ties:
-            notes.append(f"{one.name}: {whole.ties:,} pair(s) with a tie, which is no answer")
+            notes.append(f"{one.name}: {whole.ties:,} pair(s) with a tie, which is not an answer")
     notes += [
-        "survives: both right / originals right; Wilson's interval, since the former are some of "
-        "the latter, with the delta method's design effect where pairs share a block",
-        "consistent: both right or both wrong; what is always wrong is consistent too",
-        "if independent: both right, if the answers to the two sides had nothing to do with each "
-        f"other; p: two-sided, {' or '.join(sorted({r.test for o in found for r in o.rows}))}; "
+        "survives: both right / originals right; Wilson's interval, since the former are a subset "
+        "of the latter, with the delta method's design effect where pairs share a block",
+        "consistent: both right or both wrong; a system that is always wrong is consistent too",
+        "if independent: expected share of both right if the answers to the two sides were "
+        f"unrelated; p: two-sided, {' or '.join(sorted({r.test for o in found for r in o.rows}))}; "
         "Holm: corrected for the number of operations",
         f"guessing would be right on both sides in {_guessed(found)} % of pairs",
     ]

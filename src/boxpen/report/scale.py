@@ -1,4 +1,4 @@
-"""What more training data did, as a table for a terminal of 80 columns."""
+"""The effect of more training data, as a table for a terminal of 80 columns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The matrix of results: one line a model, one column a suite or a set of one.
+"""The matrix of results: one row per model, one column per suite or set.
 
-Chance and people stand below the models: chance is what a system would get for which every item
-is a tie, people are runs of human answers (``boxpen human``).
+Chance and people come below the models: chance is the result of a system for which every item is a
+tie, people are runs of human answers (``boxpen human``).
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Matrix:
 
     Attributes:
         metric: What the cells hold.
-        columns: What stands at the top.
+        columns: The columns.
         lines: Models, then chance, then people.
-        notes: What a reader must know to compare the lines.
+        notes: Notes needed to compare the rows.
     """
 
     metric: str
@@ -112,9 +112,9 @@ def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None =
 
 
 def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
-    """Return the matrix as tables that are no wider than ``width``, each with some columns.
+    """Split the matrix into tables of at most ``width``, each with some of the columns.
 
-    A number has its interval below it.
+    Intervals are shown below the numbers.
     """
     from rich.text import Text
 
@@ -184,7 +184,7 @@ def _check_metric(runs: Sequence[Run], metric: str) -> None:
 
 
 def _no_slices(runs: Sequence[Run], metric: str, by: str) -> str:
-    """Say why there is nothing to show by a tag."""
+    """Explain why there is nothing to show for a tag."""
     slices = dict.fromkeys(row.slice for run in runs for row in run.summary())
     known = list(dict.fromkeys(s.partition("=")[0] for s in slices if s != "all"))
     if by in known:

@@ -18,7 +18,7 @@ __all__ = ["bleu_note", "bleu_notes", "main_tags", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
-    """Return the numbers of a run: one line a slice, one column a metric.
+    """Return the results of a run: one row per slice, one column per metric.
 
     Args:
         run: The run.
@@ -89,7 +89,7 @@ def main_tags(run: Run) -> tuple[list[str], list[str]]:
 
 
 def notes(run: Run) -> Iterator[str]:
-    """Yield what a reader must know beside the numbers."""
+    """Yield notes on the results."""
     yield from _human_notes(run)
     if remark := run.about["model"].get("remark"):
         yield remark
@@ -111,7 +111,7 @@ def notes(run: Run) -> Iterator[str]:
             "under this recipe"
         )
     for flag, what in (
-        ("truncated", "longer than the model reads, cut"),
+        ("truncated", "longer than the model reads, truncated"),
         ("crossing", "with a token that spans the join of context and candidate"),
     ):
         count = sum(1 for v in run.verdicts if getattr(v, flag))
@@ -158,7 +158,7 @@ def _human_notes(run: Run) -> Iterator[str]:
     human = run.about["human"]
     few, many = human["fewest"], human["most"]
     each = f"{few}" if few == many else f"{few} to {many}"
-    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} an item"
+    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} per item"
     singles = [judge["accuracy"] for judge in human["by_judge"]]
     yield (
         f"accuracy of a single judge: {human['single_judge_accuracy']:.3f} on average "
@@ -170,8 +170,8 @@ def _human_notes(run: Run) -> Iterator[str]:
         yield f"agreement: {listed}"
     if human["gold_in_one_place"] > _ONE_PLACE:
         yield (
-            f"the right answer stands in one place in {human['gold_in_one_place']:.0%} of items: "
-            "of the measures of agreement, only pairs and free-marginal kappa are to be read"
+            f"the right answer is in the same place in {human['gold_in_one_place']:.0%} of items: "
+            "only pairs and free-marginal kappa are meaningful measures of agreement here"
         )
 
 

@@ -45,7 +45,7 @@ class ErrorTable:
         crossed: By system.
         pairs: Agreement of every two judges in labels of errors.
         paper: Whether the numbers of the paper are of the same suite.
-        notes: What a reader must know.
+        notes: Notes for the reader.
     """
 
     shares: Sequence[ErrorShares]
@@ -62,7 +62,7 @@ def error_table(
     *,
     paper: bool,
 ) -> ErrorTable:
-    """Put together what is shown.
+    """Collect the contents of the tables.
 
     Args:
         outputs: What was translated.

@@ -1,4 +1,4 @@
-"""Trends as tables: a line a run, a column a level, and then the slope and the test."""
+"""Trend tables: one row per run, one column per level, then the slope and the test."""
 
 from __future__ import annotations
 

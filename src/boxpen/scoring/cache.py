@@ -1,7 +1,7 @@
 """The score cache: one SQLite file in which nothing is ever scored twice.
 
 The key is a hash of everything that can change a log-probability: the model's fingerprint
-(weights, tokenizer, dtype), the settled policy fields, and the request. Batches are committed as
+(weights, tokenizer, dtype), the resolved policy fields, and the request. Batches are committed as
 they are scored, so a run that was killed resumes by being started again, and does over the last
 few at most. Write-ahead logging lets several processes share one file.
 
@@ -59,7 +59,7 @@ _T = TypeVar("_T")
 
 
 SCORES = 1
-"""Raised when a mend of the code changes log-probabilities, so that old ones are not served."""
+"""Increased when a fix changes log-probabilities, so that old ones are not used."""
 
 
 def cache_key(fingerprint: str, settings: Mapping[str, object], parts: Sequence[object]) -> bytes:
@@ -69,12 +69,12 @@ def cache_key(fingerprint: str, settings: Mapping[str, object], parts: Sequence[
 
 
 class ScoreCache:
-    """A mapping from keys to records and translations, kept on disk.
+    """A mapping from keys to records and translations on disk.
 
     Damage is logged as a warning, once, when the cache is closed.
 
     Args:
-        path: The file, made if it is not there; ``:memory:`` keeps everything in memory.
+        path: The file, created if missing; ``:memory:`` keeps everything in memory.
 
     Attributes:
         damaged: Number of damaged rows dropped so far.
@@ -149,9 +149,9 @@ class ScoreCache:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Callable[[Sequence[tuple[bytes, Record]]], None]]:
-        """Give a function that commits a batch of records while the caller goes on.
+        """Yield a function that commits a batch of records in the background.
 
-        What went wrong is raised at a later call, or at the end, when all is committed.
+        Errors are raised by a later call, or at the end, when everything is committed.
         """
         pending: deque[Future[None]] = deque()
 
@@ -344,8 +344,8 @@ class ScoreCache:
                 raise CacheError(f"{self.path} is not a boxpen cache; name another file") from None
             if "full" in str(error):
                 raise CacheError(
-                    f"the disk is full: {self.path} could not be written; what was scored before "
-                    "is kept, and the same command goes on from there"
+                    f"the disk is full: {self.path} could not be written; earlier scores are kept, "
+                    "so rerun the same command to resume"
                 ) from None
             raise CacheError(f"cannot {verb} the cache {self.path}: {error}") from None
         except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""What the training of a language model starts from: a model of the kind, or nothing but a size."""
+"""What the training of a language model starts from: a model, or a new one of some size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
 def check_model(kind: str, model: str, vocabulary: int | None) -> None:
-    """Refuse what cannot be trained before any data is read.
+    """Fail early, before any data is read, if a model cannot be trained.
 
     Raises:
         ModelError: If there is no such kind or size, or a vocabulary is given to a model that has
@@ -35,11 +35,13 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError("--vocabulary goes with a new bidirectional model: --kind bilm, new:SIZE")
+        raise ModelError(
+            "--vocabulary is only for a new bidirectional model: --kind bilm, new:SIZE"
+        )
 
 
 def size_of(model: str) -> str | None:
-    """Return the size of a model from nothing, or None for one that is there."""
+    """Return the size of a new model, or None for an existing one."""
     if model == NEW:
         return "small"
     return model.removeprefix(f"{NEW}:") if model.startswith(f"{NEW}:") else None
@@ -53,9 +55,9 @@ def begin(
     Args:
         kind: One of ``KINDS``.
         model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it.
-        texts: What the vocabulary of a new model is learnt from.
-        vocabulary: Most words of a new bidirectional model.
-        seed: Of new weights, and of what is drawn for batches.
+        texts: The texts to train the vocabulary of a new model on.
+        vocabulary: Maximum vocabulary size of a new bidirectional model.
+        seed: Random seed for new weights and for batches.
 
     Raises:
         ModelError: If there is no such model, or it is of another kind.

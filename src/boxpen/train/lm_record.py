@@ -38,7 +38,7 @@ class LmRecord(Record):
         for name in _DIGESTS:
             if then.get(name) != settings[name]:
                 raise TrainError(
-                    f"{self.folder} was begun with other sentences in --{name}; use another --out"
+                    f"{self.folder} was started with other sentences in --{name}; use another --out"
                 )
 
     def begin_sentences(self, settings: Mapping[str, Any], held_out: Sequence[Sentence]) -> None:
@@ -52,7 +52,7 @@ class LmRecord(Record):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise TrainError(f"{self.folder} cannot be made: {error.strerror}") from None
+            raise TrainError(f"{self.folder} cannot be created: {error.strerror}") from None
         with replaced(self.folder / "held-out.txt", TrainError) as stream:
             stream.writelines(f"{sentence.text}\n".encode() for sentence in held_out)
         with replaced(self._settings, TrainError) as stream:

@@ -48,7 +48,7 @@ def new_causal(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
     )
     backend.train_from_iterator(texts, trainer)
     if backend.get_vocab_size() <= len(alphabet) + 1:
-        raise ModelError(f"no vocabulary can be learnt for new:{size}: the text has no words")
+        raise ModelError(f"cannot train a vocabulary for new:{size}: the text has no words")
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         bos_token=_END,

@@ -22,13 +22,13 @@ class Options:
         batch_size: Items of a batch.
         accumulate: Batches whose gradients make one step.
         learning_rate: Its peak; 3e-5 if None, or 5e-4 for a model that starts from nothing.
-        warmup: Share of the steps in which the learning rate rises; it falls from there to zero.
-        weight_decay: Of AdamW.
-        max_length: Most tokens of a pair; longer ones are cut and counted.
-        every: Steps between two looks at the held-out items, each with a checkpoint; the steps of
-            an epoch, but 500 at most, if None.
-        patience: Looks without a gain after which training stops; 0 never stops it.
-        seed: Of the first weights, the order of the data, dropout and the split.
+        warmup: Share of steps used for warmup; the learning rate then falls to zero.
+        weight_decay: Weight decay of AdamW.
+        max_length: Maximum tokens per pair; longer ones are truncated and counted.
+        every: Steps between evaluations, each with a checkpoint; if None, one epoch, but at most
+            500.
+        patience: Evaluations without improvement before stopping (0: never).
+        seed: Random seed for the initial weights, the order of the data, dropout and the split.
     """
 
     epochs: float = 3.0

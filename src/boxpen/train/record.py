@@ -43,7 +43,7 @@ class Record:
         return self.folder / "log.jsonl"
 
     def check(self) -> None:
-        """Refuse a folder that is none, or that holds other things.
+        """Reject a path that is not a folder, or a folder that holds other things.
 
         Raises:
             TrainError: If it is so.
@@ -75,10 +75,10 @@ class Record:
             named_alike = isinstance(before, dict) and _shown(before) == _shown(now[name])
             if name in _DIGESTS or named_alike:  # suites of the same names, perhaps
                 raise TrainError(
-                    f"{self.folder} was begun with other items in {option}; use another --out"
+                    f"{self.folder} was started with other items in {option}; use another --out"
                 )
             raise TrainError(
-                f"{self.folder} was begun with {option} {_shown(then.get(name))}, not "
+                f"{self.folder} was started with {option} {_shown(then.get(name))}, not "
                 f"{_shown(now[name])}; use the same value, or another --out"
             )
 
@@ -93,7 +93,7 @@ class Record:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise TrainError(f"{self.folder} cannot be made: {error.strerror}") from None
+            raise TrainError(f"{self.folder} cannot be created: {error.strerror}") from None
         card = Card(title="held out from training", notes=f"seed {settings['seed']}")
         suite = Suite(f"{self.folder.name}-held-out", tuple(held_out), card)
         with replaced(self.folder / "held-out.jsonl", TrainError) as stream:
@@ -132,8 +132,8 @@ class Record:
         except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise TrainError(
-                f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
-                "and the same command tries again"
+                f"the model cannot be written to {self.folder} ({error}); its checkpoints are "
+                "kept, so rerun the same command to try again"
             ) from error
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 

@@ -28,7 +28,7 @@ def read_rows(path: Path) -> list[Row]:
     """Return the rows of a file; the format follows from the ending of its name.
 
     Raises:
-        SuiteError: If the file cannot be read, is empty, or a line is no row.
+        SuiteError: If the file cannot be read, is empty, or a line is not a valid row.
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:

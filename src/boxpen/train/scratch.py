@@ -62,7 +62,7 @@ def new_tokenizer(shape: str, texts: Iterable[str]) -> Any:
     )
     backend.train_from_iterator(texts, trainer)
     if backend.get_vocab_size() <= len(special) + len(alphabet):
-        raise ModelError(f"no vocabulary can be learnt for new:{shape}: the data has no words")
+        raise ModelError(f"cannot train a vocabulary for new:{shape}: the data has no words")
     cls, sep = (backend.token_to_id(_SPECIAL[t]) for t in ("cls_token", "sep_token"))
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

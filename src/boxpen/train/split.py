@@ -98,7 +98,7 @@ def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
 
 
 def check_share(share: float) -> None:
-    """Refuse a share that is none, before any data is read.
+    """Reject an invalid share before any data is read.
 
     Raises:
         SuiteError: If it is not between 0 and 1.

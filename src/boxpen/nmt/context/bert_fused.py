@@ -60,7 +60,7 @@ class BertFusedConfig(MarianConfig):  # type: ignore[misc]
         p_net: How often a layer takes one of its attentions alone in training, 0 to 1.
 
     Raises:
-        NmtError: If BERT is no encoder, or p_net is no rate.
+        NmtError: If BERT is not an encoder, or p_net is out of range.
     """
 
     model_type = "bert_fused"
@@ -78,7 +78,7 @@ class BertFusedConfig(MarianConfig):  # type: ignore[misc]
             found = getattr(self.bert_config, "model_type", type(self.bert_config).__name__)
             raise NmtError(
                 f"the bert_config of a BERT-fused model is that of a {found} with is_decoder="
-                f"{getattr(self.bert_config, 'is_decoder', None)}, expected a BERT that is none"
+                f"{getattr(self.bert_config, 'is_decoder', None)}, expected a BERT encoder"
             )
         if not 0 <= self.p_net <= 1:
             raise NmtError(f"p_net is {self.p_net}, expected a rate from 0 to 1")
@@ -148,10 +148,10 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
     def from_sentence_model(
         cls, base: MarianMTModel, bert: BertModel, p_net: float = 1.0
     ) -> BertFusedForConditionalGeneration:
-        """Make a model of a trained sentence-level model and a BERT of the source language.
+        """Make a model from a trained sentence-level model and a BERT of the source language.
 
-        The attentions to BERT are new; ``torch.manual_seed`` says which. Neither of the two given
-        models is changed, nor shared.
+        The attentions to BERT are new and random (see ``torch.manual_seed``). The two given models
+        are neither changed nor shared.
 
         Args:
             base: All its weights are taken over.
@@ -159,7 +159,7 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
             p_net: How often a layer takes one of its attentions alone in training.
 
         Raises:
-            NmtError: If the two are not what they should be, or p_net is no rate.
+            NmtError: If the two have the wrong type, or p_net is out of range.
         """
         if not isinstance(base, MarianMTModel) or not isinstance(bert, BertModel):
             raise NmtError(

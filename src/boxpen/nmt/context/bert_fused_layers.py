@@ -285,7 +285,7 @@ class BertFusedDecoder(MarianDecoder):  # type: ignore[misc]
             input_ids: Target behind its start token, (batch, target).
             bert_states: What BERT made of the context and the source.
             bert_attention_mask: 1 for its tokens and 0 for what fills up.
-            past_key_values: What the decoder remembers; then the target goes on from there.
+            past_key_values: The decoder's cache; the target continues from there.
             inputs_embeds: Embeddings in place of the target.
             use_cache: Whether to remember; as the configuration says if None.
             **kwargs: What else Marian's decoder takes.

@@ -18,7 +18,7 @@ it; the order of the attentions; the output layer starts as a copy of the senten
 Where this departs from it:
 
 - Layers are post-norm, as Marian's (there: pre-norm).
-- The second decoder's embedding is a copy that learns on, tied to the output layer where the
+- The second decoder's embedding is a copy that is trained further, tied to the output layer if the
   sentence-level model's is (there: the frozen embedding, and an output layer of its own).
 - The second decoder begins as the first, which saves most of its training (there: from nothing).
 - A draft that is not given is the greedy one. The authors use a beam of 4 at test time; to have
@@ -118,7 +118,7 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
             layers: Of the second decoder; as many as the first has if not given.
 
         Raises:
-            NmtError: If it is no Marian model, or the numbers do not fit together.
+            NmtError: If it is not a Marian model, or the sizes do not match.
         """
         if not isinstance(base, MarianMTModel):
             raise NmtError(
@@ -182,7 +182,7 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
 
         A given translation is scored against the draft that the sentence-level model makes, the
         same for all translations of a source: its score is that of the whole two-pass system, and
-        a contrastive pair differs in nothing but the pair. So do the authors. In training, give
+        a contrastive pair differs only in the pair itself, as in the paper. In training, give
         the drafts of ``drafts_for_training`` and the references of the context.
 
         Masks that are not given leave out padding tokens.
@@ -191,11 +191,11 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
             input_ids: Source, (batch, source), filled up on the right.
             attention_mask: 1 for its tokens, (batch, source).
             decoder_input_ids: Target behind its start token, (batch, target).
-            decoder_attention_mask: Not needed: what fills up a target stands behind it, where no
-                word of it looks.
+            decoder_attention_mask: Not needed: padding comes after the target, where no token
+                attends to it.
             encoder_outputs: The first pass, if it was run before; then no other inputs but the
                 decoder's are looked at.
-            past_key_values: What the decoder remembers; then the target goes on from there.
+            past_key_values: The decoder's cache; the target continues from there.
             labels: Target, (batch, target); -100 is left out of the loss.
             use_cache: Whether to return what is remembered; without labels by default.
             return_dict: False for a tuple.

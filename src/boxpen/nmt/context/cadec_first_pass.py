@@ -2,7 +2,7 @@
 
 The current sentence and those before it are encoded and decoded as rows of their own, so that none
 sees another; then the states of all sentences that belong together are laid one behind the other,
-each with a one-hot vector that says how far before the current sentence it stood (0 for itself).
+each with a one-hot vector for its distance before the current sentence (0 for itself).
 """
 
 from __future__ import annotations

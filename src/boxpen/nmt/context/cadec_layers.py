@@ -73,7 +73,7 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
                 behind it, where no word of it looks.
             source: States, (batch, source, source width), and their mask, (batch, source).
             target: States, (batch, target, target width), and their mask, (batch, target).
-            past_key_values: What is remembered; then the prefix goes on from there.
+            past_key_values: The cache; the prefix continues from there.
             use_cache: Whether to remember.
         """
         if use_cache and past_key_values is None:

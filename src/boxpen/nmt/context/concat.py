@@ -1,9 +1,9 @@
 """Concatenation: a Transformer that reads the context and the source as one sequence.
 
 The "2-to-1" model of Tiedemann & Scherrer (2017), "Neural Machine Translation with Extended
-Context": nothing in the network is new. The sentences before stand in front of the source, each
-with its end behind it; the target is the translation of the source alone. All weights go on
-learning, for a sentence-level model has never seen two sentences in a row.
+Context": nothing in the network is new. The previous sentences come before the source, each
+followed by its end token; the target is the translation of the source alone. All weights are
+trained further, since a sentence-level model has never seen two sentences in a row.
 
     context   c₁ … cₖ /       joined   c₁ … cₖ / x₁ … xₛ / ‖ padding
     source    x₁ … xₛ /
@@ -110,7 +110,7 @@ class ConcatForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         elif not isinstance(encoder_outputs, JoinedOutput):
             raise NmtError(
                 f"the encoder_outputs are a {type(encoder_outputs).__name__}, expected the "
-                "JoinedOutput of this model's own encoder, which says what is padding"
+                "JoinedOutput of this model's own encoder, which marks the padding"
             )
         return super().forward(
             attention_mask=encoder_outputs.joined_attention_mask,
@@ -178,7 +178,7 @@ def joined(
         source: Tokens, (rows, source).
         mask: 1 for tokens and 0 for padding.
         pad: What fills up rows.
-        most: Most tokens of a row; of a longer one the beginning of the context is left out.
+        most: Maximum tokens per row; longer rows lose the beginning of the context.
 
     Returns:
         Tokens and their mask; how wide they are follows from the widths alone, so that no one
@@ -207,7 +207,7 @@ def joined(
 def given_or_none(
     context: Tensor | None, mask: Tensor | None, source: Tensor, eos: int
 ) -> tuple[Tensor, Tensor]:
-    """Return context and mask; where there is none, rows of the single token that ends sentences.
+    """Return context and mask; without context, rows of only the token that ends sentences.
 
     Args:
         context: Tokens, (rows, context), or None.

@@ -9,7 +9,7 @@ it, after self-attention:
     decoder layer   self-attention ── attention to context, gated ── to source ── feed-forward
 
 The gate λ = σ(Wₓ x + Wₛ s) weighs the layer's state x against what it found in the context, s:
-λ ⊙ x + (1 - λ) ⊙ s, and a layer norm stands behind it as behind every sublayer.
+λ ⊙ x + (1 - λ) ⊙ s, followed by a layer norm, as after every sublayer.
 
 It is trained in two steps: first the parameters of a sentence-level Transformer, on all sentences
 there are; then those of the context alone, on documents, while the others stay as they are. So the

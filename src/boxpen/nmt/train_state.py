@@ -1,4 +1,4 @@
-"""How far a training has come, and how a checkpoint keeps that."""
+"""The progress of a training, and how checkpoints store it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from boxpen.nmt.feed import Place
-from boxpen.nmt.validation import Look
+from boxpen.nmt.validation import ValidationResult
 
-__all__ = ["Course"]
+__all__ = ["TrainState"]
 
 
 @dataclass
-class Course:
-    """How far a training has come; what a checkpoint keeps besides weights.
+class TrainState:
+    """The progress of a training: what a checkpoint stores besides weights and RNG state.
 
     Attributes:
         step: Steps done.
-        place: Where it stands in the data.
-        epochs: The same as a number.
-        tokens: Target tokens learnt from.
-        seconds: Time spent, interruptions left out, looks included.
-        looks: What was seen of the validation set.
-        log: The line that was logged last.
+        place: The position in the data.
+        epochs: The same position, in epochs.
+        tokens: Target tokens seen.
+        seconds: Time spent, including validation but not interruptions.
+        validations: The validation results so far.
+        log: The last line of the log.
     """
 
     step: int = 0
@@ -30,11 +30,11 @@ class Course:
     epochs: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
-    looks: list[Look] = field(default_factory=list)
+    validations: list[ValidationResult] = field(default_factory=list)
     log: dict[str, Any] = field(default_factory=dict)
 
-    def state(self, processes: int) -> dict[str, Any]:
-        """Return what a checkpoint keeps of it, with how many processes train."""
+    def as_dict(self, processes: int) -> dict[str, Any]:
+        """Return the contents of ``state.json``, including the number of processes."""
         return {
             "step": self.step,
             "place": asdict(self.place),
@@ -42,20 +42,20 @@ class Course:
             "processes": processes,
             "tokens": self.tokens,
             "seconds": self.seconds,
-            "looks": [asdict(look) for look in self.looks],
+            "looks": [asdict(result) for result in self.validations],
         }
 
     @classmethod
-    def of(cls, state: dict[str, Any], processes: int) -> Course:
-        """Return what a checkpoint says, for so many processes now.
+    def from_dict(cls, state: dict[str, Any], processes: int) -> TrainState:
+        """Read the contents of ``state.json``, adapted to the current number of processes.
 
         Raises:
-            KeyError: If something is not there.
-            TypeError: If it is of another kind.
-            ValueError: If a number is none that can be.
+            KeyError: If a key is missing.
+            TypeError: If a value has the wrong type.
+            ValueError: If a number is out of range.
         """
         if not isinstance(state, dict):
-            raise TypeError("it is no JSON object")
+            raise TypeError("not a JSON object")
         place = Place(**state["place"])
         then = state.get("processes", 1)
         counts = {
@@ -69,7 +69,7 @@ class Course:
             if not isinstance(value, int) or value < 0:
                 raise ValueError(f"its {name} is {value!r}, expected a whole number from 0")
         if then != processes:
-            # Steps have another size now; this is the nearest place that nothing is left out at.
+            # The size of a step has changed; this is the nearest position that skips nothing.
             place = Place(place.epoch, place.steps * then // processes)
         return cls(
             step=state["step"],
@@ -77,5 +77,5 @@ class Course:
             epochs=float(state["epochs"]),
             tokens=state["tokens"],
             seconds=float(state["seconds"]),
-            looks=[Look(**look) for look in state["looks"]],
+            validations=[ValidationResult(**result) for result in state["looks"]],
         )

@@ -1,4 +1,4 @@
-"""How commands about discourse end when the system refuses a path."""
+"""A command group that reports which path an operating system error is about."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typer.core import TyperGroup
 
 from boxpen.errors import BuildError
 
-__all__ = ["DiscourseGroup"]
+__all__ = ["PathErrorGroup"]
 
 
-class DiscourseGroup(TyperGroup):
-    """Says of which path the system speaks, wherever no one has said so before."""
+class PathErrorGroup(TyperGroup):
+    """Names the path in operating system errors that nothing else has handled."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command.
 
         Raises:
-            BuildError: If the system refuses a path: its name is too long, nobody may read it.
+            BuildError: If a path cannot be used, e.g. its name is too long or permission is denied.
         """
         try:
             return super().invoke(ctx)

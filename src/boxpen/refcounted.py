@@ -1,4 +1,4 @@
-"""Changes to what all threads share: made for the first that needs one, undone after the last."""
+"""Reference-counted changes to global state: applied on first entry, undone after the last exit."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
-__all__ = ["shared"]
+__all__ = ["refcounted"]
 
 
-def shared(
+def refcounted(
     change: Callable[[], AbstractContextManager[None]],
 ) -> Callable[[], AbstractContextManager[None]]:
-    """Let a change hold for as long as anyone is inside, in whatever thread.
+    """Keep a global change in place while any thread is inside its context.
 
-    Where two threads overlap and each puts back what it found, the one that came second puts back
-    the change of the first, which then stays for good.
+    If two threads overlap and each restores what it found, the second restores the change made by
+    the first, which then never goes away.
 
     Args:
-        change: Makes the change, and undoes it at its exit, whatever happened meanwhile.
+        change: Makes the change on entry and undoes it on exit.
     """
     lock = threading.Lock()
-    inside: list[AbstractContextManager[None]] = []  # of everyone, the change that holds
+    inside: list[AbstractContextManager[None]] = []  # the change, per user
 
     @contextlib.contextmanager
     @functools.wraps(change)

@@ -6,11 +6,11 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperOption
 
-__all__ = ["Several"]
+__all__ = ["MultiValueCommand"]
 
 
-class Several(TyperCommand):
-    """A command whose repeatable options may also be given several values at once."""
+class MultiValueCommand(TyperCommand):
+    """A command whose repeatable options also accept several values at once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeat the name of the option before each of its further values."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from at_once import at_once
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 
 class Place:
@@ -31,7 +31,7 @@ class Place:
 
 def test_a_change_holds_from_the_first_entry_to_the_last_exit() -> None:
     place = Place()
-    use = shared(place.changed)
+    use = refcounted(place.changed)
     first, second = use(), use()
     first.__enter__()
     second.__enter__()
@@ -47,7 +47,7 @@ def test_a_change_holds_from_the_first_entry_to_the_last_exit() -> None:
 def test_a_change_that_fails_is_not_counted() -> None:
     place, fail = Place(), [True]
 
-    @shared
+    @refcounted
     @contextlib.contextmanager
     def use() -> Iterator[None]:
         if fail:
@@ -65,7 +65,7 @@ def test_a_change_that_fails_is_not_counted() -> None:
 
 def test_many_threads_leave_all_as_it_was() -> None:
     place = Place()
-    use = shared(place.changed)
+    use = refcounted(place.changed)
     wrong: list[str] = []
 
     def work() -> None:
