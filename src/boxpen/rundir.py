@@ -13,7 +13,6 @@ import contextlib
 import io
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.atomic import new_folder, reason, refusals
+from boxpen.atomic import new_folder, temporary
 from boxpen.errors import PolicyError, RunError, nearest
+from boxpen.failures import reason, refusals
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
 from boxpen.scoring.policy import ScoringPolicy
@@ -136,8 +136,9 @@ def check_writable(parent: Path) -> None:
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writable.", dir=parent):
-            pass
+        probe = temporary(parent / "writable")  # which goes at a later start, if this one is killed
+        probe.mkdir()
+        probe.rmdir()
     except OSError as error:
         raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
 
