@@ -172,22 +172,21 @@ def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
     # Not by its path: Polars takes only those that are UTF-8.
     frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
     for name, kind in columns.items():
-        optional = kind.endswith("?")
         if name in frame.columns:
-            _check_column(frame[name], kind.removesuffix("?"), optional=optional)
-        elif not optional:
+            _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
+        elif name not in _LATER:
             raise KeyError(name)
     return frame.to_dicts()
 
 
-def _check_column(column: pl.Series, kind: str, *, optional: bool) -> None:
+def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
     """Raise if a column is of another type, or holds a null or a number that is not finite."""
     import polars as pl
 
     expected = _types()[kind]
-    if column.dtype != expected and not (optional and column.dtype == pl.Null):
+    if column.dtype != expected and not (nullable and column.dtype == pl.Null):
         raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
-    if not optional and column.null_count():
+    if not nullable and column.null_count():
         raise ValueError(
             f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
         )
@@ -219,8 +218,7 @@ def _check_about(about: Mapping[str, Any]) -> None:
         if not isinstance(text, str):
             raise TypeError(f"it has {text!r} where a text should be")
         text.encode()
-    if not re.fullmatch(r"\d+/\d+@\d+", about["suite"].get("sample", "1/1@0")):
-        raise ValueError(f"it has the sample {about['suite']['sample']!r}")
+    _check_sample(about["suite"].get("sample", "1/1@0"))
     for number in (
         about["suite"]["items"],
         about["beam"],
@@ -229,10 +227,18 @@ def _check_about(about: Mapping[str, Any]) -> None:
     ):
         if not isinstance(number, int):
             raise TypeError(f"it has {number!r} where a number should be")
-    if not isinstance(about.get("engine", {}), dict):
-        raise TypeError("it has an engine that is no object")
+    for key in ("engine", "policy", "settled"):
+        if not isinstance(about.get(key, {}), dict):
+            raise TypeError(f"'{key}' must be an object")
+    for name in ("norm", "ties"):  # earlier versions did not write all the others
+        about["policy"][name]
     ScoringPolicy(**about["policy"])
-    dict(about["settled"])
+    for name, value in about["settled"].items():
+        if not isinstance(value, str | int):
+            raise TypeError(f"it has {value!r} for '{name}', expected a text, a number or a bool")
+    for label in about["model"].get("labels", ()):
+        if label not in NAMES:
+            raise ValueError(f"it has the label {label!r}, expected {', '.join(NAMES)}")
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
         raise TypeError("it has parts left out that are no texts")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
@@ -241,6 +247,12 @@ def _check_about(about: Mapping[str, Any]) -> None:
         raise TypeError("it has a finding without a rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
+
+
+def _check_sample(sample: str) -> None:
+    found = re.fullmatch("([0-9]+)/([0-9]+)@[0-9]+", sample)
+    if not found or not 0 < int(found[1]) <= int(found[2]):
+        raise ValueError(f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED")
 
 
 def _check_records(
@@ -416,7 +428,7 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
-# Kinds of columns; with a question mark, the column may be missing or hold nulls.
+# Kinds of columns; with a question mark, the column may hold nulls.
 _VERDICTS = {
     "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
     "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
@@ -431,7 +443,7 @@ _TRANSLATIONS = {
     "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str?",
     "tags": "str", "context": "str?", "reference_context": "str?",
 }  # fmt: skip
-
+_LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
 
 _TOKENS = {
     "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
