@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 from boxpen.atomic import new_folder, replaced, temporary
 from boxpen.errors import RunError
+from boxpen.rundir import check_writable
 
 
 def write(path, text=b"new"):
@@ -222,3 +225,34 @@ def test_what_is_not_known_to_be_left_over_stays(tmp_path, dead):
     os.utime(kept[-1], (long_ago, long_ago))
     write(tmp_path / "file")
     assert not kept[-1].exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces of PIDs are Linux's")
+def test_a_process_of_another_namespace_is_not_known_to_be_dead(tmp_path, dead, monkeypatch):
+    """Containers may have one host name, and PIDs of their own."""
+    monkeypatch.setattr(socket, "gethostname", lambda: "box")
+    found_at = os.stat
+    place = "/proc/self/ns/pid"
+
+    def elsewhere(path, *args, **options):
+        found = found_at(path, *args, **options)
+        return SimpleNamespace(st_ino=found.st_ino + 1) if path == place else found
+
+    with monkeypatch.context() as other:
+        other.setattr(os, "stat", elsewhere)
+        theirs = owned(tmp_path / "file", dead, "tmp")
+    ours = owned(tmp_path / "file", dead, "tmp")
+    theirs.touch()
+    ours.touch()
+    write(tmp_path / "file")
+    assert {p.name for p in tmp_path.iterdir()} == {theirs.name, "file"}
+
+
+def test_a_killed_check_of_a_place_leaves_nothing_for_long(tmp_path, dead, monkeypatch):
+    monkeypatch.setattr(Path, "rmdir", lambda _: None)
+    check_writable(tmp_path)
+    monkeypatch.undo()
+    (left,) = tmp_path.iterdir()
+    left.rename(left.with_name(left.name.replace(f"-{os.getpid():x}-", f"-{dead:x}-")))
+    check_writable(tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -24,7 +24,7 @@ from boxpen.cli.app import app
 from boxpen.models.causal import CausalModel
 from boxpen.models.packed import PackedDecoder
 from boxpen.plans import other_contexts
-from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.cache import ScoreCache, cache_key
 from small_runs import Liking
 
 EN = Card(language="en", title="Tests of tests")
@@ -488,3 +488,28 @@ def test_an_item_without_another_context_to_take_is_refused():
     both = other_contexts(Suite(name="two", items=(items[0], items[2])), "shuffled")
     assert both == {"t0": "e", "t2": "c"}
     assert other_contexts(suite.take(items[:1]), "none") == {"t0": None}
+
+
+class Translating(Liking):
+    """A model whose translation is its source, upside down."""
+
+    encoder = True
+
+    def can_translate(self) -> bool:
+        return True
+
+    def translate(self, sources, languages, *, beam, contexts=None):
+        yield [(n, source[::-1]) for n, source in enumerate(sources)]
+
+
+def test_translations_cut_by_the_old_rule_are_not_served():
+    """Once, how long a translation could get depended on the others of its batch."""
+    items = (Translate(id="1", source="盒子", reference="box"),)
+    suite = Suite("one", items, Card(language="en", source_language="zh"))
+    model = Translating("m", set())
+    settings = {"task": "translate", "beam": 5, "max_length": 100}
+    old = cache_key(model.fingerprint, settings, ("盒子", "zh", "en"))
+    with ScoreCache(":memory:") as cache:
+        cache.add_translations([(old, "cut")])
+        (made,) = boxpen.evaluate(model, suite, cache=cache).translations
+        assert made.translation == "子盒"

@@ -9,7 +9,6 @@ import re
 import secrets
 import shutil
 import socket
-import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -17,14 +16,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from boxpen.errors import BoxpenError, SuiteError
+from boxpen.failures import reason, refusals
 
 __all__ = [
     "check_free",
     "moved_in",
     "new_folder",
-    "panics",
-    "reason",
-    "refusals",
     "replaced",
     "resolved",
     "temporary",
@@ -120,28 +117,6 @@ def temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{_host()}-{os.getpid():x}-{secrets.token_hex(2)}.tmp")
 
 
-def refusals() -> tuple[type[BaseException], ...]:
-    """Return the errors with which the system and Polars refuse to read or write a file."""
-    polars = sys.modules.get("polars")
-    errors = (polars.exceptions.PolarsError,) if polars else ()
-    return (OSError, *errors, *panics())
-
-
-def panics() -> tuple[type[BaseException], ...]:
-    """Return the error that is no ``Exception`` with which Polars gives up."""
-    polars = sys.modules.get("polars")
-    return (polars.exceptions.PanicException,) if polars else ()
-
-
-def reason(error: BaseException) -> str:
-    """Return why, in one line."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    text = str(error).strip() or type(error).__name__
-    within = re.search(r'message: "([^"]+)"', text)  # of the system, in a panic of Polars
-    return within[1] if within else text.splitlines()[0]
-
-
 def _take_place(new: Path, path: Path, old: Path) -> None:
     while True:
         with contextlib.suppress(FileNotFoundError):
@@ -169,7 +144,20 @@ def _in_use(place: Path, found: re.Match[str]) -> bool:
 
 
 def _host() -> str:
-    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+    """Return a digest of where a PID of this process means the same."""
+    return f"{zlib.crc32('|'.join((socket.gethostname(), *_namespace())).encode()):08x}"
+
+
+def _namespace() -> tuple[str, ...]:
+    """Return the running kernel and the namespace of its PIDs, on Linux.
+
+    Containers may share a host name, and see each other's PIDs as dead.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return boot, str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116
+    except OSError:
+        return ()
 
 
 def _drop(place: Path) -> None:

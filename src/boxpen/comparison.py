@@ -99,13 +99,16 @@ def _with_noise(pair: Pair, a: Run, b: Run) -> Pair:
     if a.signature != b.signature:
         return pair
     theirs = {v.id: v.scores for v in b.verdicts}
-    gaps = (
-        abs(x - y)
-        for v in a.verdicts
-        if v.id in theirs
-        for x, y in zip(v.scores, theirs[v.id], strict=True)
-    )
-    return replace(pair, noise=max(gaps, default=0.0))
+    gaps = [0.0]
+    for v in a.verdicts:
+        scores = theirs.get(v.id, v.scores)
+        if len(v.scores) != len(scores):
+            raise RunError(
+                f"{pair.a} and {pair.b} have equal signatures but {len(v.scores)} and "
+                f"{len(scores)} scores for item '{v.id}': one of the runs was edited"
+            )
+        gaps += (abs(x - y) for x, y in zip(v.scores, scores, strict=True))
+    return replace(pair, noise=max(gaps))
 
 
 def _corrected(pairs: Sequence[Pair]) -> list[Pair]:

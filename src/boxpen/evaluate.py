@@ -203,6 +203,7 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
         "task": "translate",
         "beam": BEAM,
         "max_length": planned.resolved_policy.max_length,
+        "cut": "own source",  # what bounds the length of a translation
         **planned.model.exactness(),
     }
     out: list[Translation] = []

@@ -13,7 +13,6 @@ import contextlib
 import io
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.atomic import new_folder, reason, refusals
+from boxpen.atomic import new_folder, temporary
 from boxpen.errors import PolicyError, RunError, nearest
+from boxpen.failures import reason, refusals
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
 from boxpen.scoring.policy import ScoringPolicy
@@ -135,8 +135,9 @@ def check_writable(parent: Path) -> None:
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writable.", dir=parent):
-            pass
+        probe = temporary(parent / "writable")  # which goes at a later start, if this one is killed
+        probe.mkdir()
+        probe.rmdir()
     except OSError as error:
         raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
 
@@ -170,22 +171,21 @@ def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
     # Not by its path: Polars takes only those that are UTF-8.
     frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
     for name, kind in columns.items():
-        optional = kind.endswith("?")
         if name in frame.columns:
-            _check_column(frame[name], kind.removesuffix("?"), optional=optional)
-        elif not optional:
+            _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
+        elif name not in _LATER:
             raise KeyError(name)
     return frame.to_dicts()
 
 
-def _check_column(column: pl.Series, kind: str, *, optional: bool) -> None:
+def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
     """Raise if a column is of another type, or holds a null or a number that is not finite."""
     import polars as pl
 
     expected = _types()[kind]
-    if column.dtype != expected and not (optional and column.dtype == pl.Null):
+    if column.dtype != expected and not (nullable and column.dtype == pl.Null):
         raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
-    if not optional and column.null_count():
+    if not nullable and column.null_count():
         raise ValueError(
             f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
         )
@@ -217,8 +217,7 @@ def _check_about(about: Mapping[str, Any]) -> None:
         if not isinstance(text, str):
             raise TypeError(f"expected a string, found {text!r}")
         text.encode()
-    if not re.fullmatch(r"\d+/\d+@\d+", about["suite"].get("sample", "1/1@0")):
-        raise ValueError(f"it has the sample {about['suite']['sample']!r}")
+    _check_sample(about["suite"].get("sample", "1/1@0"))
     for number in (
         about["suite"]["items"],
         about["beam"],
@@ -227,10 +226,18 @@ def _check_about(about: Mapping[str, Any]) -> None:
     ):
         if not isinstance(number, int):
             raise TypeError(f"expected a number, found {number!r}")
-    if not isinstance(about.get("engine", {}), dict):
-        raise TypeError("`engine` must be an object")
+    for key in ("engine", "policy", "settled"):
+        if not isinstance(about.get(key, {}), dict):
+            raise TypeError(f"`{key}` must be an object")
+    for name in ("norm", "ties"):  # earlier versions did not write all the others
+        about["policy"][name]
     ScoringPolicy(**about["policy"])
-    dict(about["settled"])
+    for name, value in about["settled"].items():
+        if not isinstance(value, str | int):
+            raise TypeError(f"it has {value!r} for '{name}', expected a text, a number or a bool")
+    for label in about["model"].get("labels", ()):
+        if label not in NAMES:
+            raise ValueError(f"it has the label {label!r}, expected {', '.join(NAMES)}")
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
         raise TypeError("`parts_left_out` must hold lists of strings")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
@@ -239,6 +246,12 @@ def _check_about(about: Mapping[str, Any]) -> None:
         raise TypeError("a finding has no rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
+
+
+def _check_sample(sample: str) -> None:
+    found = re.fullmatch("([0-9]+)/([0-9]+)@[0-9]+", sample)
+    if not found or not 0 < int(found[1]) <= int(found[2]):
+        raise ValueError(f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED")
 
 
 def _check_records(
@@ -414,7 +427,7 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
-# Kinds of columns; with a question mark, the column may be missing or hold nulls.
+# Kinds of columns; with a question mark, the column may hold nulls.
 _VERDICTS = {
     "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
     "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
@@ -429,7 +442,7 @@ _TRANSLATIONS = {
     "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str?",
     "tags": "str", "context": "str?", "reference_context": "str?",
 }  # fmt: skip
-
+_LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
 
 _TOKENS = {
     "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",

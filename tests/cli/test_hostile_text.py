@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -174,6 +175,24 @@ class TestPathsThatAreNotUtf8:
         path = place / os.fsdecode(b"suite-\xff.csv")
         write_suite(load_suite(suite), path)
         assert load_suite(path).name == r"suite-\udcff"
+
+    @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+    def test_so_has_a_suite_of_other_columns(self, place, ending):
+        path = place / os.fsdecode(b"pairs-\xff." + ending.encode())
+        content = {
+            "jsonl": b'{"good": "It rains.", "bad": "It trains."}\n',
+            "csv": b"good,bad\nIt rains.,It trains.\n",
+        }
+        if ending == "parquet":
+            frame = pl.DataFrame({"good": ["It rains."], "bad": ["It trains."]})
+            with path.open("wb") as stream:
+                frame.write_parquet(stream)
+        else:
+            path.write_bytes(content[ending])
+        suite = load_suite(path)
+        assert suite.name == r"pairs-\udcff"
+        run = evaluate(Liking("m", {"It rains."}), suite, cache=":memory:").save(place)
+        assert Run.load(run).about["suite"]["name"] == r"pairs-\udcff"
 
     def test_a_run_is_written_and_read(self, run, place):
         assert run.parent == place

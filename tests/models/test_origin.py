@@ -80,6 +80,20 @@ def method(module: Any, _tokenizer: Any) -> None:
     module.transformer.forward = module.transformer.forward
 
 
+def replaced_method(module: Any, _tokenizer: Any) -> None:
+    part = module.transformer.wte
+    part.reset_parameters = part.reset_parameters
+
+
+def attribute(module: Any, _tokenizer: Any) -> None:
+    for block in module.transformer.h:
+        block.attn.scaling = 5 * getattr(block.attn, "scaling", 1.0)
+
+
+def hidden_attribute(module: Any, _tokenizer: Any) -> None:
+    module.transformer.h[0].attn.split_size = (1, 2, None)
+
+
 def token(_module: Any, tokenizer: Any) -> None:
     tokenizer.add_tokens(["boxpen"])
 
@@ -98,13 +112,54 @@ def precision(module: Any, _tokenizer: Any) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [weight, configuration, layer, hook, method, token, special_token, longest, precision],
+    [
+        weight,
+        configuration,
+        layer,
+        hook,
+        method,
+        replaced_method,
+        attribute,
+        hidden_attribute,
+        token,
+        special_token,
+        longest,
+        precision,
+    ],
 )
 def test_whatever_differs_makes_another_model(change, tiny_models, pair):
     change(*pair)
     found = resolve_model(pair)
     assert found.fingerprint != tiny_models.model("gpt2").fingerprint
     assert found.short == "gpt2"  # the name says where it is from, the fingerprint what it is
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_models_with_different_hooks_share_nothing(pair, named, tmp_path):
+    module, tokenizer = pair
+    if not named:
+        module.name_or_path = module.config._name_or_path = ""
+    items = (Choice(id="1", candidates=("The box was in the pen.", "The pen."), gold=0),)
+    suite, runs = Suite("one", items), []
+    for factor in (3, -7):
+        added = module.lm_head.register_forward_hook(lambda _m, _i, out, by=factor: out * by)
+        runs.append(evaluate((module, tokenizer), suite, cache=tmp_path / "c", device="cpu"))
+        added.remove()
+    one, other = runs
+    assert one.signature != other.signature
+    assert one.verdicts[0].scores != other.verdicts[0].scores
+
+
+@pytest.mark.parametrize("change", [layer, attribute, hidden_attribute])
+def test_an_edited_pair_without_a_folder_is_another_model(change, pair):
+    module, tokenizer = pair
+    module.name_or_path = module.config._name_or_path = ""
+    before = resolve_model(pair).fingerprint
+    assert resolve_model(copy.deepcopy(pair)).fingerprint == before
+    module.train()
+    assert resolve_model(pair).fingerprint == before
+    change(module, tokenizer)
+    assert resolve_model(pair).fingerprint != before
 
 
 def test_a_folder_that_was_written_over_is_another_model(tiny_models, tmp_path):

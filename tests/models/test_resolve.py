@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+from pathlib import Path
 
 import pytest
 import tiny
@@ -11,6 +12,7 @@ import torch
 import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
+from boxpen.models import resolve
 from boxpen.models.fingerprint import of_directory
 from boxpen.models.kinds import kind_of
 from boxpen.models.resolve import recognised, shadowed_by_preset
@@ -355,3 +357,8 @@ def test_what_a_training_leaves_does_not_make_another_model(tiny_models, tmp_pat
         assert of_directory(folder) == known, name
     (folder / "generation_config.json").write_text("{}")
     assert of_directory(folder) != known
+
+
+def test_models_know_nothing_of_suites():
+    for path in Path(resolve.__file__).parent.glob("*.py"):
+        assert "boxpen.catalog" not in path.read_text("utf-8"), path

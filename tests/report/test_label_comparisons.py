@@ -85,6 +85,17 @@ def test_force_compares_by_what_is_earned(labels, nli):
     assert pair.only_b == sum(a < b for a, b in zip(*earned, strict=True)) > 0
 
 
+def test_an_edited_run_of_equal_signature_is_refused():
+    three, two = judged(), judged(nli="2-way")
+    edited = replace(two, about={**two.about, "signature": three.signature})
+    said = "equal signatures but 3 and 2 scores for item 'e0': one of the runs was edited"
+    with pytest.raises(RunError, match=said):
+        boxpen.compare(three, edited)
+    pairs, reasons = comparable([three, edited])
+    assert not pairs
+    assert said in reasons[0]
+
+
 @pytest.mark.parametrize("change", [{"label": "neutral"}, {"premise": "It snowed."}])
 def test_another_label_or_premise_is_another_item(change):
     items = (replace(PAIRS.items[0], **change), *PAIRS.items[1:])

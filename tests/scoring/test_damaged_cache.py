@@ -187,6 +187,19 @@ def test_random_bytes_of_the_file(tmp_path, seed):
         check(cache, 300)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    ["ANALYZE", "CREATE INDEX mine ON records (unknown)", "CREATE VIEW mine AS SELECT 1"],
+)
+def test_what_others_add_to_the_schema_is_no_damage(tmp_path, statement):
+    path = filled(tmp_path / "c", 5)
+    with database(path) as opened:
+        opened.execute(statement)
+    with ScoreCache(path) as cache:
+        assert len(cache.records([key(i) for i in range(5)])) == 5
+        assert not cache.set_aside
+
+
 def test_a_schema_that_is_not_even_utf_8(tmp_path):
     path = filled(tmp_path / "c", 5)
     path.write_bytes(

@@ -97,3 +97,12 @@ def test_what_is_wrong_is_named(folder, table, column, value, message):
     frame = pl.read_parquet(path)
     frame.with_columns(one_changed(frame[column], value)).write_parquet(path)
     assert refused(folder) == f"{folder} is not a whole run directory ({table}.parquet: {message})"
+
+
+@pytest.mark.parametrize(("table", "column"), PLACES)
+def test_a_missing_column_is_named(folder, table, column):
+    path = folder / f"{table}.parquet"
+    pl.read_parquet(path).drop(column).write_parquet(path)
+    said = f"{folder} is not a whole run directory ({table}.parquet: it has no '{column}')"
+    later = column in ("context", "reference_context")  # which earlier versions did not write
+    assert refused(folder) == (None if later else said)

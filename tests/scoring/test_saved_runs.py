@@ -184,6 +184,19 @@ def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
         (lambda about: about.pop("suite"), "it has no 'suite'"),
         (lambda about: about.update(signature=7), "expected a string, found 7"),
         (lambda about: about["policy"].update(context="x"), "context is 'x', expected given"),
+        (lambda about: about.update(policy={}), "it has no 'norm'"),
+        (lambda about: about["policy"].pop("ties"), "it has no 'ties'"),
+        (lambda about: about.update(policy=[]), "'policy' must be an object"),
+        (lambda about: about.update(settled=[]), "'settled' must be an object"),
+        (lambda about: about.update(settled={"bos": []}), "it has [] for 'bos', expected a text"),
+        (lambda about: about["model"].update(labels=["x"]), "it has the label 'x', expected"),
+        *(
+            (
+                lambda about, sample=sample: about["suite"].update(sample=sample),
+                f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED",
+            )
+            for sample in ("0/5@1", "6/5@1", "٣/٥@1", "3/5", "3/5@1\n")
+        ),
     ],
 )
 def test_what_run_json_lacks_is_told_with_its_name(folder, damage, message):

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals, temporary
+from boxpen.atomic import temporary
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import polars as pl

@@ -19,7 +19,6 @@ from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
-from boxpen.printable import printable
 
 __all__ = ["read_jsonl", "write_jsonl"]
 
@@ -37,11 +36,11 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
         SuiteError: If the file cannot be read, or a line is not an item.
     """
     rows = _objects(path)
-    name, card = printable(path.stem), Card()
+    name, card = "", Card()
     first = next(rows, None)
     items: list[Row] = []
     if first is not None and first[1].get("kind") == "suite":
-        name, card = _header(*first, name)
+        name, card = _header(*first)
     elif first is not None:
         own = bool(first[1].keys() & {"kind", "candidates"})
         if not own and (options or recognises(list(first[1]))):
@@ -52,7 +51,7 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
             f"{path} is already a suite, so the option '{min(options)}' does not apply"
         )
     items.extend(_row(where, data) for where, data in rows)
-    return Table(name=name, card=card, rows=items)
+    return Table(path=path, name=name, card=card, rows=items)
 
 
 def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
@@ -98,7 +97,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     raise SuiteError(f"{where} is {excerpt(line.strip())}, expected a JSON object")
 
 
-def _header(where: str, data: dict[str, Any], name: str) -> tuple[str, Card]:
+def _header(where: str, data: dict[str, Any]) -> tuple[str, Card]:
     values: dict[str, str] = {}
     for key, value in data.items():
         if key not in _CARD and key not in ("kind", "name"):
@@ -110,7 +109,7 @@ def _header(where: str, data: dict[str, Any], name: str) -> tuple[str, Card]:
             raise SuiteError(f"{where}: key '{key}' is {excerpt(str(value))}, expected a string")
         values[key] = value
     values.pop("kind")
-    return values.pop("name", name) or name, Card(**values)
+    return values.pop("name", ""), Card(**values)
 
 
 def _row(where: str, data: dict[str, Any]) -> Row:
@@ -136,7 +135,7 @@ def _others(
         except SuiteError as error:
             raise SuiteError(f"{where}: {error}") from None
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
-    return Table(name=path.stem, card=card, rows=items)
+    return Table(path=path, card=card, rows=items)
 
 
 def _cells(data: Mapping[str, Any], used: Collection[str]) -> dict[str, str]:

@@ -24,7 +24,6 @@ from boxpen.catalog.rows import Row, Table
 from boxpen.catalog.tabular import LISTS, OWN, spelt_out
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict
-from boxpen.printable import printable
 
 __all__ = ["read_parquet", "write_parquet"]
 
@@ -67,7 +66,7 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
             raise SuiteError(f"{where}: {error}") from None
         rows.append(Row(where, item))
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
-    return Table(name=printable(path.stem), card=card, rows=rows)
+    return Table(path=path, card=card, rows=rows)
 
 
 def write_parquet(suite: Suite, stream: BinaryIO) -> None:

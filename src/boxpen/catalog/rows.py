@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite
+from boxpen.printable import printable
 
 __all__ = ["Row", "Table"]
 
@@ -21,11 +23,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """The content of one file."""
+    """The content of one file; without a name of its own, it has that of the file."""
 
-    name: str
+    path: Path
     card: Card
     rows: Sequence[Row]
+    name: str = ""
 
     def suite(self, *, validate: bool) -> Suite:
         """Return the suite of these rows.
@@ -36,7 +39,8 @@ class Table:
         """
         if validate:
             self._check()
-        suite = Suite(self.name, tuple(row.item for row in self.rows), self.card)
+        name = self.name or printable(self.path.stem)
+        suite = Suite(name, tuple(row.item for row in self.rows), self.card)
         return suite.validate() if validate else suite
 
     def _check(self) -> None:

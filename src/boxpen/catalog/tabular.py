@@ -18,7 +18,6 @@ from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
-from boxpen.printable import printable
 
 __all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_table"]
 
@@ -53,7 +52,7 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
             cells = dict(zip(header, row, strict=True))
             rows.append(_made(where, columns.item, cells, len(rows) + 1))
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
-    return Table(name=printable(path.stem), card=card, rows=rows)
+    return Table(path=path, card=card, rows=rows)
 
 
 def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:

@@ -12,10 +12,10 @@ from typing import Annotated, Any, TextIO, cast
 import typer
 from typer.core import TyperGroup
 
-from boxpen.atomic import panics, reason
 from boxpen.cli.output import Escaping
 from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
+from boxpen.failures import panics, reason
 from boxpen.printable import one_line
 from boxpen.version import __version__
 

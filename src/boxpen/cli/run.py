@@ -11,7 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
-from boxpen.errors import PolicyError
+from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
@@ -114,6 +114,8 @@ def run(
 
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
+    from boxpen.catalog.files import FORMATS
+    from boxpen.catalog.registry import suite_names
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
@@ -135,15 +137,22 @@ def run(
     for name in dict.fromkeys(model or ["smollm2"]):
         if shadowed := shadowed_by_preset(name):
             note(shadowed)
-        resolved = resolve_model(
-            name,
-            dtype=dtype or "auto",
-            device=device,
-            batch_size=batch_size,
-            token_budget=token_budget,
-            deterministic=deterministic or None,
-            labels=labels,
-        )
+        try:
+            resolved = resolve_model(
+                name,
+                dtype=dtype or "auto",
+                device=device,
+                batch_size=batch_size,
+                token_budget=token_budget,
+                deterministic=deterministic or None,
+                labels=labels,
+            )
+        except ModelError:
+            if name in suite_names(parts=True) or Path(name).suffix.lower() in FORMATS:
+                raise ModelError(
+                    f"model '{name}' is a suite; name suites before --model, or with --suite"
+                ) from None
+            raise
         plans += [
             plan(
                 resolved,

@@ -1,8 +1,8 @@
 """Which checkpoint folder a model in memory was loaded from, if it is still the same model.
 
 A folder's fingerprint is that of its files; a model in memory has none. To share scores, the folder
-that the model names as its own is loaded once more and compared: classes, configuration, every
-tensor, and the tokenizer. If anything differs, the model is another one.
+that the model names as its own is loaded once more and compared: classes, configuration, plain
+attributes, every tensor, and the tokenizer. If anything differs, the model is another one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from boxpen.errors import ModelError
-from boxpen.models.fingerprint import tokenizer_parts
+from boxpen.models.fingerprint import hooked, plain_attributes, tokenizer_parts
 from boxpen.models.memory import free_memory
 from boxpen.names import fits_a_line
 from boxpen.scoring.policy import Dtype
@@ -58,7 +58,7 @@ def same_model_on_disk(
         not folder
         or not os.path.isfile(Path(folder) / "config.json")  # noqa: PTH113 (any name is fine)
         or dtype not in get_args(Dtype)
-        or _changed(module)
+        or hooked(module)
         or 2 * size > free_memory(torch.device("cpu"))
     ):
         return None
@@ -90,14 +90,6 @@ def _specials(tokenizer: Any, kind: str) -> dict[str, Any]:
     return found if unread else found | {"pad_token": pad}
 
 
-def _changed(module: Any) -> bool:
-    """Whether a module has hooks, so that its weights do not determine what it computes."""
-    return any(
-        part._forward_hooks or part._forward_pre_hooks or "forward" in vars(part)
-        for part in module.modules()
-    )
-
-
 def _same(one: Any, other: Any) -> bool:
     import torch
 
@@ -106,6 +98,8 @@ def _same(one: Any, other: Any) -> bool:
     for name in ("config", "generation_config"):
         if _settings(getattr(one, name, None)) != _settings(getattr(other, name, None)):
             return False
+    if plain_attributes(one) != plain_attributes(other):
+        return False
     tensors, others = ({**m.state_dict(), **dict(m.named_buffers())} for m in (one, other))
     if tensors.keys() != others.keys():
         return False

@@ -8,15 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from boxpen.catalog.files import FORMATS
 from boxpen.errors import ModelError, nearest
 from boxpen.models.base import SCHEMES, Model
 from boxpen.models.presets import PRESETS
 from boxpen.scoring.policy import Dtype
 
 __all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
-
-_MISPLACED = "model '{}' is a suite; name suites before --model, or with --suite"
 
 
 def resolve_model(
@@ -145,8 +142,6 @@ def _scheme(spec: str, path: Path) -> str:
         with path.open("rb") as stream:
             if stream.read(4) == b"GGUF":
                 return "gguf"
-        if path.suffix.lower() in FORMATS:
-            raise ModelError(_MISPLACED.format(spec))
         raise ModelError(f"model '{spec}' is a file, expected a model folder or a GGUF file")
     if _is_ct2(path):  # before the next: it may have a config.json, too
         return "ct2"
@@ -169,10 +164,6 @@ def _is_ct2(folder: Path) -> bool:
 
 
 def _unknown(spec: str) -> str:
-    from boxpen.catalog.registry import suite_names
-
-    if spec in suite_names(parts=True):
-        return _MISPLACED.format(spec)
     if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", spec):
         return f"model '{spec}' is neither a preset nor a path; for the hub, write hf:{spec}"
     if "/" in spec or spec.endswith(".gguf"):

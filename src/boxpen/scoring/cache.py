@@ -211,7 +211,7 @@ class ScoreCache:
                 f"{self.path} is a cache of format {version}, this boxpen reads format "
                 f"{SCHEMA_VERSION}; name another file"
             )
-        elif tables != _TABLES:
+        elif not _TABLES.items() <= tables.items():  # ANALYZE or an index add others
             raise _damage("the tables are not those of a boxpen cache")
         if version != SCHEMA_VERSION:
             self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -324,7 +324,9 @@ class ScoreCache:
                 number = 1
                 while (place := path.with_name(f"{path.name}.damaged-{number}")).exists():
                     number += 1
-                # The database last: until then its name is taken.
+                # The database last: a new one under its name would lose its own -wal to this loop.
+                # A process that opens the damaged one in between may leave a -wal; SQLite drops
+                # that when it makes the new database.
                 for suffix in ("-journal", "-wal", "-shm", ""):
                     with contextlib.suppress(FileNotFoundError):
                         Path(f"{path}{suffix}").rename(f"{place}{suffix}")

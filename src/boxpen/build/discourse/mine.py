@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals
 from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import key
 

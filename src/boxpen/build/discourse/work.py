@@ -11,11 +11,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
 from boxpen.build.discourse.pool import Pool, Row
 from boxpen.build.stages import Report
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     from boxpen.build.discourse.read import TextSpec

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals
 from boxpen.build.duals.propose import Unchanged
 from boxpen.build.duals.rank import Ranked
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import polars as pl

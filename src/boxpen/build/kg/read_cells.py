@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals
 from boxpen.build.kg.lines import Block, blocks, count, positions
 from boxpen.build.kg.read_chunk import Broken, Table
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import numpy as np

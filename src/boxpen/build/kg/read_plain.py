@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from boxpen.atomic import reason, refusals
 from boxpen.build.kg.read_cells import comma_tables, json_tables, parquet_tables, tab_tables
 from boxpen.build.kg.read_chunk import WHITE, Draft, GraphSpec, Table, sound
 from boxpen.build.kg.read_people import people
 from boxpen.build.kg.read_sample import Format, Sample, mostly
 from boxpen.build.kg.triples import canonical_relation
 from boxpen.errors import BuildError, nearest
+from boxpen.failures import reason, refusals
 
 __all__ = ["PLAIN", "plain_draft"]
 

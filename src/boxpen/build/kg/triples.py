@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import reason, refusals, replaced
+from boxpen.atomic import replaced
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 from boxpen.relations import ATOMIC, CONCEPTNET
 
 if TYPE_CHECKING:
