@@ -20,8 +20,8 @@ from pathlib import Path
 from results import DOCS, write
 
 import boxpen
-from boxpen.judgements import Journal, Rule, agreement_table, latest, settle
 from boxpen.metrics.intervals import wilson
+from boxpen.review import Journal, Rule, agreement_table, latest, settle
 
 EACH = 50
 SEED = 8

@@ -46,7 +46,9 @@ from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.sentence import plain, read
 from boxpen.build.duals.work import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
-from boxpen.judgements import (
+from boxpen.metrics.intervals import Estimate, wilson
+from boxpen.report.robustness import robust_runs
+from boxpen.review import (
     Journal,
     Rule,
     agreement_table,
@@ -56,8 +58,6 @@ from boxpen.judgements import (
     settle,
     write_sheet,
 )
-from boxpen.metrics.intervals import Estimate, wilson
-from boxpen.report.robustness import robust_runs
 from boxpen.runs import Run
 
 PAGE = "duals.md"

@@ -23,7 +23,14 @@ from boxpen.analysis.translation_errors import (
     translation_questions,
 )
 from boxpen.errors import BuildError, RunError
-from boxpen.judgements import (
+from boxpen.report.translation_errors import (
+    PAPER,
+    error_table,
+    errors_markdown,
+    errors_object,
+    errors_terminal,
+)
+from boxpen.review import (
     Decision,
     Judgement,
     Question,
@@ -32,13 +39,6 @@ from boxpen.judgements import (
     label_pairs,
     labels_of,
     settle_labels,
-)
-from boxpen.report.translation_errors import (
-    PAPER,
-    error_table,
-    errors_markdown,
-    errors_object,
-    errors_terminal,
 )
 from boxpen.runs import Translation
 from small_runs import small_run

@@ -25,7 +25,7 @@ from boxpen.build.discourse.work import read_rows
 from boxpen.catalog import write_suite
 from boxpen.errors import BoxpenError, BuildError
 from boxpen.items import Card, Suite, Translate
-from boxpen.judgements import Journal, Judgement
+from boxpen.review import Journal, Judgement
 
 CONFIG = """
 name = "toy"

@@ -21,7 +21,7 @@ from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import read_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Card, Choice, Suite
-from boxpen.judgements import Judgement, Rule
+from boxpen.review import Judgement, Rule
 from boxpen.scoring.policy import ScoringPolicy
 
 for library in ("lemminflect", "inflect", "nltk", "spellchecker"):

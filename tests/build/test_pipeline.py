@@ -145,7 +145,7 @@ def test_a_build_that_was_killed_goes_on(tmp_path):
 
 def test_people_decide(tmp_path):
     from boxpen.build.kg.review import triple_questions
-    from boxpen.judgements import Journal, Judgement
+    from boxpen.review import Journal, Judgement
 
     for stage in ("read", "filter", "rank", "sample"):
         built(tmp_path, stage=stage)

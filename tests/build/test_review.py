@@ -22,7 +22,7 @@ from boxpen.build.kg.triples import read_table, schema, triple_id, write_table
 from boxpen.cli.app import app
 from boxpen.cli.review_kg import review
 from boxpen.errors import BuildError
-from boxpen.judgements import Judgement, Line, Rule
+from boxpen.review import Judgement, Line, Rule
 
 TRIPLES = [
     ("usedfor", "pencil", "shade sketch", "a pencil", "shade a sketch", "vp", -2.0),

@@ -12,7 +12,7 @@ from test_commands import CSV, invoke, refused
 
 from boxpen.catalog import load_suite
 from boxpen.cli.judging import check_sheet
-from boxpen.judgements import Question, write_sheet
+from boxpen.review import Question, write_sheet
 from small_runs import small_run
 
 EXPORTS = {

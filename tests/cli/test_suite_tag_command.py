@@ -12,7 +12,7 @@ from test_commands import invoke, refused
 from boxpen import Card, Choice, Entail, Suite, Translate, load_suite, read_suite
 from boxpen.analysis.tagging import tag_questions, tag_values
 from boxpen.catalog import write_suite
-from boxpen.judgements import Question
+from boxpen.review import Question
 from small_runs import small_suite
 
 

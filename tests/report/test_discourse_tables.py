@@ -18,7 +18,6 @@ from boxpen.analysis.discourse.people import (
     question_of,
 )
 from boxpen.analysis.discourse.renderings import Rendering
-from boxpen.judgements import Decision
 from boxpen.metrics.intervals import wilson
 from boxpen.report.discourse import (
     discourse_markdown,
@@ -26,6 +25,7 @@ from boxpen.report.discourse import (
     discourse_table,
     discourse_terminal,
 )
+from boxpen.review import Decision
 
 
 def made(number: int, phenomenon: str, cls: str, text: str = "", system: str = "one") -> Rendering:

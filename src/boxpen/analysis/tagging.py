@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from boxpen.analysis.slices import CROSS
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item, Suite
-from boxpen.judgements import Decision, Question, VerdictSet
+from boxpen.review import Decision, Question, VerdictSet
 
 __all__ = ["TAG", "AnyValue", "check_tag", "in_order", "tag_questions", "tag_values", "tagged"]
 

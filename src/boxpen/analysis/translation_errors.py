@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boxpen.errors import RunError
-from boxpen.judgements import Question, VerdictSet, sampled
+from boxpen.review import Question, VerdictSet, sampled
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Verdict
 

@@ -111,7 +111,8 @@ def export_sheet(
     """Write a sheet of the drawn candidates that a judge has not judged yet."""
     from boxpen.build.discourse.review import questions
     from boxpen.errors import BuildError
-    from boxpen.judgements import (
+    from boxpen.names import check_judge
+    from boxpen.review import (
         Journal,
         assigned,
         disagreements,
@@ -121,7 +122,6 @@ def export_sheet(
         ordered,
         sampled,
     )
-    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
@@ -155,8 +155,8 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.build.discourse.review import VERDICTS, checked_edit, questions
-    from boxpen.judgements import Journal, import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import Journal, import_sheets
 
     check_judge(judge, "--judge")
     settings, rows = _drawn(config)
@@ -174,7 +174,7 @@ def show_status(config: Config, json: Json = False) -> None:
     """Show how far judges are, how far they agree, and where they differ."""
     from boxpen.build.discourse.review import questions, review_candidates
     from boxpen.build.discourse.work import review_rule
-    from boxpen.judgements import Journal, agreement_table, disagreements, of_these_texts
+    from boxpen.review import Journal, agreement_table, disagreements, of_these_texts
 
     settings, rows = _drawn(config)
     given = history(Journal(settings.journal))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from boxpen.build.duals.review import Reviewed
     from boxpen.build.duals.rows import Row
     from boxpen.build.kg.pipeline import Done
-    from boxpen.judgements import Journal, Judgement
+    from boxpen.review import Journal, Judgement
 
 __all__ = [
     "Adjudicator",
@@ -219,7 +219,7 @@ def dual_rows(folder: Path) -> list[Row]:
 
 def journal_of(path: Path | None, folder: Path) -> Journal:
     """Return the journal of a build."""
-    from boxpen.judgements import Journal
+    from boxpen.review import Journal
 
     return Journal(path or folder / "review.jsonl")
 
@@ -235,7 +235,7 @@ def reviewed_duals(
 ) -> tuple[tuple[Judgement, ...], Reviewed]:
     """Return all judgements, and what follows from them."""
     from boxpen.build.duals.review import review_duals
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
     kept = journal_of(journal, folder)
     given = history(kept)

@@ -69,7 +69,8 @@ def export_sheet(
     """Write a sheet of the duals that a judge has not judged yet."""
     from boxpen.build.duals.review import questions
     from boxpen.errors import BuildError
-    from boxpen.judgements import (
+    from boxpen.names import check_judge
+    from boxpen.review import (
         assigned,
         disagreements,
         latest,
@@ -78,7 +79,6 @@ def export_sheet(
         ordered,
         sampled,
     )
-    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
@@ -112,8 +112,8 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.build.duals.review import VERDICTS, questions
-    from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import import_sheets
 
     check_judge(judge, "--judge")
     kept = journal_of(journal, folder)
@@ -135,7 +135,7 @@ def show_status(
 ) -> None:
     """Show how far judges are, what they accept of every operation, and where they differ."""
     from boxpen.build.duals.review import questions
-    from boxpen.judgements import agreement_table, disagreements, of_these_texts
+    from boxpen.review import agreement_table, disagreements, of_these_texts
 
     rows = dual_rows(folder)
     given, reviewed = reviewed_duals(rows, folder, journal, rule, adjudicator, divided, min_judges)

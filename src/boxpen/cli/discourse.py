@@ -18,8 +18,8 @@ from boxpen.cli.run_sheets import journal_beside
 if TYPE_CHECKING:
     from boxpen.analysis.discourse.renderings import Rendering
     from boxpen.analysis.discourse.ruling import Ruling
-    from boxpen.judgements import Decision, Journal, Judgement
     from boxpen.report.discourse import DiscourseTable
+    from boxpen.review import Decision, Journal, Judgement
     from boxpen.runs import Run
 
 __all__ = [
@@ -211,8 +211,8 @@ def decided(
     """Return the judgements of these translations, and what they come to."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
     from boxpen.errors import BuildError
-    from boxpen.judgements import Rule, of_these_texts, settle
     from boxpen.names import check_name
+    from boxpen.review import Rule, of_these_texts, settle
 
     check_name(adjudicator, "--adjudicator")
     questions = discourse_questions(found)

@@ -82,8 +82,8 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
-    from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import import_sheets
 
     check_judge(judge, "--judge")
     runs, sheets = parted(paths)
@@ -113,7 +113,7 @@ def show_status(
     """Show how far people agree with each other, and the class judge with them."""
     from boxpen.analysis.discourse.people import compared, discourse_questions
     from boxpen.analysis.discourse.ruling import OUTCOMES
-    from boxpen.judgements import agreement_table, disagreements
+    from boxpen.review import agreement_table, disagreements
 
     _, found = judged_renderings(runs)
     questions = discourse_questions(found)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from boxpen.analysis.translation_errors import Output
-    from boxpen.judgements import Decision, Journal, Judgement, LabelPair
+    from boxpen.review import Decision, Journal, Judgement, LabelPair
     from boxpen.runs import Run
 
 __all__ = ["errors"]
@@ -105,8 +105,8 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.translation_errors import TRANSLATION_ERRORS, translation_questions
-    from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import import_sheets
 
     check_judge(judge, "--judge")
     runs, sheets = parted(paths)
@@ -139,7 +139,7 @@ def show_status(
         RIGHT,
         translation_questions,
     )
-    from boxpen.judgements import (
+    from boxpen.review import (
         agreement_table,
         disagreements,
         label_agreement,
@@ -243,7 +243,7 @@ def _decided(
 ) -> tuple[list[Judgement], dict[str, Decision]]:
     """Return the judgements of these translations, and what they come to."""
     from boxpen.analysis.translation_errors import TRANSLATION_ERRORS, translation_questions
-    from boxpen.judgements import Rule, of_these_texts, settle_labels
+    from boxpen.review import Rule, of_these_texts, settle_labels
 
     questions = translation_questions(outputs)
     how = Rule("any-yes" if rule == "any" else rule, adjudicator=adjudicator)

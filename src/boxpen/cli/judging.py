@@ -14,7 +14,7 @@ from boxpen.cli.output import note, print_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from boxpen.judgements import (
+    from boxpen.review import (
         Agreement,
         Disagreement,
         Imported,
@@ -103,7 +103,7 @@ def write_questions(
     Raises:
         BuildError: If it cannot be written.
     """
-    from boxpen.judgements import write_sheet
+    from boxpen.review import write_sheet
 
     if not asked:
         stays = f"; {out} stays as it was" if out.exists() else ""
@@ -123,7 +123,7 @@ def history(journal: Journal) -> tuple[Judgement, ...]:
 
 def progress(given: Sequence[Judgement]) -> dict[str, int]:
     """Return how many items each judge has judged."""
-    from boxpen.judgements import latest
+    from boxpen.review import latest
 
     judged = [name for of in latest(given).values() for name, one in of.items() if one.verdict]
     return {name: judged.count(name) for name in sorted(set(judged))}

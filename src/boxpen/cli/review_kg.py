@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from boxpen.build.kg.review import Reviewed
-    from boxpen.judgements import Journal, Judgement, Question, Rule
+    from boxpen.review import Journal, Judgement, Question, Rule
 
 __all__ = ["review"]
 
@@ -85,7 +85,8 @@ def export_sheet(
 ) -> None:
     """Write a sheet of what a judge has not judged yet."""
     from boxpen.errors import BuildError
-    from boxpen.judgements import (
+    from boxpen.names import check_judge
+    from boxpen.review import (
         Order,
         assigned,
         disagreements,
@@ -95,7 +96,6 @@ def export_sheet(
         ordered,
         sampled,
     )
-    from boxpen.names import check_judge
 
     if (each is None) != (not judges):
         raise BuildError("--each and --judges were not given together, expected both or neither")
@@ -134,8 +134,8 @@ def import_answers(
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.build.kg.review import ACCEPTABILITY
     from boxpen.build.kg.review_edits import canonical_edit
-    from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import import_sheets
 
     check_judge(judge, "--judge")
     _, questions = _asked(table, wrong)
@@ -160,7 +160,7 @@ def show_status(
     json: Json = False,
 ) -> None:
     """Show how far judges are, how far they agree, and where they differ."""
-    from boxpen.judgements import agreement_table, disagreements, of_these_texts
+    from boxpen.review import agreement_table, disagreements, of_these_texts
 
     frame, questions = _asked(table, wrong)
     given, how = _ruled(_journal(journal, table, wrong), rule, adjudicator, divided)
@@ -238,7 +238,7 @@ def _asked(table: Path, wrong: bool) -> tuple[pl.DataFrame, list[Question]]:
 
 
 def _journal(path: Path | None, table: Path, wrong: bool) -> Journal:
-    from boxpen.judgements import Journal
+    from boxpen.review import Journal
 
     name = "review-wrong.jsonl" if wrong else "review.jsonl"
     return Journal(table.with_name(name) if path is None else path)
@@ -248,7 +248,7 @@ def _ruled(
     journal: Journal, name: str, adjudicator: str | None, divided: str
 ) -> tuple[Sequence[Judgement], Rule]:
     """Return all judgements of a journal, and the rule that decides on them."""
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
     otherwise = "reject" if divided == "reject" else None
     rule = Rule(name, otherwise=otherwise, adjudicator=adjudicator)

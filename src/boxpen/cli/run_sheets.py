@@ -11,7 +11,7 @@ import typer
 from boxpen.cli.judging import history, write_questions
 
 if TYPE_CHECKING:
-    from boxpen.judgements import Journal, Question
+    from boxpen.review import Journal, Question
 
 __all__ = [
     "RunsAndSheets",
@@ -50,7 +50,7 @@ def written(
     what: str = "translation",
 ) -> None:
     """Write the sheet of a judge, with the questions that are open, and say how many."""
-    from boxpen.judgements import (
+    from boxpen.review import (
         Order,
         disagreements,
         latest,
@@ -97,7 +97,7 @@ def journal_beside(path: Path | None, runs: Sequence[Path], name: str) -> Journa
         BuildError: If the runs stand in several folders and no path is given.
     """
     from boxpen.errors import BuildError
-    from boxpen.judgements import Journal
+    from boxpen.review import Journal
     from boxpen.rundir import run_directories
 
     if path is not None:

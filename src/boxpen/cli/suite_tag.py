@@ -32,7 +32,7 @@ from boxpen.cli.suite import Json, Name, suite
 
 if TYPE_CHECKING:
     from boxpen.items import Suite
-    from boxpen.judgements import Decision, Journal, Judgement, Question, VerdictSet
+    from boxpen.review import Decision, Journal, Judgement, Question, VerdictSet
 
 __all__ = ["tag"]
 
@@ -80,7 +80,7 @@ def export_sheet(
     seed: Seed = 0,
 ) -> None:
     """Write a sheet of the items that a judge has not tagged."""
-    from boxpen.judgements import sampled
+    from boxpen.review import sampled
 
     check_sheet(judge, out, overwrite=overwrite)
     found, _, questions = _asked(name, tag, values)
@@ -103,8 +103,8 @@ def import_answers(
 ) -> None:
     """Add the answers of sheets to the journal; a sheet may be imported again and again."""
     from boxpen.analysis.tagging import TAG
-    from boxpen.judgements import import_sheets
     from boxpen.names import check_judge
+    from boxpen.review import import_sheets
 
     check_judge(judge, "--judge")
     found, verdicts, questions = _asked(name, tag, values)
@@ -127,7 +127,7 @@ def show_status(
 ) -> None:
     """Show how far judges are, how far they agree, and where they differ."""
     from boxpen.analysis.tagging import in_order
-    from boxpen.judgements import agreement_table, disagreements
+    from boxpen.review import agreement_table, disagreements
 
     _check_journal(journal)
     found, _, questions = _asked(name, tag, None)
@@ -247,7 +247,7 @@ def _journal(path: Path | None, name: str, found: Suite, tag: str) -> Journal:
 
     Lines from before they named their tag are of the tag that the journal's own name tells.
     """
-    from boxpen.judgements import Journal
+    from boxpen.review import Journal
 
     own = re.sub(r"[^\w.-]+", "_", f"{found.name}-{tag}-tags.jsonl")
     if path is None:
@@ -259,7 +259,7 @@ def _decided(
     questions: Sequence[Question], journal: Journal, rule: str, adjudicator: str | None, fewest: int
 ) -> tuple[list[Judgement], int, dict[str, Decision]]:
     """Return the judgements of these items, how many are of other texts, and the decisions."""
-    from boxpen.judgements import Rule, of_these_texts, settle
+    from boxpen.review import Rule, of_these_texts, settle
 
     how = Rule(rule, adjudicator=adjudicator)
     everything = history(journal)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.error_shares import Crossed, ErrorShares, crossed, error_shares
 from boxpen.analysis.translation_errors import ERROR_TYPES, Output, translation_questions
-from boxpen.judgements import Decision, Judgement, LabelPair, label_pairs
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.review import Decision, Judgement, LabelPair, label_pairs
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,9 +16,9 @@ from typing import NamedTuple
 from boxpen.analysis.discourse.class_judge import PHENOMENA
 from boxpen.analysis.discourse.renderings import Rendering, ruling_of
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, OUTCOMES, RIGHT, WRONG
-from boxpen.judgements import Decision, Question, VerdictSet, sampled
 from boxpen.metrics.agreement import cohen_estimate
 from boxpen.metrics.intervals import Estimate
+from boxpen.review import Decision, Question, VerdictSet, sampled
 
 __all__ = [
     "DISCOURSE_VERDICTS",

@@ -14,7 +14,7 @@ from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.pronouns import class_word
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
-from boxpen.judgements import (
+from boxpen.review import (
     Decision,
     Judgement,
     Line,

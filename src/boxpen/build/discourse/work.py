@@ -19,9 +19,9 @@ from boxpen.errors import BuildError
 if TYPE_CHECKING:
     from boxpen.build.discourse.read import TextSpec
     from boxpen.items import Suite
-    from boxpen.judgements import Rule
     from boxpen.nmt.corpus import Pair
     from boxpen.nmt.overlap import Overlap
+    from boxpen.review import Rule
 
 __all__ = ["Progress", "Work", "read_rows", "review_rule"]
 
@@ -143,7 +143,7 @@ class Work:
     def accept(self) -> Report:
         """Take what people accepted."""
         from boxpen.build.discourse.review import review_candidates
-        from boxpen.judgements import Journal
+        from boxpen.review import Journal
 
         review = self.config.review
         assert review is not None
@@ -274,7 +274,7 @@ def read_rows(path: Path) -> list[Row]:
 
 def review_rule(config: DiscourseConfig) -> Rule:
     """Return how judges who differ decide; by their majority where nothing else is said."""
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
     review = config.review
     if review is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from boxpen.build.duals.rows import Row
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
-from boxpen.judgements import (
+from boxpen.review import (
     Decision,
     Judgement,
     Question,

@@ -16,7 +16,7 @@ from boxpen.build.kg.review_edits import WRONG, Restate, edited, node_text, spli
 from boxpen.build.kg.triples import triple_id
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError, nearest
-from boxpen.judgements import (
+from boxpen.review import (
     Decision,
     Judgement,
     Question,

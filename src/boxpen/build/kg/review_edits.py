@@ -14,8 +14,8 @@ from typing import Any
 from boxpen.build.kg.triples import triple_id
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
-from boxpen.judgements import Judgement, Line, Question
-from boxpen.judgements.judgement import plain
+from boxpen.review import Judgement, Line, Question
+from boxpen.review.judgement import plain
 
 __all__ = ["WRONG", "Restate", "canonical_edit", "edited", "node_text", "split_edit", "worded"]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from boxpen.build.kg.read import Chunk, GraphSpec
     from boxpen.items import Suite
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
 __all__ = ["Progress", "Work"]
 
@@ -166,7 +166,7 @@ class Work:
     def accept(self) -> Report:
         """Take what the judges accepted."""
         from boxpen.build.kg.review import review_triples
-        from boxpen.judgements import Journal
+        from boxpen.review import Journal
 
         config = self.config.review
         assert config is not None
@@ -273,7 +273,7 @@ class Work:
     def _answered(self) -> pl.DataFrame:
         """Return the triples with their wrong tails, less those that judges find right."""
         from boxpen.build.kg.review import review_wrong_tails
-        from boxpen.judgements import Journal
+        from boxpen.review import Journal
 
         table = read_table(self.at("negatives.parquet"), "tail_text", "wrong_text")
         review = self.config.review
@@ -284,7 +284,7 @@ class Work:
 
     @property
     def _rule(self) -> Rule:
-        from boxpen.judgements import Rule
+        from boxpen.review import Rule
 
         review = self.config.review
         assert review is not None

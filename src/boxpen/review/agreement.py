@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from boxpen.judgements.judgement import Judgement, latest, plain
 from boxpen.metrics.agreement import (
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
 )
+from boxpen.review.judgement import Judgement, latest, plain
 
 __all__ = ["Agreement", "Disagreement", "Pair", "agreement_table", "disagreements"]
 

@@ -7,14 +7,14 @@ judges agree. ``settle_labels`` and ``label_agreement`` do so where a verdict ma
 at once. ``write_sheet`` and ``import_sheets`` carry questions and answers through a CSV file.
 """
 
-from boxpen.judgements.agreement import (
+from boxpen.review.agreement import (
     Agreement,
     Disagreement,
     Pair,
     agreement_table,
     disagreements,
 )
-from boxpen.judgements.assignment import (
+from boxpen.review.assignment import (
     Order,
     assigned,
     of_these_texts,
@@ -22,18 +22,18 @@ from boxpen.judgements.assignment import (
     ordered,
     sampled,
 )
-from boxpen.judgements.decisions import RULES, Decision, Rule, settle
-from boxpen.judgements.imports import Imported, import_sheets
-from boxpen.judgements.journal import History, Journal
-from boxpen.judgements.judgement import Judgement, Question, VerdictSet, latest
-from boxpen.judgements.labels import (
+from boxpen.review.decisions import RULES, Decision, Rule, settle
+from boxpen.review.imports import Imported, import_sheets
+from boxpen.review.journal import History, Journal
+from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.review.labels import (
     LabelPair,
     label_agreement,
     label_pairs,
     labels_of,
     settle_labels,
 )
-from boxpen.judgements.sheet import Line, read_sheet, write_sheet
+from boxpen.review.sheet import Line, read_sheet, write_sheet
 
 __all__ = [
     "RULES",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.errors import BuildError
-from boxpen.judgements.judgement import Judgement, latest
+from boxpen.review.judgement import Judgement, latest
 
 __all__ = ["History", "Journal"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from boxpen.errors import BuildError, nearest
-from boxpen.judgements.judgement import Judgement, latest, plain
+from boxpen.review.judgement import Judgement, latest, plain
 
 __all__ = ["RULES", "Decision", "Rule", "settle"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpen.errors import BuildError
-from boxpen.judgements.journal import Journal
-from boxpen.judgements.judgement import Judgement, Question, VerdictSet
-from boxpen.judgements.sheet import Line, read_sheet
+from boxpen.review.journal import Journal
+from boxpen.review.judgement import Judgement, Question, VerdictSet
+from boxpen.review.sheet import Line, read_sheet
 
 __all__ = ["Imported", "import_sheets"]
 

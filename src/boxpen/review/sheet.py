@@ -18,8 +18,8 @@ from boxpen.atomic import replaced
 from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import BuildError, SuiteError
-from boxpen.judgements.judgement import Judgement, Question, VerdictSet, plain
 from boxpen.names import check_judge, wanted_of_a_judge
+from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
 
 __all__ = ["Line", "read_sheet", "write_sheet"]
 

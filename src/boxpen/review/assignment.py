@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from boxpen.errors import BuildError, nearest
-from boxpen.judgements.judgement import Judgement, Question
+from boxpen.review.judgement import Judgement, Question
 
 __all__ = ["Order", "assigned", "of_these_texts", "open_questions", "ordered", "sampled"]
 

@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from boxpen.errors import BuildError
-from boxpen.judgements import (
+from boxpen.review import (
     Journal,
     Judgement,
     Question,
@@ -117,7 +117,7 @@ class TestSheet:
     def test_no_cell_begins_like_a_formula_and_texts_come_back_as_they_were(
         self, tmp_path_factory, text
     ):
-        from boxpen.judgements.sheet import _restored
+        from boxpen.review.sheet import _restored
 
         path = tmp_path_factory.mktemp("sheet") / "s.csv"
         write_sheet(path, [Question("i", {"text": text})], "anna")
@@ -359,7 +359,7 @@ class TestJournal:
     def test_killed_while_writing_it_loses_nothing_that_was_said_to_be_kept(self, tmp_path):
         path = tmp_path / "review.jsonl"
         code = (
-            "import sys\nfrom boxpen.judgements import *\nj = Journal(sys.argv[1])\n"
+            "import sys\nfrom boxpen.review import *\nj = Journal(sys.argv[1])\n"
             "for n in range(10**6):\n"
             "    j.append([Judgement(f'i{n}', 'anna', 'accept')]); print(n, flush=True)\n"
         )
@@ -383,7 +383,7 @@ class TestJournal:
         Journal(path).append(said(("i1", "anna", "accept")))
         before = path.read_bytes()
         code = (
-            "import resource, signal, sys\nfrom boxpen.judgements import *\n"
+            "import resource, signal, sys\nfrom boxpen.review import *\n"
             "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
             "try:\n    Journal(sys.argv[1]).append([Judgement('i2', 'bo', 'x' * 300)])\n"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from boxpen.errors import BuildError
-from boxpen.judgements.agreement import Agreement, agreement_table
-from boxpen.judgements.decisions import Decision, Rule, settle
-from boxpen.judgements.judgement import JOINT, Judgement, VerdictSet, latest
+from boxpen.review.agreement import Agreement, agreement_table
+from boxpen.review.decisions import Decision, Rule, settle
+from boxpen.review.judgement import JOINT, Judgement, VerdictSet, latest
 
 __all__ = ["LabelPair", "label_agreement", "label_pairs", "labels_of", "settle_labels"]
 
