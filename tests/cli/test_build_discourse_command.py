@@ -220,7 +220,7 @@ def reviewed(boxpen, config, verdict="a"):
 def test_a_torn_judgement_is_told(boxpen, config):
     journal = reviewed(boxpen, config)
     journal.write_bytes(journal.read_bytes()[:-20])
-    told = f"{journal}, line 3 was cut off while it was written, and is left out; import its sheet"
+    told = f"{journal}, line 3 was cut off while it was written, and is skipped; import its sheet"
     for words in ((), (), ("--json",)):  # the second time nothing is to be done
         code, out, err = boxpen("build", "discourse", "run", config, *words)
         assert code == 0
@@ -247,7 +247,7 @@ def test_a_torn_line_within_the_journal_is_refused(boxpen, config):
     journal.write_bytes(first[:-20] + b"\n" + b"".join(rest))
     code, _, err = boxpen("build", "discourse", "run", config)
     assert code == 2
-    assert f"boxpen: {journal}, line 1 is no judgement (" in err
+    assert f"boxpen: {journal}, line 1 is not a judgement (" in err
     assert not (journal.parent / "accepted.parquet").exists()
 
 

@@ -241,7 +241,7 @@ def test_a_journal_of_another_tag_is_refused(tmp_path, suite, monkeypatch, comma
     rows = rows_of(suite.with_name("ann.csv"))
     write_rows(tmp_path / "other.csv", [{**row, "tag": "other"} for row in rows])
     there = sorted(tmp_path.iterdir())
-    told = f"{journal}, line 1 is of the tag 'steps', expected 'other': a journal is of one tag"
+    told = f"{journal}, line 1 is about the tag 'steps', expected 'other'; use one journal per tag"
     refused(invoke(*other, "--journal", journal), told)
     assert (journal.read_bytes(), sorted(tmp_path.iterdir())) == (before, there)
 
@@ -261,7 +261,7 @@ def test_a_journal_from_before_tags_were_kept_is_read_where_its_name_tells(tmp_p
     named = tmp_path / "any.jsonl"
     named.write_text(old, "utf-8")
     for name in ("steps", "other"):
-        told = f"{named}, line 1 does not say which tag it is of, expected '{name}'; if that is"
+        told = f"{named}, line 1 names no tag, expected '{name}'; if that is"
         options = ("--tag", name, "--journal", named)
         refused(
             invoke("suite", "tag", "write", suite, *options, "--out", tmp_path / "out.jsonl"), told

@@ -70,7 +70,7 @@ def import_sheets(
                 )
     history = journal.read()
     said = {(one.item, one.judge): one for one in history.judgements}
-    added = journal.append(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
+    added = journal.merge(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
     changed = [
         (before, one)
         for one in added
