@@ -144,13 +144,13 @@ def test_a_build_that_was_killed_goes_on(tmp_path):
 
 
 def test_people_decide(tmp_path):
-    from boxpen.build.kg.review import triple_questions
+    from boxpen.build.kg.review import TripleTask
     from boxpen.review import Journal, Judgement
 
     for stage in ("read", "filter", "rank", "sample"):
         built(tmp_path, stage=stage)
     table = pl.read_parquet(tmp_path / "out" / "sampled.parquet")
-    asked = triple_questions(table)
+    asked = TripleTask(table).questions()
     verdicts = ["accept", "reject", ""]
     Journal(tmp_path / "review.jsonl").append(
         Judgement(q.item, "anna", verdicts[n % 3], seen=q.digest)

@@ -1,10 +1,10 @@
-"""Judgements of people: what is asked, who said what, what follows, and how far they agree.
+"""Review by people: questions, sheets, a journal of judgements, decisions and agreement.
 
-Nothing here knows what is judged. A ``Question`` is an item and the texts that a judge sees of it,
-a ``VerdictSet`` the answers that are allowed, a ``Journal`` the file that keeps every answer that
-was ever given; ``settle`` makes one decision per item of them, ``agreement_table`` says how far the
-judges agree. ``settle_labels`` and ``label_agreement`` do so where a verdict may be several labels
-at once. ``write_sheet`` and ``import_sheets`` carry questions and answers through a CSV file.
+A ``ReviewTask`` knows what is asked about a target and what verdicts change in it; everything else
+here works for any task. A ``Journal`` keeps every judgement; ``settle`` makes one decision per item
+of them, ``agreement_table`` measures how well judges agree, and ``settle_labels`` and
+``label_agreement`` do so for verdicts with several labels. ``write_sheet`` and ``import_sheets``
+exchange questions and answers as CSV files.
 """
 
 from boxpen.review.agreement import (
@@ -16,16 +16,18 @@ from boxpen.review.agreement import (
 )
 from boxpen.review.assignment import (
     Order,
+    Selection,
     assigned,
     of_these_texts,
     open_questions,
     ordered,
     sampled,
+    selected,
 )
 from boxpen.review.decisions import RULES, Decision, Rule, settle
 from boxpen.review.imports import Imported, import_sheets
 from boxpen.review.journal import History, Journal
-from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.review.judgement import Judgement, Option, Question, VerdictSet, latest, plain
 from boxpen.review.labels import (
     LabelPair,
     label_agreement,
@@ -33,12 +35,25 @@ from boxpen.review.labels import (
     labels_of,
     settle_labels,
 )
-from boxpen.review.sheet import Line, read_sheet, write_sheet
+from boxpen.review.sheet import Line, check_sheet, read_sheet, write_sheet
+from boxpen.review.task import (
+    Applied,
+    Destination,
+    Detail,
+    Review,
+    ReviewTask,
+    Target,
+    check_output,
+)
+from boxpen.review.tasks import find_task
 
 __all__ = [
     "RULES",
     "Agreement",
+    "Applied",
     "Decision",
+    "Destination",
+    "Detail",
     "Disagreement",
     "History",
     "Imported",
@@ -46,14 +61,22 @@ __all__ = [
     "Judgement",
     "LabelPair",
     "Line",
+    "Option",
     "Order",
     "Pair",
     "Question",
+    "Review",
+    "ReviewTask",
     "Rule",
+    "Selection",
+    "Target",
     "VerdictSet",
     "agreement_table",
     "assigned",
+    "check_output",
+    "check_sheet",
     "disagreements",
+    "find_task",
     "import_sheets",
     "label_agreement",
     "label_pairs",
@@ -62,8 +85,10 @@ __all__ = [
     "of_these_texts",
     "open_questions",
     "ordered",
+    "plain",
     "read_sheet",
     "sampled",
+    "selected",
     "settle",
     "settle_labels",
     "write_sheet",

@@ -14,25 +14,30 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA
-from boxpen.analysis.discourse.renderings import Rendering, ruling_of
+from boxpen.analysis.discourse.renderings import Rendering, renderings_of, ruling_of
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, OUTCOMES, RIGHT, WRONG
 from boxpen.metrics.agreement import cohen_estimate
 from boxpen.metrics.intervals import Estimate
-from boxpen.review import Decision, Question, VerdictSet, sampled
+from boxpen.review import (
+    Decision,
+    Detail,
+    Journal,
+    Question,
+    Review,
+    ReviewTask,
+    Target,
+    VerdictSet,
+)
+from boxpen.runs import Run
 
 __all__ = [
-    "DISCOURSE_VERDICTS",
+    "ClassTask",
     "Comparison",
     "class_in_words",
     "compared",
-    "discourse_questions",
     "of_same_items",
-    "of_sample",
     "question_of",
 ]
-
-DISCOURSE_VERDICTS = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
-"""Only the phenomenon counts; other errors of the translation do not."""
 
 _IN_WORDS = {
     "你": "'you' is one person: 你",
@@ -80,6 +85,68 @@ class Comparison:
     confusion: Mapping[tuple[str, str], int]
 
 
+class ClassTask(ReviewTask):
+    """Is the pronoun, connective or ellipsis translated right? Other errors do not count.
+
+    Args:
+        renderings: What systems translated.
+        journal: Where judgements are kept.
+        runs: How many runs they are from.
+    """
+
+    name = "classes"
+    target = "runs of translation models on a discourse suite"
+    noun = "translation"
+    journal_file = "discourse-judgements.jsonl"
+    verdicts = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
+
+    def __init__(
+        self, renderings: Sequence[Rendering], journal: Journal | None = None, runs: int = 1
+    ) -> None:
+        self.renderings = renderings
+        self.journal = journal or Journal(self.journal_file)
+        self.origin = "run" if runs == 1 else "set of runs"
+
+    @classmethod
+    def find(cls, target: Target) -> ClassTask | None:
+        """Return the task for runs; which system made a translation does not matter."""
+        paths = target.runs()
+        if not paths:
+            return None
+        journal = target.journal_beside(paths, cls.journal_file)
+        runs = [(str(path), [Run.load(path)]) for path in paths]
+        return cls(renderings_of(runs), journal, len(runs))
+
+    @classmethod
+    def fits(cls, target: Target) -> bool:
+        """Whether a run has translations of a phenomenon."""
+        found = (t.tags for path in target.runs() for t in Run.load(path).translations)
+        return any(tags.get("set") in PHENOMENA for tags in found)
+
+    def questions(self) -> list[Question]:
+        """Return one question per translation, whichever systems made it.
+
+        Questions come in the order of items; those of one item in an order that depends only on
+        their texts, so that it does not give away the system.
+        """
+        of_item: dict[str, dict[str, Question]] = {}
+        for one in self.renderings:
+            question = question_of(one)
+            of_item.setdefault(one.id, {})[question.item] = question
+        return [some[name] for some in of_item.values() for name in sorted(some)]
+
+    def details(self, review: Review) -> list[Detail]:
+        """Return how the class judge compares with people."""
+        found = compared(self.renderings, review.decisions)
+        rows = [(row.part, row.items, row.same, row.kappa, row.kappa_right) for row in found]
+        columns = ("part", "items", "same", "kappa", "kappa_right")
+        crossed = [(a, *(found[0].confusion[a, b] for b in OUTCOMES)) for a in OUTCOMES]
+        return [
+            Detail("class_judge", columns, rows),
+            Detail("class_judge_against_people", ("people", *OUTCOMES), crossed),
+        ]
+
+
 def class_in_words(phenomenon: str, cls: str) -> str:
     """Say what a translation is asked for."""
     if phenomenon == "ellipsis":
@@ -99,31 +166,7 @@ def question_of(one: Rendering) -> Question:
     }
     # The digest tells translations of an item apart without telling who made them.
     name = f"{one.id}/{Question(one.id, shown).digest}"
-    return Question(name, shown, part=one.phenomenon)
-
-
-def discourse_questions(renderings: Iterable[Rendering]) -> list[Question]:
-    """Return what people are asked: each translation once, whoever made it.
-
-    Questions stand in the order of items; those of one item in an order that depends on their
-    texts alone, so that the place does not tell the system.
-    """
-    of_item: dict[str, dict[str, Question]] = {}
-    for one in renderings:
-        question = question_of(one)
-        of_item.setdefault(one.id, {})[question.item] = question
-    return [some[name] for some in of_item.values() for name in sorted(some)]
-
-
-def of_sample(renderings: Sequence[Rendering], size: int | None, seed: int = 0) -> list[Rendering]:
-    """Take so many items at random, with the translations of all systems.
-
-    Raises:
-        BuildError: If the size is less than one.
-    """
-    items = [Question(name, {}) for name in dict.fromkeys(one.id for one in renderings)]
-    taken = {question.item for question in sampled(items, size, seed)}
-    return [one for one in renderings if one.id in taken]
+    return Question(name, shown, part=one.phenomenon, unit=one.id)
 
 
 def of_same_items(

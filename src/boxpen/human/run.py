@@ -38,7 +38,7 @@ from boxpen.scoring.signature import signature
 from boxpen.scoring.verdicts import Verdict
 from boxpen.version import __version__
 
-__all__ = ["human_run", "read_answers"]
+__all__ = ["Answers", "choice_of", "human_run", "read_answers", "run_of_answers"]
 
 Answers = dict[str, dict[str, int]]
 """For every item, in order of the suite, the candidate that every judge chose."""
@@ -65,22 +65,40 @@ def human_run(
     Raises:
         SuiteError: If the table cannot be read, or no item has enough judges.
     """
+    answers = read_answers(suite, path, start=start)
+    return run_of_answers(suite, answers, path, name=name, min_judges=min_judges)
+
+
+def run_of_answers(
+    suite: Suite, answers: Answers, where: Path | str, *, name: str | None, min_judges: int
+) -> Run:
+    """Make a run of human answers.
+
+    Args:
+        suite: What was asked.
+        answers: For every item, the candidate that each judge chose.
+        where: Where they are from, for messages.
+        name: Name of the system; ``human (N judges)`` if None.
+        min_judges: Fewest judges of an item.
+
+    Raises:
+        SuiteError: If no item has enough judges.
+    """
     if min_judges < 1:
         raise SuiteError(f"min-judges is {min_judges}, expected 1 or more")
-    answers = read_answers(suite, path, start=start)
     left_out: dict[str, list[str]] = {}
     judged: list[tuple[Item, Choice]] = []
     for item in suite:
-        choice = _choice(item)
+        choice = choice_of(item)
         reason = _lacking(choice, len(answers.get(item.id, ())), min_judges)
         if choice is None or reason is not None:
             left_out.setdefault(reason or "", []).append(item.id)
         else:
             judged.append((item, choice))
     if not judged:
-        most = max(map(len, answers.values()))
+        most = max(map(len, answers.values()), default=0)
         raise SuiteError(
-            f"{path} has at most {most} judge(s) for an item, expected {min_judges} or more; "
+            f"{where} has at most {most} judge(s) for an item, expected {min_judges} or more; "
             "--min-judges sets how many"
         )
     kept = {choice.id: answers[choice.id] for _, choice in judged}
@@ -99,7 +117,7 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
             there are none; the message names the line and what stands there.
     """
     path = Path(path)
-    choices = {item.id: _choice(item) for item in suite}
+    choices = {item.id: choice_of(item) for item in suite}
     found: dict[str, dict[str, int]] = {}
     for cell in _cells(path):
         if cell.item not in choices:
@@ -181,7 +199,8 @@ def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:
     )
 
 
-def _choice(item: Item) -> Choice | None:
+def choice_of(item: Item) -> Choice | None:
+    """Return the item as a choice between candidates; None if it has none."""
     if isinstance(item, Translate):
         return item.as_choice()
     return item if isinstance(item, Choice) else None
