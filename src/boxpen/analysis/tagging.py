@@ -35,7 +35,7 @@ __all__ = ["TAG", "AnyValue", "TagTask", "check_tag", "in_order", "tag_values", 
 _LONGEST = 60  # characters of a value
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 TAG = "tag"
-"""The column that says which tag is asked for."""
+"""The column with the name of the tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def tag_values(suite: Suite, tag: str, values: Sequence[str] | None = None) -> V
             suite does not have it, or has values that a sheet cannot tell apart.
 
     Raises:
-        BuildError: If a value is empty, means something else in a sheet, or stands twice.
+        BuildError: If a value is empty, means something else in a sheet, or is given twice.
     """
     if values is None:
         own = suite.tag_values().get(tag, [])

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boxpen.errors import RunError
-from boxpen.review import Journal, Question, ReviewTask, Target, VerdictSet
+from boxpen.review import Question, TranslationTask, VerdictSet
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Verdict
 
@@ -49,18 +49,11 @@ class Output:
     chose: bool | None
 
 
-class ErrorTask(ReviewTask):
-    """Which types of errors does a translation have? It may have several; each counts once.
-
-    Args:
-        outputs: What systems translated.
-        journal: Where judgements are kept.
-        runs: How many runs they are from.
-    """
+class ErrorTask(TranslationTask[Output]):
+    """Which types of errors does a translation have? It may have several; each counts once."""
 
     name = "errors"
     target = "runs of translation models"
-    noun = "translation"
     journal_file = "translation-errors.jsonl"
     verdicts = VerdictSet(
         {
@@ -72,33 +65,14 @@ class ErrorTask(ReviewTask):
         joined=frozenset(ERROR_TYPES),
     )
 
-    def __init__(
-        self, outputs: Sequence[Output], journal: Journal | None = None, runs: int = 1
-    ) -> None:
-        self.outputs = outputs
-        self.journal = journal or Journal(self.journal_file)
-        self.origin = "run" if runs == 1 else "set of runs"
-
     @classmethod
-    def find(cls, target: Target) -> ErrorTask | None:
-        """Return the task for runs; which system made a translation does not matter."""
-        paths = target.runs()
-        if not paths:
-            return None
-        journal = target.journal_beside(paths, cls.journal_file)
-        runs = [(str(path), [Run.load(path)]) for path in paths]
-        return cls(outputs_of(runs), journal, len(runs))
+    def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:
+        """Return what systems made of the sources of their suites."""
+        return outputs_of(systems)
 
-    def questions(self) -> list[Question]:
-        """Return one question per translation, whichever systems made it.
-
-        Questions come in the order of items; those of one item in an order that depends only on
-        their texts, so that it does not give away the system.
-        """
-        of_item: dict[str, dict[str, Question]] = {}
-        for output in self.outputs:
-            of_item.setdefault(output.id, {})[output.question.item] = output.question
-        return [some[name] for some in of_item.values() for name in sorted(some)]
+    def question(self, one: Output) -> Question:
+        """Return the question about an output."""
+        return one.question
 
 
 def outputs_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:

@@ -45,7 +45,7 @@ def propose_duals(
     min_fluency: Annotated[
         float, typer.Option(help="Least change of the log-probability per token.")
     ] = -1.0,
-    sample: Annotated[int | None, typer.Option(help="So many pairs, drawn at random.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Sample N pairs.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     device: Annotated[str | None, typer.Option(help="Where the model computes.")] = None,
     force: Annotated[

@@ -45,7 +45,9 @@ Runs = Annotated[
         help="Run directories of translation models on a discourse suite.", metavar="RUN..."
     ),
 ]
-ByOption = Annotated[Literal["judge", "readers"], typer.Option(help="Who says what is right.")]
+ByOption = Annotated[
+    Literal["judge", "readers"], typer.Option(help="Judge by rules, or by the verdicts of people.")
+]
 Beside = Annotated[bool, typer.Option("--paper", help="Put the figures of the paper beside.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]

@@ -2,7 +2,7 @@
 
 A table of answers comes in one of two forms. Long: one line an answer, with the columns ``item``,
 ``judge`` and ``answer``. Wide: one line an item, with the column ``item`` and one column a judge.
-An answer is the number of a candidate, or its text; an empty cell is no answer.
+An answer is the number of a candidate, or its text; empty cells are skipped.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
 
     Raises:
         SuiteError: If an item or an answer is unknown, a judge gives two answers to one item, or
-            there are none; the message names the line and what stands there.
+            there are none; the message names the line and the cell.
     """
     path = Path(path)
     choices = {item.id: choice_of(item) for item in suite}
@@ -143,7 +143,7 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One answer as it stands in the table."""
+    """One answer of the table."""
 
     line: int
     item: str
@@ -191,8 +191,10 @@ def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:
     if len(meant) == 1:
         return meant.pop()
     last = start + len(choice.candidates) - 1
-    fault = "could mean several candidates" if meant else "is no candidate"
-    way_out = "a number that is no candidate's text" if meant else "the text of a candidate"
+    fault = "could mean several candidates" if meant else "is not a candidate"
+    way_out = (
+        "a number that is not also the text of a candidate" if meant else "the text of a candidate"
+    )
     raise SuiteError(
         f"{where}: the answer {excerpt(answer)} to item '{choice.id}' {fault}, "
         f"expected a number from {start} to {last} or {way_out}"

@@ -46,6 +46,7 @@ from boxpen.review.task import (
     check_output,
 )
 from boxpen.review.tasks import find_task
+from boxpen.review.translations import TranslationTask
 
 __all__ = [
     "RULES",
@@ -70,6 +71,7 @@ __all__ = [
     "Rule",
     "Selection",
     "Target",
+    "TranslationTask",
     "VerdictSet",
     "agreement_table",
     "assigned",

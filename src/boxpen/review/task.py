@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.atomic import check_free, replaced, resolved
 from boxpen.catalog.plaintext import excerpt
@@ -26,10 +27,13 @@ from boxpen.review.journal import Journal
 from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
 from boxpen.review.labels import label_agreement, label_pairs, labels_of, settle_labels
 
+if TYPE_CHECKING:
+    from boxpen.runs import Run
+
 __all__ = ["Applied", "Destination", "Detail", "Review", "ReviewTask", "Target", "check_output"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """What a user wants to have reviewed, as named on the command line."""
 
@@ -49,8 +53,9 @@ class Target:
         known = len(self.words) > 1 or self.words[0] in suite_names(parts=True)
         return None if known else Path(self.words[0])
 
+    @cached_property
     def runs(self) -> list[Path]:
-        """Return the run directories; none if the target is something else."""
+        """The run directories; none if the target is something else."""
         from boxpen.rundir import run_directories
 
         if len(self.words) == 1 and self.path is None:
@@ -59,6 +64,13 @@ class Target:
             return run_directories([Path(word) for word in self.words])
         except RunError:
             return []
+
+    @cached_property
+    def loaded_runs(self) -> list[Run]:
+        """The runs of the directories."""
+        from boxpen.runs import Run
+
+        return [Run.load(path) for path in self.runs]
 
     def journal_beside(self, runs: Sequence[Path], name: str) -> Journal:
         """Return the journal beside run directories, which are replaced when they are made again.

@@ -45,7 +45,7 @@ def find_task(target: Target, name: str | None = None) -> ReviewTask:
         return task
     found = [
         task
-        for cls in map(_loaded, TASKS.keys() - {_OF_SUITES})
+        for cls in (_loaded(name) for name in TASKS if name != _OF_SUITES)
         if not cls.only_by_name and cls.fits(target) and (task := cls.find(target)) is not None
     ]
     if len(found) > 1:

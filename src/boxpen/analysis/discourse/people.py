@@ -21,11 +21,10 @@ from boxpen.metrics.intervals import Estimate
 from boxpen.review import (
     Decision,
     Detail,
-    Journal,
     Question,
     Review,
-    ReviewTask,
     Target,
+    TranslationTask,
     VerdictSet,
 )
 from boxpen.runs import Run
@@ -85,59 +84,32 @@ class Comparison:
     confusion: Mapping[tuple[str, str], int]
 
 
-class ClassTask(ReviewTask):
-    """Is the pronoun, connective or ellipsis translated right? Other errors do not count.
-
-    Args:
-        renderings: What systems translated.
-        journal: Where judgements are kept.
-        runs: How many runs they are from.
-    """
+class ClassTask(TranslationTask[Rendering]):
+    """Is the pronoun, connective or ellipsis translated right? Other errors do not count."""
 
     name = "classes"
     target = "runs of translation models on a discourse suite"
-    noun = "translation"
     journal_file = "discourse-judgements.jsonl"
     verdicts = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
-
-    def __init__(
-        self, renderings: Sequence[Rendering], journal: Journal | None = None, runs: int = 1
-    ) -> None:
-        self.renderings = renderings
-        self.journal = journal or Journal(self.journal_file)
-        self.origin = "run" if runs == 1 else "set of runs"
-
-    @classmethod
-    def find(cls, target: Target) -> ClassTask | None:
-        """Return the task for runs; which system made a translation does not matter."""
-        paths = target.runs()
-        if not paths:
-            return None
-        journal = target.journal_beside(paths, cls.journal_file)
-        runs = [(str(path), [Run.load(path)]) for path in paths]
-        return cls(renderings_of(runs), journal, len(runs))
 
     @classmethod
     def fits(cls, target: Target) -> bool:
         """Whether a run has translations of a phenomenon."""
-        found = (t.tags for path in target.runs() for t in Run.load(path).translations)
+        found = (made.tags for run in target.loaded_runs for made in run.translations)
         return any(tags.get("set") in PHENOMENA for tags in found)
 
-    def questions(self) -> list[Question]:
-        """Return one question per translation, whichever systems made it.
+    @classmethod
+    def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Rendering]:
+        """Return what systems made of the sentences that have a phenomenon."""
+        return renderings_of(systems)
 
-        Questions come in the order of items; those of one item in an order that depends only on
-        their texts, so that it does not give away the system.
-        """
-        of_item: dict[str, dict[str, Question]] = {}
-        for one in self.renderings:
-            question = question_of(one)
-            of_item.setdefault(one.id, {})[question.item] = question
-        return [some[name] for some in of_item.values() for name in sorted(some)]
+    def question(self, one: Rendering) -> Question:
+        """Return the question about a translation."""
+        return question_of(one)
 
     def details(self, review: Review) -> list[Detail]:
         """Return how the class judge compares with people."""
-        found = compared(self.renderings, review.decisions)
+        found = compared(self.made, review.decisions)
         rows = [(row.part, row.items, row.same, row.kappa, row.kappa_right) for row in found]
         columns = ("part", "items", "same", "kappa", "kappa_right")
         crossed = [(a, *(found[0].confusion[a, b] for b in OUTCOMES)) for a in OUTCOMES]
