@@ -442,12 +442,19 @@ class TestAnswers:
         write_rows(sheet, rows)
         refused(invoke("review", "import", suite, sheet), "line 2")
 
-    def test_the_texts_that_a_judge_sees(self):
+    def test_the_texts_that_a_judge_sees(self, tmp_path):
         items = (
             Choice(id="a", candidates=("no", "yes"), gold=1, context="Is it?", tags={}),
             Translate(id="b", source="是", reference="yes", contrast=("no",), tags={"set": "x"}),
             Entail(id="c", premise="It rains.", hypothesis="It is wet.", label="entailment"),
         )
+        sheet = tmp_path / "a.csv"
+        more = Choice(id="d", candidates=("1", "2", "3"), gold=0, context="Count!", tags={})
+        write_suite(Suite("all", (*items, more)), tmp_path / "all.jsonl")
+        words = ("--judge", "ann", "--out", sheet, "--order", "given")
+        assert invoke("review", "export", tmp_path / "all.jsonl", *words).exit_code == 0
+        head = ["item", "context", "source", "1", "2", "3", "verdict", "edit", "comment"]
+        assert list(rows_of(sheet)[0]) == [*head, "judge", "digest", "order"]
         one, two = AnswerTask(Suite("all", items)).questions()
         assert one.texts == {"context": "Is it?", "1": "no", "2": "yes"}
         assert two.texts == {"source": "是", "1": "no", "2": "yes"}

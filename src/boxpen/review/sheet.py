@@ -92,7 +92,8 @@ def write_sheet(
         BuildError: If it cannot be written, or a text cannot be held by a table.
     """
     check_judge(judge, "the judge")
-    shown = list(dict.fromkeys(name for q in questions for name in q.texts))
+    options = range(1, max((len(q.options) for q in questions), default=0) + 1)
+    shown = [*dict.fromkeys(name for q in questions for name in q.shown), *map(str, options)]
     hints = [] if blind else list(dict.fromkeys(name for q in questions for name in q.hints))
     logged = ["order"] if any(q.options for q in questions) else []
     header = ["item", *shown, *hints, "verdict", "edit", "comment", "judge", "digest", *logged]
