@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -176,6 +179,9 @@ def test_from_sheets_to_verdicts(case):
     assert f"Judges disagree:\n  {two}: ann " in shown
 
     assert [row["item"] for row in rows_of(case.sheet("ann"))] == [four]
+    more = ("--judge", "dee", "--sample", 3, "--out", case.out.with_suffix(".csv"), "--json")
+    assert json.loads(case.run("export", *more).stdout)["items"] == 3
+    case.out.with_suffix(".csv").unlink()
     assert [row["item"] for row in rows_of(case.sheet("cy", "--disputed"))] == [two]
     rows = rows_of(case.sheet("ann", "--all", "--order", "given"))
     assert [row["item"] for row in rows] == items
@@ -301,6 +307,19 @@ class TestRefused:
     def test_no_sheet(self, case):
         refused(case.run("import"), "there is no sheet among")
         refused(case.run("import", "gone.csv"), "gone.csv", "cannot be read")
+
+
+def test_tasks_are_loaded_when_they_are_needed():
+    code = (
+        "import sys, boxpen.review\n"
+        "others = ('boxpen.build', 'boxpen.analysis', 'boxpen.human', 'boxpen.cli')\n"
+        "print([name for name in sys.modules if name.startswith(others)])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    for name, place in TASKS.items():
+        module, _, attribute = place.partition(":")
+        assert getattr(import_module(module), attribute).name == name
 
 
 class TestTargets:

@@ -32,7 +32,7 @@ Targets = Annotated[
     list[str],
     typer.Argument(
         help="A suite, a build (configuration, folder or table), or run directories.",
-        metavar="TARGET...",
+        metavar="TARGET",
     ),
 ]
 TaskName = Annotated[
@@ -119,7 +119,10 @@ def export_sheet(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Overwrite an existing sheet.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of samples, assignments and orders.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of samples, assignments and orders.")
+    ] = 0,
+    json: Json = False,
 ) -> None:
     """Write a sheet of what a judge has not judged yet."""
     from boxpen.review import (
@@ -142,6 +145,9 @@ def export_sheet(
     asked = found.questions()
     given, _ = of_these_texts(_history(found), asked)
     chosen = selected(asked, given, judge, wanted)
+    if json:
+        place = str(out) if chosen else None
+        print_json({"task": found.name, "sheet": place, "items": len(chosen)})
     if not chosen:  # an empty sheet would only be in the way of the next one
         stays = f"; {out} is unchanged" if out.exists() else ""
         note(f"{judge}: no {found.noun} to judge, so no sheet was written{stays}")
@@ -154,7 +160,7 @@ def export_sheet(
 def import_answers(
     paths: Annotated[
         list[str],
-        typer.Argument(help="The target, then filled-in sheets.", metavar="TARGET SHEET..."),
+        typer.Argument(help="The target, then filled-in sheets.", metavar="TARGET SHEET"),
     ],
     task: TaskName = None,
     tag: TagName = None,
@@ -168,7 +174,7 @@ def import_answers(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Add the answers of sheets to the journal; importing one twice adds nothing."""
+    """Add the answers of sheets to the journal."""
     from boxpen.names import check_judge
     from boxpen.review import import_sheets
 
@@ -207,7 +213,7 @@ def show_status(
     min_judges: MinJudges = None,
     json: Json = False,
 ) -> None:
-    """Show progress, agreement between judges, and where they disagree."""
+    """Show progress, agreement and disagreements of judges."""
     _check_journal(journal)
     found = _task(target, task, tag, None, journal)
     done = found.review(rule_of(found, rule, adjudicator, divided), min_judges)
@@ -273,7 +279,7 @@ def apply_verdicts(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Apply the verdicts: write what is accepted, tagged or answered."""
+    """Write what judges accepted, corrected, tagged or answered."""
     from boxpen.errors import BuildError
     from boxpen.review import Destination, check_output
 
