@@ -472,15 +472,19 @@ class TestAnswers:
         write_suite(Suite("all", (*items, more)), tmp_path / "all.jsonl")
         words = ("--judge", "ann", "--out", sheet, "--order", "given")
         assert invoke("review", "export", tmp_path / "all.jsonl", *words).exit_code == 0
-        head = ["item", "context", "source", "1", "2", "3", "verdict", "edit", "comment"]
-        assert list(rows_of(sheet)[0]) == [*head, "judge", "digest", "order"]
-        one, two = AnswerTask(Suite("all", items)).questions()
+        head = ["item", "context", "source", "premise", "hypothesis", "1", "2", "3", "verdict"]
+        assert list(rows_of(sheet)[0]) == [*head, "edit", "comment", "judge", "digest", "order"]
+        one, two, three = AnswerTask(Suite("all", items)).questions()
+        assert list(three.texts) == ["premise", "hypothesis", "1", "2", "3"]
+        labels = ["entailment", "neutral", "contradiction"]
+        for judge in ("ann", "bo", "cy"):
+            assert [option.text for option in three.shuffled(judge, 0).options] == labels
         assert one.texts == {"context": "Is it?", "1": "no", "2": "yes"}
         assert two.texts == {"source": "是", "1": "no", "2": "yes"}
         candidates = items[1].as_choice().candidates
         assert [candidates[int(option.verdict) - 1] for option in two.options] == ["no", "yes"]
         done = AnswerTask(Suite("all", items)).decide([Judgement("a", "ann", "2")], min_judges=1)
-        assert done.counts == {"1": 0, "2": 1, "open": 1}
+        assert done.counts == {"1": 0, "2": 1, "3": 0, "open": 2}
 
 
 def test_what_was_proposed_can_be_taken_unjudged(tmp_path):

@@ -2,7 +2,7 @@
 
 A judge sees the candidates in an order drawn for judge and item, and not which of them is right.
 Neither the order nor anything else in a sheet depends on the right answer, or on the order of the
-candidates in the suite.
+candidates in the suite. The labels of natural language inference always come in the same order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from boxpen.catalog import load_suite
 from boxpen.errors import BuildError
 from boxpen.human.run import Answers, choice_of, run_of_answers
-from boxpen.items import Choice, Suite
+from boxpen.items import Choice, Entail, Item, Suite
 from boxpen.review import (
     Applied,
     Destination,
@@ -49,10 +49,11 @@ class AnswerTask(ReviewTask):
     def __init__(self, suite: Suite, journal: Journal | None = None) -> None:
         self.suite = suite
         self.journal = journal or Journal(f"{suite.name}-answers.jsonl")
-        self.choices = [choice for item in suite if (choice := choice_of(item)) is not None]
+        found = [(item, choice_of(item)) for item in suite]
+        self.choices = [(item, choice) for item, choice in found if choice is not None]
         if not self.choices:
             raise BuildError(f"suite '{suite.name}' has no item with candidates to choose from")
-        most = max(len(choice.candidates) for choice in self.choices)
+        most = max(len(choice.candidates) for _, choice in self.choices)
         self.verdicts = VerdictSet({str(number): () for number in range(1, most + 1)})
 
     @classmethod
@@ -67,18 +68,8 @@ class AnswerTask(ReviewTask):
         return cls(suite, Journal(target.journal or folder / own))
 
     def questions(self) -> list[Question]:
-        """Return one question per item, with its candidates in alphabetical order."""
-        return [
-            Question(
-                choice.id,
-                _shown(choice),
-                part=choice.tags.get("set", ""),
-                options=tuple(
-                    sorted(Option(t, str(n)) for n, t in enumerate(choice.candidates, 1))
-                ),
-            )
-            for choice in self.choices
-        ]
+        """Return one question per item; its candidates are shuffled for each judge."""
+        return [_question(item, choice) for item, choice in self.choices]
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the run in which the majority of judges decides, as 'boxpen human' does."""
@@ -106,6 +97,17 @@ class AnswerTask(ReviewTask):
         return Applied(place, says, {"path": str(place), "human": human})
 
 
-def _shown(choice: Choice) -> dict[str, str]:
-    texts = {"context": choice.context, "source": choice.source}
+def _question(item: Item, choice: Choice) -> Question:
+    labels = isinstance(item, Entail)
+    options = [Option(text, str(number)) for number, text in enumerate(choice.candidates, 1)]
+    # The order of the suite may give away the right answer, which is often the first.
+    shown = tuple(options if labels else sorted(options))
+    part = item.tags.get("set", "")
+    return Question(item.id, _shown(item), part=part, options=shown, fixed=labels)
+
+
+def _shown(item: Item) -> dict[str, str]:
+    if isinstance(item, Entail):
+        return {"premise": item.premise, "hypothesis": item.hypothesis}
+    texts = {"context": item.context, "source": item.source}
     return {name: text for name, text in texts.items() if text is not None}

@@ -22,7 +22,7 @@ from boxpen.analysis.lint import lint
 from boxpen.catalog.plaintext import excerpt
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
-from boxpen.items import Choice, Item, Suite, Translate
+from boxpen.items import LABELS, Choice, Item, Suite, Translate
 from boxpen.metrics.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -202,10 +202,13 @@ def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:
 
 
 def choice_of(item: Item) -> Choice | None:
-    """Return the item as a choice between candidates; None if it has none."""
+    """Return the item as a choice between candidates or labels; None if it has none."""
     if isinstance(item, Translate):
         return item.as_choice()
-    return item if isinstance(item, Choice) else None
+    if isinstance(item, Choice):
+        return item
+    gold = LABELS.index(item.label)
+    return Choice(id=item.id, candidates=LABELS, gold=gold, block=item.block, tags=item.tags)
 
 
 def _lacking(choice: Choice | None, judges: int, min_judges: int) -> str | None:

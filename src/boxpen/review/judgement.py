@@ -69,6 +69,8 @@ class Question:
     """Questions of one unit are sampled together; the item if empty."""
     options: tuple[Option, ...] = ()
     """Texts to choose from, numbered as this judge sees them; empty if verdicts are named."""
+    fixed: bool = False
+    """Whether the options keep their order, such as labels that are the same everywhere."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -104,7 +106,7 @@ class Question:
 
     def shuffled(self, judge: str, seed: int) -> Question:
         """Return the question with its options in an order drawn for this judge and item."""
-        if not self.options:
+        if self.fixed or not self.options:
             return self
         key = (seed, "options", judge, self.item)
         return replace(self, options=tuple(sorted(self.options, key=lambda o: lot(*key, o.text))))
