@@ -336,7 +336,7 @@ class ReviewTask(ABC):
             BuildError: If there is nothing to accept.
         """
         if "accept" not in self.verdicts.forms:
-            raise BuildError(f"--unjudged accepts proposals, which the task '{self.name}' has not")
+            raise BuildError(f"--unjudged accepts proposals; the task '{self.name}' has none")
         decisions = {
             q.item: Decision(q.item, "accept", "", {}, "not judged") for q in self.questions()
         }
