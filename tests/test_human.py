@@ -92,17 +92,20 @@ class TestReading:
         path = human_table(tmp_path, "item,a\nsum,3\ntwin,1\n")  # 3: a text, and no number here
         assert read_answers(suite, path) == {"sum": {"a": 2}, "twin": {"a": 1}}
 
-    def test_items_to_translate_are_chosen_from_and_entailment_is_not(self, tmp_path):
+    def test_items_to_translate_and_labels_are_chosen_from(self, tmp_path):
         suite = Suite("t", (
             Translate(id="t", source="盒子", reference="box", contrast=("pen",)),
             Entail(id="e", premise="A pen.", hypothesis="A box.", label="neutral"),
         ))  # fmt: skip
-        path = human_table(tmp_path, "item,a\nt,box\n")
+        path = human_table(tmp_path, "item,a\nt,box\ne,neutral\n")
         run = human_run(suite, path, min_judges=1)
-        assert [v.credit for v in run.verdicts] == [1.0]
-        assert run.about["left_out"] == {"an item without candidates to choose from": ["e"]}
-        path = human_table(tmp_path, "item,a\ne,0\n")
-        refused(path, "line 2", "'e'", suite=suite)
+        assert [v.credit for v in run.verdicts] == [1.0, 1.0]
+        assert run.verdicts[1].scores == (0.0, 1.0, 0.0)
+        run = human_run(suite, human_table(tmp_path, "item,a\ne,2\n"), min_judges=1)
+        assert [v.credit for v in run.verdicts] == [0.0]
+        assert run.about["left_out"] == {"no human answers": ["t"]}
+        bare = Suite("t", (Translate(id="t", source="盒子", reference="box"),))
+        refused(human_table(tmp_path, "item,a\nt,0\n"), "line 2", "'t'", suite=bare)
 
 
 class TestRun:

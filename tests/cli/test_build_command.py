@@ -1,7 +1,6 @@
 """boxpen build kg on the command line: what it prints where, and how it ends."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -82,25 +81,11 @@ def test_a_stage_that_is_misspelt_is_no_file(boxpen, config, monkeypatch):
     assert boxpen("build", "kg", "graph")[0] == 0
 
 
-def test_a_sheet_is_somebodys(boxpen, config):
-    assert boxpen("build", "kg", config)[0] == 0
-    table, sheet = config.parent / "out" / "ranked.parquet", config.with_name("sheet.csv")
-    words = ("build", "kg", "review", "export", table, "--out", sheet, "--judge")
-    code, _, err = boxpen(*words, " ")
-    assert code == 2
-    assert "--judge is empty, expected the judge's name" in err
-    assert not Path(sheet).exists()
-    code, _, err = boxpen(*words, "ann", "--disputed")
-    assert (code, err) == (0, "ann: no item to judge, so no sheet was written\n")
-    assert not Path(sheet).exists()
-    assert boxpen(*words, "ann")[0] == 0
-
-
 def test_a_review_is_not_written_over_its_table(boxpen, config):
     assert boxpen("build", "kg", config)[0] == 0
     table = config.parent / "out" / "ranked.parquet"
     before = table.read_bytes()
-    code, _, err = boxpen("build", "kg", "review", "apply", table, "--out", table)
+    code, _, err = boxpen("review", "apply", table, "--out", table, "--overwrite")
     assert code == 2
-    assert "itself, expected another file" in err
+    assert "which holds the table that is reviewed; expected another file" in err
     assert table.read_bytes() == before

@@ -10,7 +10,6 @@ from typer.core import TyperGroup
 
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.review_kg import review
 
 if TYPE_CHECKING:
     from boxpen.build.kg.pipeline import Done
@@ -40,7 +39,6 @@ kg = typer.Typer(
 )
 app.add_typer(build, name="build")
 build.add_typer(kg, name="kg")
-kg.add_typer(review, name="review")
 
 
 @kg.callback()

@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.error_shares import Crossed, ErrorShares, crossed, error_shares
-from boxpen.analysis.translation_errors import ERROR_TYPES, Output, translation_questions
-from boxpen.judgements import Decision, Judgement, LabelPair, label_pairs
+from boxpen.analysis.translation_errors import ERROR_TYPES, Output
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
 from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.review import LabelPair, Review, label_pairs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,22 +55,15 @@ class ErrorTable:
     notes: Sequence[str]
 
 
-def error_table(
-    outputs: Sequence[Output],
-    given: Sequence[Judgement],
-    decisions: Mapping[str, Decision],
-    *,
-    paper: bool,
-) -> ErrorTable:
+def error_table(outputs: Sequence[Output], review: Review, *, paper: bool) -> ErrorTable:
     """Collect the contents of the tables.
 
     Args:
         outputs: What was translated.
-        given: All judgements of it.
-        decisions: What they come to, by question.
+        review: What judges said about it.
         paper: Whether the suite is CommonMT.
     """
-    questions = translation_questions(outputs)
+    questions, decisions = review.questions, review.decisions
     judged = [d for q in questions if (d := decisions.get(q.item)) is not None and d.votes]
     unread = len(questions) - len(judged)
     waiting = sum(decision.verdict is None for decision in judged)
@@ -88,7 +81,7 @@ def error_table(
     return ErrorTable(
         shares=error_shares(outputs, decisions),
         crossed=choices,
-        pairs=label_pairs(given, ERROR_TYPES),
+        pairs=label_pairs(review.given, ERROR_TYPES),
         paper=paper,
         notes=notes,
     )

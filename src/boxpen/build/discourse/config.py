@@ -62,7 +62,7 @@ classes = {"though-不过" = 20}   # other numbers for some; 0 leaves a class ou
 per_document = 2
 spare = 1.0              # 1.5: half as many again, for those that people reject
 
-# [review]               # only what people accept: boxpen build discourse export, import, status
+# [review]               # only what people accept: boxpen review export, import, status
 # rule = "majority"
 # min_judges = 2
 """

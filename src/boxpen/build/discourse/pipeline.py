@@ -102,7 +102,7 @@ class _Build:
             if not config.journal.is_file():
                 raise BuildError(
                     f"there is no {config.journal} with the judgements of people yet; "
-                    "'boxpen build discourse import' writes it"
+                    "'boxpen review import' writes it"
                 )
             review = {k: v for k, v in asdict(config.review).items() if k != "journal"}
             inputs = [at("sampled.parquet"), config.journal]

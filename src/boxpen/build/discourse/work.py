@@ -20,11 +20,10 @@ from boxpen.failures import reason, refusals
 if TYPE_CHECKING:
     from boxpen.build.discourse.read import TextSpec
     from boxpen.items import Suite
-    from boxpen.judgements import Rule
     from boxpen.nmt.corpus import Pair
     from boxpen.nmt.overlap import Overlap
 
-__all__ = ["Progress", "Work", "read_rows", "review_rule"]
+__all__ = ["Progress", "Work", "read_rows", "write_rows"]
 
 Progress = Callable[[str, int, int], None]
 _BATCH = 50_000  # lines that are written in one go
@@ -132,7 +131,7 @@ class Work:
         )
         if not drawn.rows:
             raise BuildError(f"no candidate of {len(rows):,} is of a class that is wanted")
-        self._write(drawn.rows, "sampled.parquet")
+        write_rows(drawn.rows, self.at("sampled.parquet"))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
         return {
             "says": f"{len(drawn.rows):,} candidates" + (f"; short of: {few}" if few else ""),
@@ -143,37 +142,32 @@ class Work:
 
     def accept(self) -> Report:
         """Take what people accepted."""
-        from boxpen.build.discourse.review import review_candidates
-        from boxpen.judgements import Journal
+        from boxpen.build.discourse.review import CandidateTask
+        from boxpen.review import Journal, Rule
 
-        review = self.config.review
-        assert review is not None
+        config = self.config.review
+        assert config is not None
         rows = read_rows(self.at("sampled.parquet"))
-        history = Journal(self.config.journal).read()
-        given = history.judgements
-        torn = f"{history.torn}; import its sheet again" if history.torn else None
-        rule = review_rule(self.config)
-        rule.check(given, self.config.journal)
-        found = review_candidates(
-            rows,
-            given,
-            rule,
-            review.min_judges,
-            self.config.sample.wanted,
-        )
-        fates = f"{found.rejected:,} rejected, {found.open:,} open"
-        if not found.accepted:
+        task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
+        rule = Rule.named(config.rule, config.divided, config.adjudicator)
+        review = task.review(rule, config.min_judges)
+        torn = f"{review.torn}; import its sheet again" if review.torn else None
+        accepted = task.accepted(review)
+        rejected, still = review.counts["reject"], review.counts["open"]
+        spare = len(rows) - rejected - still - len(accepted)
+        fates = f"{rejected:,} rejected, {still:,} open"
+        if not accepted:
             lost = f"; {torn}" if torn else ""
-            raise BuildError(f"people accepted none of {len(rows):,} candidates: {fates}{lost}")
-        self._write(found.accepted, "accepted.parquet")
+            raise BuildError(f"none of {len(rows):,} candidates is accepted: {fates}{lost}")
+        write_rows(accepted, self.at("accepted.parquet"))
         return {
-            "says": f"{len(found.accepted):,} candidates accepted, {fates}"
-            + (f", {found.spare:,} to spare" if found.spare else ""),
-            "classes": _by_class(Counter(row["class"] for row in found.accepted)),
-            "rejected": found.rejected,
-            "open": found.open,
-            "spare": found.spare,
-            "outdated": found.outdated,
+            "says": f"{len(accepted):,} candidates accepted, {fates}"
+            + (f", {spare:,} to spare" if spare else ""),
+            "classes": _by_class(Counter(row["class"] for row in accepted)),
+            "rejected": rejected,
+            "open": still,
+            "spare": spare,
+            "outdated": review.outdated,
             "torn": torn,
         }
 
@@ -238,13 +232,15 @@ class Work:
 
         return read_text(spec, counts, progress)
 
-    def _write(self, rows: Sequence[Row], name: str) -> None:
-        import polars as pl
 
-        from boxpen.build.discourse.mine import candidate_schema
-        from boxpen.build.kg.triples import write_table
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write a table of candidates."""
+    import polars as pl
 
-        write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at(name))
+    from boxpen.build.discourse.mine import candidate_schema
+    from boxpen.build.kg.triples import write_table
+
+    write_table(pl.DataFrame(rows, schema=candidate_schema()), path)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -270,17 +266,6 @@ def read_rows(path: Path) -> list[Row]:
                 "do the stage that writes it again"
             )
     return list(frame.iter_rows(named=True))
-
-
-def review_rule(config: DiscourseConfig) -> Rule:
-    """Return how judges who differ decide; by their majority where nothing else is said."""
-    from boxpen.judgements import Rule
-
-    review = config.review
-    if review is None:
-        return Rule()
-    otherwise = "reject" if review.divided == "reject" else None
-    return Rule(review.rule, otherwise=otherwise, adjudicator=review.adjudicator)
 
 
 def _by_class(found: Mapping[str, int]) -> dict[str, int]:

@@ -154,7 +154,7 @@ class _Build:
             if path in inputs and not path.is_file():
                 raise BuildError(
                     f"there is no {path} with the judgements of people yet; "
-                    "'boxpen build kg review import' writes it"
+                    "'boxpen review import' writes it"
                 )
 
 

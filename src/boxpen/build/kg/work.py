@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from boxpen.build.kg.read import Chunk, GraphSpec
     from boxpen.items import Suite
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
 __all__ = ["Progress", "Work"]
 
@@ -165,18 +165,14 @@ class Work:
 
     def accept(self) -> Report:
         """Take what the judges accepted."""
-        from boxpen.build.kg.review import review_triples
-        from boxpen.judgements import Journal
+        from boxpen.build.kg.review import TripleTask
+        from boxpen.review import Journal
 
         config = self.config.review
         assert config is not None
         table = read_table(self.at("sampled.parquet"), "tail_text")
-        found = review_triples(
-            table,
-            Journal(config.journal).read().judgements,
-            self._rule,
-            config.min_judges,
-        )
+        task = TripleTask(table, Journal(config.journal))
+        found = task.divide(task.review(self._rule, config.min_judges))
         if not found.accepted.height:
             raise BuildError(
                 f"the judges accepted none of {table.height:,} triples: {found.dropped.height:,} "
@@ -272,24 +268,23 @@ class Work:
 
     def _answered(self) -> pl.DataFrame:
         """Return the triples with their wrong tails, less those that judges find right."""
-        from boxpen.build.kg.review import review_wrong_tails
-        from boxpen.judgements import Journal
+        from boxpen.build.kg.review import WrongAnswerTask
+        from boxpen.review import Journal
 
         table = read_table(self.at("negatives.parquet"), "tail_text", "wrong_text")
         review = self.config.review
         if review is None or review.wrong_journal is None:
             return table
-        judgements = Journal(review.wrong_journal).read().judgements
-        return review_wrong_tails(table, judgements, self._rule, review.min_judges).accepted
+        task = WrongAnswerTask(table, Journal(review.wrong_journal))
+        return task.divide(task.review(self._rule, review.min_judges)).accepted
 
     @property
     def _rule(self) -> Rule:
-        from boxpen.judgements import Rule
+        from boxpen.review import Rule
 
         review = self.config.review
         assert review is not None
-        otherwise = "reject" if review.divided == "reject" else None
-        return Rule(review.rule, otherwise=otherwise, adjudicator=review.adjudicator)
+        return Rule.named(review.rule, review.divided, review.adjudicator)
 
     @property
     def chosen(self) -> Path:

@@ -1,4 +1,4 @@
-"""How far judges agree in their verdicts, in all and part by part, and where they do not."""
+"""Agreement between judges, in all and by part, and the items on which they disagree."""
 
 from __future__ import annotations
 
@@ -8,49 +8,49 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from boxpen.judgements.judgement import Judgement, latest, plain
 from boxpen.metrics.agreement import (
     cohen_kappa,
     fleiss_kappa,
     krippendorff_alpha,
     percent_agreement,
 )
+from boxpen.review.judgement import Judgement, latest, plain
 
 __all__ = ["Agreement", "Disagreement", "Pair", "agreement_table", "disagreements"]
 
 Verdicts = dict[str, str]
-"""The verdict of every judge of an item."""
+"""The verdict of each judge of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two judges, over the items that both judged."""
+    """Agreement of two judges on the items that both judged."""
 
     first: str
     second: str
     items: int
     percent: float
     kappa: float
-    """Cohen's; NaN where both gave one and the same verdict throughout."""
+    """Cohen's; NaN if both gave the same single verdict throughout."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement over a part of the items; NaN where the judgements do not allow a number."""
+    """Agreement on a part of the items; NaN where it is undefined."""
 
     part: str
     judges: int
     judged: int
     """Items with a verdict."""
     items: int
-    """Items with two verdicts or more, which alone say something."""
+    """Items with two or more verdicts, which the measures are computed from."""
     percent: float
     """Share of pairs of judges who agree, averaged over items."""
     cohen: float
-    """Cohen's kappa; of more than two judges the mean over pairs (Light 1971)."""
+    """Cohen's kappa; for more than two judges the mean over pairs (Light 1971)."""
     fleiss: float
     fleiss_items: int
-    """Fleiss' kappa wants as many verdicts on each item: over how many items it was taken."""
+    """How many items Fleiss' kappa uses: it needs the same number of verdicts on each."""
     alpha: float
     """Krippendorff's, over all items with two verdicts or more."""
     pairs: tuple[Pair, ...]
@@ -58,7 +58,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """An item on which verdicts, or the texts of edits, differ."""
+    """An item on which verdicts or edits differ."""
 
     item: str
     judgements: tuple[Judgement, ...]
@@ -70,8 +70,8 @@ def agreement_table(
     """Return the agreement over all items, named 'all', and then over each part.
 
     Args:
-        judgements: In the order in which they were given; the last of a judge counts.
-        parts: The part of each item, such as its relation; items that are not there are left out.
+        judgements: In the order in which they were given; the last of each judge counts.
+        parts: The part of each item, such as its relation; other items are ignored.
     """
     said = {
         item: {judge: one.verdict for judge, one in of.items() if one.verdict}
@@ -86,7 +86,7 @@ def agreement_table(
 
 
 def disagreements(judgements: Iterable[Judgement]) -> list[Disagreement]:
-    """Return the items on which judges differ, in order of the items' names."""
+    """Return the items on which judges disagree, sorted by name."""
     found = []
     for item, of in sorted(latest(judgements).items()):
         given = tuple(one for one in of.values() if one.verdict)

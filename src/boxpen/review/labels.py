@@ -1,7 +1,7 @@
-"""Verdicts that are several labels at once: decided, and compared, label by label.
+"""Verdicts with several labels: decided and compared label by label.
 
-Where an item may have more than one fault, two judges who both saw the first and of whom one saw a
-second have neither agreed nor disagreed. Their verdicts are therefore taken apart.
+If an item may have more than one error, two judges who both saw the first, while only one saw the
+second, have neither agreed nor disagreed. Their verdicts are therefore split into labels.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from boxpen.errors import BuildError
-from boxpen.judgements.agreement import Agreement, agreement_table
-from boxpen.judgements.decisions import Decision, Rule, settle
-from boxpen.judgements.judgement import JOINT, Judgement, VerdictSet, latest
+from boxpen.review.agreement import Agreement, agreement_table
+from boxpen.review.decisions import Decision, Rule, settle
+from boxpen.review.judgement import JOINT, Judgement, VerdictSet, latest
 
 __all__ = ["LabelPair", "label_agreement", "label_pairs", "labels_of", "settle_labels"]
 
@@ -23,19 +23,19 @@ _YES, _NO = "yes", "no"
 
 @dataclass(frozen=True, slots=True)
 class LabelPair:
-    """Two judges, over the labels that they gave to items which both judged."""
+    """Two judges, and the labels that they gave to items both judged."""
 
     first: str
     second: str
     items: int
     alike: int
-    """Labels of either that the other gave to the same item too."""
+    """Labels of either judge that the other gave to the same item too."""
     labels: int
     """Labels of both."""
 
     @property
     def share(self) -> float:
-        """Labels given alike, of all labels of both; NaN if there are none.
+        """The share of labels that both gave, of all labels of both; NaN if there are none.
 
         This is how He et al. (2020, section 6.2) measure agreement.
         """
@@ -43,7 +43,7 @@ class LabelPair:
 
 
 def labels_of(verdict: str) -> list[str]:
-    """Return the labels that a verdict consists of; none if there is no verdict."""
+    """Return the labels of a verdict; none if there is no verdict."""
     return verdict.split(JOINT) if verdict else []
 
 
@@ -56,20 +56,20 @@ def settle_labels(
 ) -> dict[str, Decision]:
     """Decide every item label by label.
 
-    Each label that may be joined to others is a question of its own, which the rule decides. An
-    item on which one of them is open is open, and so is one that no label is left of: three judges
-    who see three different faults do not find that there is none.
+    Each label that may be joined to others is decided separately by the rule. An item with an
+    undecided label is open, and so is one that is left without labels: three judges who see three
+    different errors do not agree that there is none.
 
     Args:
-        judgements: All that were given, in the order in which they were.
-        verdicts: What may be said; what may not be joined is a verdict of items without labels.
-        rule: How judges who differ decide; the majority if None. ``any-yes`` takes every label
-            that a single judge gave.
-        min_judges: Items with fewer verdicts stay open. The adjudicator needs no company.
-        items: What to decide, and in which order; what was judged if None.
+        judgements: In the order in which they were given.
+        verdicts: The verdicts that may be given; those that cannot be joined exclude all others.
+        rule: How to decide if judges disagree; by majority if None. ``any`` takes every label that
+            a single judge gave.
+        min_judges: Items with fewer verdicts stay open, unless the adjudicator has judged them.
+        items: What to decide, in this order; what was judged if None.
 
     Raises:
-        BuildError: If a verdict is none of these.
+        BuildError: If a verdict is unknown.
     """
     given = list(judgements)
     for one in given:
@@ -92,11 +92,11 @@ def settle_labels(
 
 
 def label_pairs(judgements: Iterable[Judgement], counted: Collection[str]) -> list[LabelPair]:
-    """Compare every two judges by the labels they gave, of those that are counted.
+    """Compare every two judges by the labels they gave.
 
     Args:
-        judgements: In the order in which they were given; the last of a judge counts.
-        counted: The labels that are; 'nothing wrong' is perhaps none.
+        judgements: In the order in which they were given; the last of each judge counts.
+        counted: The labels that count; 'right' may not be one of them.
     """
     said = [
         {
@@ -117,13 +117,13 @@ def label_pairs(judgements: Iterable[Judgement], counted: Collection[str]) -> li
 
 
 def label_agreement(judgements: Iterable[Judgement], labels: Sequence[str]) -> list[Agreement]:
-    """Return the agreement on each label: is it there or not?"""
+    """Return the agreement on whether each label applies."""
     given = list(judgements)
     return [replace(agreement_table(_only(given, label))[0], part=label) for label in labels]
 
 
 def _only(judgements: Iterable[Judgement], label: str) -> list[Judgement]:
-    """Return judgements that say only whether a label is there; no verdict stays none."""
+    """Return the judgements reduced to one label: yes or no; withdrawn ones stay withdrawn."""
     return [
         replace(one, verdict=_YES if label in labels_of(one.verdict) else _NO)
         if one.verdict
@@ -133,12 +133,12 @@ def _only(judgements: Iterable[Judgement], label: str) -> list[Judgement]:
 
 
 def _joined(whole: Decision, single: dict[str, Decision], verdicts: VerdictSet) -> Decision:
-    """Put the decisions on single labels together; ``whole`` knows votes and reasons."""
+    """Combine the decisions on single labels; ``whole`` has votes and reasons."""
     there = [label for label, found in single.items() if found.verdict == _YES]
     several = [label for label in there if label in verdicts.joined]
     doubtful = any(single[label].verdict is None for label in verdicts.joined)
     if doubtful or not (several or len(there) == 1):
-        if whole.verdict is not None:  # most gave this verdict, but not all of its labels stand
+        if whole.verdict is not None:  # most gave this verdict, but not all of its labels won
             what = ", ".join(f"{verdict} {count}" for verdict, count in whole.votes.items())
             return replace(whole, verdict=None, reason=f"judges are divided: {what}")
         return whole

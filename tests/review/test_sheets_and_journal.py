@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from boxpen.errors import BuildError
-from boxpen.judgements import (
+from boxpen.review import (
     Journal,
     Judgement,
     Question,
@@ -117,7 +118,7 @@ class TestSheet:
     def test_no_cell_begins_like_a_formula_and_texts_come_back_as_they_were(
         self, tmp_path_factory, text
     ):
-        from boxpen.judgements.sheet import _restored
+        from boxpen.review.sheet import _restored
 
         path = tmp_path_factory.mktemp("sheet") / "s.csv"
         write_sheet(path, [Question("i", {"text": text})], "anna")
@@ -258,12 +259,12 @@ class TestJournal:
         journal = Journal(tmp_path / "review.jsonl")
         assert journal.read().judgements == ()
         first, second = said(("i1", "anna", "accept"), ("i1", "anna", "edit:A heron.\nfishes"))
-        assert journal.append([first]) == [first]
-        assert journal.append([first]) == []
-        assert journal.append([second]) == [second]
+        assert journal.merge([first]) == [first]
+        assert journal.merge([first]) == []
+        assert journal.merge([second]) == [second]
         assert journal.read().judgements == (first, second)
         assert journal.latest() == {"i1": {"anna": second}}
-        assert journal.append([first]) == [first]  # the judge has thought again
+        assert journal.merge([first]) == [first]  # the judge has thought again
         assert len(journal.path.read_text().splitlines()) == 3
 
     def test_a_line_is_plain_json_without_a_time_unless_one_is_given(self, tmp_path):
@@ -280,7 +281,7 @@ class TestJournal:
     def test_the_same_said_at_another_time_is_not_news(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
         journal.append([Judgement("i1", "anna", "accept", time="1")])
-        assert journal.append([Judgement("i1", "anna", "accept", time="2")]) == []
+        assert journal.merge([Judgement("i1", "anna", "accept", time="2")]) == []
 
     def test_cut_off_anywhere_only_the_last_line_is_lost_and_said_so(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
@@ -301,9 +302,12 @@ class TestJournal:
                 assert (history.torn is None) == (end == start)
                 assert history.torn is None or "line 2" in history.torn
             kept = history.judgements
-            assert journal.append([third]) == [third]
-            assert journal.read().judgements == (*kept, third)
-            assert journal.read().torn is None
+            cut = journal.path.read_bytes()
+            for add in (journal.append, journal.merge):
+                journal.path.write_bytes(cut)
+                add([third])
+                assert journal.read().judgements == (*kept, third)
+                assert journal.read().torn is None
 
     @pytest.mark.parametrize(
         ("line", "parts"),
@@ -320,7 +324,37 @@ class TestJournal:
         journal = Journal(tmp_path / "review.jsonl")
         journal.path.write_text(good + line + "\n" + good)
         refused(journal.read, str(journal.path), *parts)
-        refused(lambda: journal.append(said(("j", "b", "x"))), str(journal.path), *parts)
+        refused(lambda: journal.merge(said(("j", "b", "x"))), str(journal.path), *parts)
+
+    def test_an_append_does_not_depend_on_the_length(self, tmp_path):
+        def seconds(lines: int) -> float:
+            journal = Journal(tmp_path / f"{lines}.jsonl")
+            line = '{"item": "i%d", "judge": "anna", "verdict": "accept", "seen": "d1234567"}\n'
+            journal.path.write_text("".join(line % n for n in range(lines)))
+            spent = []
+            for n in range(15):
+                start = time.perf_counter()
+                journal.append(said((f"new{n}", "anna", "accept")))
+                spent.append(time.perf_counter() - start)
+            assert journal.path.read_bytes().count(b"\n") == lines + 15
+            return min(spent)
+
+        # Reading 200,000 lines takes over a second; a loaded disk explains a few milliseconds.
+        assert seconds(200_000) < 5 * seconds(1_000) + 0.02
+
+    def test_an_append_after_a_very_long_line(self, tmp_path):
+        journal = Journal(tmp_path / "review.jsonl")
+        long = Judgement("i1", "anna", "accept", comment="x" * 100_000)
+        (one,) = said(("i2", "anna", "accept"))
+        journal.append([long])
+        journal.append([one])
+        assert journal.read().judgements == (long, one)
+
+    def test_an_append_checks_the_tag(self, tmp_path):
+        path = tmp_path / "tags.jsonl"
+        Journal(path, tag="steps").append(said(("i1", "anna", "2")))
+        told = f"the last line of {path} is about the tag 'steps', expected 'kind'"
+        refused(lambda: Journal(path, tag="kind").append(said(("i1", "anna", "a"))), told)
 
     def test_unknown_keys_are_for_later_versions(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
@@ -359,7 +393,7 @@ class TestJournal:
     def test_killed_while_writing_it_loses_nothing_that_was_said_to_be_kept(self, tmp_path):
         path = tmp_path / "review.jsonl"
         code = (
-            "import sys\nfrom boxpen.judgements import *\nj = Journal(sys.argv[1])\n"
+            "import sys\nfrom boxpen.review import *\nj = Journal(sys.argv[1])\n"
             "for n in range(10**6):\n"
             "    j.append([Judgement(f'i{n}', 'anna', 'accept')]); print(n, flush=True)\n"
         )
@@ -372,18 +406,22 @@ class TestJournal:
             writer.kill()
         assert last == 19
         assert len(Journal(path).read().judgements) >= 20
-        assert Journal(path).append(said(("last", "anna", "accept")))
+        Journal(path).append(said(("last", "anna", "accept")))
+        assert Journal(path).read().judgements[-1].item == "last"
 
     def test_a_device_is_no_journal(self):
-        refused(lambda: Journal("/dev/zero").append(said(("i", "a", "x"))), "/dev/zero is no file")
-        refused(Journal("/dev/zero").read, "/dev/zero is no file")
+        refused(
+            lambda: Journal("/dev/zero").append(said(("i", "a", "x"))),
+            "/dev/zero is not a regular file",
+        )
+        refused(Journal("/dev/zero").read, "/dev/zero is not a regular file")
 
     def test_no_room_is_one_sentence_and_leaves_the_journal_as_it_was(self, tmp_path):
         path = tmp_path / "review.jsonl"
         Journal(path).append(said(("i1", "anna", "accept")))
         before = path.read_bytes()
         code = (
-            "import resource, signal, sys\nfrom boxpen.judgements import *\n"
+            "import resource, signal, sys\nfrom boxpen.review import *\n"
             "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))\n"
             "try:\n    Journal(sys.argv[1]).append([Judgement('i2', 'bo', 'x' * 300)])\n"
@@ -415,7 +453,7 @@ class TestJournal:
     def test_places_that_cannot_be_written_or_read(self, tmp_path):
         one = said(("i", "a", "x"))
         refused(lambda: Journal(tmp_path).append(one), str(tmp_path), "cannot be written")
-        refused(Journal(tmp_path).read, str(tmp_path), "is no file")
+        refused(Journal(tmp_path).read, str(tmp_path), "is not a regular file")
         refused(lambda: Journal(tmp_path / "no" / "j").append(one), "cannot be written", "No such")
 
     def test_a_read_only_disk_is_one_sentence(self, tmp_path, monkeypatch):
@@ -779,9 +817,12 @@ def test_a_digest_is_of_item_names_and_texts_but_not_of_spaces_and_hints():
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path, text):
     path = tmp_path / "notes.txt"
     path.write_bytes(text)
-    with pytest.raises(BuildError, match="line 1 is no judgement"):
-        Journal(path).append([Judgement("item", "anna", "accept")])
-    assert path.read_bytes() == text
+    one = [Judgement("item", "anna", "accept")]
+    refused(lambda: Journal(path).merge(one), "line 1 is not a judgement")
+    for ending in (b"", b"\n", b"\r\n \n"):
+        path.write_bytes(text + ending)
+        refused(lambda: Journal(path).append(one), f"the last line of {path} is not a judgement")
+        assert path.read_bytes() == text + ending
 
 
 def named(path: Path, *names: str) -> Path:

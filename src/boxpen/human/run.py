@@ -2,7 +2,7 @@
 
 A table of answers comes in one of two forms. Long: one line an answer, with the columns ``item``,
 ``judge`` and ``answer``. Wide: one line an item, with the column ``item`` and one column a judge.
-An answer is the number of a candidate, or its text; an empty cell is no answer.
+An answer is the number of a candidate, or its text; empty cells are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from boxpen.analysis.lint import lint
 from boxpen.catalog.plaintext import excerpt
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
-from boxpen.items import Choice, Item, Suite, Translate
+from boxpen.items import LABELS, Choice, Item, Suite, Translate
 from boxpen.metrics.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -38,7 +38,7 @@ from boxpen.scoring.signature import signature
 from boxpen.scoring.verdicts import Verdict
 from boxpen.version import __version__
 
-__all__ = ["human_run", "read_answers"]
+__all__ = ["Answers", "choice_of", "human_run", "read_answers", "run_of_answers"]
 
 Answers = dict[str, dict[str, int]]
 """For every item, in order of the suite, the candidate that every judge chose."""
@@ -65,22 +65,40 @@ def human_run(
     Raises:
         SuiteError: If the table cannot be read, or no item has enough judges.
     """
+    answers = read_answers(suite, path, start=start)
+    return run_of_answers(suite, answers, path, name=name, min_judges=min_judges)
+
+
+def run_of_answers(
+    suite: Suite, answers: Answers, where: Path | str, *, name: str | None, min_judges: int
+) -> Run:
+    """Make a run of human answers.
+
+    Args:
+        suite: What was asked.
+        answers: For every item, the candidate that each judge chose.
+        where: Where they are from, for messages.
+        name: Name of the system; ``human (N judges)`` if None.
+        min_judges: Fewest judges of an item.
+
+    Raises:
+        SuiteError: If no item has enough judges.
+    """
     if min_judges < 1:
         raise SuiteError(f"min-judges is {min_judges}, expected 1 or more")
-    answers = read_answers(suite, path, start=start)
     left_out: dict[str, list[str]] = {}
     judged: list[tuple[Item, Choice]] = []
     for item in suite:
-        choice = _choice(item)
+        choice = choice_of(item)
         reason = _lacking(choice, len(answers.get(item.id, ())), min_judges)
         if choice is None or reason is not None:
             left_out.setdefault(reason or "", []).append(item.id)
         else:
             judged.append((item, choice))
     if not judged:
-        most = max(map(len, answers.values()))
+        most = max(map(len, answers.values()), default=0)
         raise SuiteError(
-            f"{path} has at most {most} judge(s) for an item, expected {min_judges} or more; "
+            f"{where} has at most {most} judge(s) for an item, expected {min_judges} or more; "
             "--min-judges sets how many"
         )
     kept = {choice.id: answers[choice.id] for _, choice in judged}
@@ -96,10 +114,10 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
 
     Raises:
         SuiteError: If an item or an answer is unknown, a judge gives two answers to one item, or
-            there are none; the message names the line and what stands there.
+            there are none; the message names the line and the cell.
     """
     path = Path(path)
-    choices = {item.id: _choice(item) for item in suite}
+    choices = {item.id: choice_of(item) for item in suite}
     found: dict[str, dict[str, int]] = {}
     for cell in _cells(path):
         if cell.item not in choices:
@@ -125,7 +143,7 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """One answer as it stands in the table."""
+    """One answer of the table."""
 
     line: int
     item: str
@@ -173,18 +191,24 @@ def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:
     if len(meant) == 1:
         return meant.pop()
     last = start + len(choice.candidates) - 1
-    fault = "could mean several candidates" if meant else "is no candidate"
-    way_out = "a number that is no candidate's text" if meant else "the text of a candidate"
+    fault = "could mean several candidates" if meant else "is not a candidate"
+    way_out = (
+        "a number that is not also the text of a candidate" if meant else "the text of a candidate"
+    )
     raise SuiteError(
         f"{where}: the answer {excerpt(answer)} to item '{choice.id}' {fault}, "
         f"expected a number from {start} to {last} or {way_out}"
     )
 
 
-def _choice(item: Item) -> Choice | None:
+def choice_of(item: Item) -> Choice | None:
+    """Return the item as a choice between candidates or labels; None if it has none."""
     if isinstance(item, Translate):
         return item.as_choice()
-    return item if isinstance(item, Choice) else None
+    if isinstance(item, Choice):
+        return item
+    gold = LABELS.index(item.label)
+    return Choice(id=item.id, candidates=LABELS, gold=gold, block=item.block, tags=item.tags)
 
 
 def _lacking(choice: Choice | None, judges: int, min_judges: int) -> str | None:

@@ -1,4 +1,4 @@
-"""What stands in sheets comes into a journal: all of it, or nothing."""
+"""Import of sheets into a journal: all of them, or nothing."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpen.errors import BuildError
-from boxpen.judgements.journal import Journal
-from boxpen.judgements.judgement import Judgement, Question, VerdictSet
-from boxpen.judgements.sheet import Line, read_sheet
+from boxpen.review.journal import Journal
+from boxpen.review.judgement import Judgement, Question, VerdictSet
+from boxpen.review.sheet import Line, read_sheet
 
 __all__ = ["Imported", "import_sheets"]
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of the sheets."""
+    """The result of an import."""
 
     added: tuple[Judgement, ...]
     changed: tuple[tuple[Judgement, Judgement], ...]
-    """Those of them that take the place of another verdict: before and after."""
+    """Those of them that replace another verdict: before and after."""
     known: int
     """How many the journal had already."""
     torn: str | None
@@ -37,23 +37,23 @@ def import_sheets(
     time: str | None = None,
     origin: str = "table",
     columns: Sequence[str] = (),
-    canonical: Callable[[Line], Judgement] = lambda line: line.judgement,
+    check: Callable[[Judgement, Question], Judgement] | None = None,
 ) -> Imported:
-    """Add what stands in sheets to the journal: all of it, or, if anything is wrong, nothing.
+    """Add the answers of sheets to the journal: all of them, or, if anything is wrong, none.
 
     Args:
         paths: The sheets.
         questions: What was asked.
-        verdicts: What may be said.
+        verdicts: The verdicts that may be given.
         journal: Where judgements are kept.
-        judge: Who judged, where a sheet does not say.
-        time: What the judgements get as their time.
+        judge: The judge, if a sheet does not name one.
+        time: The time that is recorded with the judgements.
         origin: What the questions were made from, for messages.
-        columns: Those of what is shown that must be there, since the digest does not tell of them.
-        canonical: Checks a judgement, and returns it in the form in which it is kept.
+        columns: Texts that must be in a sheet because the digest does not cover them.
+        check: Checks a judgement, and returns it in the form in which it is kept.
 
     Raises:
-        BuildError: If a row is not as it must be, or one judge says two things of an item.
+        BuildError: If a row is not valid, or two rows of one judge contradict each other.
     """
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
@@ -61,16 +61,20 @@ def import_sheets(
         for line in read_sheet(
             path, by_item, verdicts, judge=judge, time=time, origin=origin, columns=columns
         ):
-            one = canonical(line)
+            one = line.judgement
+            try:
+                one = check(one, by_item[one.item]) if check is not None else one
+            except BuildError as error:
+                raise BuildError(f"{line}: {error}") from None
             first, other = lines.setdefault((one.item, one.judge), (line, one))
             if other != one:
                 raise BuildError(
-                    f"{line}: judge '{one.judge}' judges item '{one.item}' otherwise than in "
+                    f"{line}: judge '{one.judge}' judges item '{one.item}' differently in "
                     f"{first}; expected one verdict"
                 )
     history = journal.read()
     said = {(one.item, one.judge): one for one in history.judgements}
-    added = journal.append(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
+    added = journal.merge(one for key, (line, one) in lines.items() if _tells(line, said.get(key)))
     changed = [
         (before, one)
         for one in added
@@ -80,7 +84,7 @@ def import_sheets(
 
 
 def _tells(line: Line, before: Judgement | None) -> bool:
-    """Whether a row says anything: an empty cell takes nothing back, a '?' only what was said."""
+    """Whether a row says anything: an empty cell withdraws nothing, a '?' an earlier verdict."""
     judged = before is not None and bool(before.verdict)
     one = line.judgement
     return bool(one.verdict) or (not judged if line.blank else judged or bool(one.comment))

@@ -1,18 +1,19 @@
-"""boxpen suite tag: from sheets to a suite with a tag, and what is refused."""
+"""boxpen review --tag: from sheets to a suite with a tag, and what is refused."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 from test_commands import invoke, refused
 
 from boxpen import Card, Choice, Entail, Suite, Translate, load_suite, read_suite
-from boxpen.analysis.tagging import tag_questions, tag_values
+from boxpen.analysis.tagging import TagTask, tag_values
 from boxpen.catalog import write_suite
-from boxpen.judgements import Question
+from boxpen.review import Question
 from small_runs import small_suite
 
 
@@ -31,7 +32,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def filled(suite: Path, judge: str, steps: str, *options: object) -> Path:
     """The sheet of a judge who gives item i steps[i]; a dot is no answer."""
     sheet = suite.with_name(f"{judge}.csv")
-    done = invoke("suite", "tag", "export", suite, "--tag", "steps", "--judge", judge,
+    done = invoke("review", "export", suite, "--tag", "steps", "--judge", judge,
                   "--out", sheet, *options)  # fmt: skip
     assert done.exit_code == 0, done.output
     rows = rows_of(sheet)
@@ -53,12 +54,12 @@ VALUES = ("--values", 0, 1, 2, 3)
 
 def tag(*args: object):
     command, suite, *rest = args
-    return invoke("suite", "tag", command, suite, *rest, "--tag", "steps")
+    return invoke("review", command, suite, *rest, "--tag", "steps")
 
 
 def test_from_sheets_to_a_suite(tmp_path, suite):
     ann, bo = filled(suite, "ann", "012311", *VALUES), filled(suite, "bo", "01231.", *VALUES)
-    done = invoke("suite", "tag", "import", suite, ann, bo, "--tag", "steps", *VALUES)
+    done = invoke("review", "import", suite, ann, bo, "--tag", "steps", *VALUES)
     assert done.exit_code == 0, done.output
     journal = suite.with_name("mine-steps-tags.jsonl")
     assert f"11 judgement(s) added to {journal}" in done.stderr
@@ -67,16 +68,16 @@ def test_from_sheets_to_a_suite(tmp_path, suite):
 
     data = json.loads(tag("status", suite, "--json").stdout)
     assert data["judges"] == {"ann": 6, "bo": 5, "cy": 6}
-    assert data["values"] == {"0": 1, "1": 2, "2": 1, "3": 1}
+    assert data["decisions"] == {"0": 1, "1": 2, "2": 1, "3": 1, "open": 1}
     assert list(data["open"]) == ["i5"]
     assert data["agreement"][0]["items"] == 6
     assert [one["item"] for one in data["disagreements"]] == ["i0", "i5"]
     shown = tag("status", suite).stdout
     assert "ann: 6 of 6 judged" in shown
-    assert "steps 0: 1, steps 1: 2, steps 2: 1, steps 3: 1, open: 1" in shown
+    assert "0: 1, 1: 2, 2: 1, 3: 1, open: 1" in shown
 
     out = tmp_path / "tagged.jsonl"
-    written = tag("write", suite, "--out", out)
+    written = tag("apply", suite, "--out", out)
     assert written.exit_code == 0, written.output
     assert "5 of 6 items have the tag 'steps', 1 are open" in written.stderr
     found = read_suite(out)
@@ -85,14 +86,13 @@ def test_from_sheets_to_a_suite(tmp_path, suite):
     assert found.name == "mine"
     assert found.card.notes == "Tag steps: 5 of 6 items, 3 judge(s), rule majority."
 
-    assert tag("write", suite, "--out", out, "--rule", "unanimous").exit_code == 0
+    out.unlink()
+    assert tag("apply", suite, "--out", out, "--rule", "unanimous").exit_code == 0
     assert [i.tags.get("steps") for i in read_suite(out)] == [None, "1", "2", "3", "1", None]
-    assert (
-        tag("write", suite, "--out", out, "--rule", "adjudicator", "--adjudicator", "cy").exit_code
-        == 0
-    )
+    rule = ("--rule", "adjudicator", "--adjudicator", "cy", "--overwrite")
+    assert tag("apply", suite, "--out", out, *rule).exit_code == 0
     assert [i.tags["steps"] for i in read_suite(out)] == list("112310")
-    assert tag("write", suite, "--out", out, "--min-judges", 3).exit_code == 0
+    assert tag("apply", suite, "--out", out, "--min-judges", 3, "--overwrite").exit_code == 0
     assert "steps" not in read_suite(out).items[5].tags
 
 
@@ -101,8 +101,8 @@ def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
     suite = load_suite("starter.sense")
     write_suite(suite.take(suite.items[:4]), path)
     sheet = tmp_path / "ann.csv"
-    assert invoke("suite", "tag", "export", path, "--tag", "steps", "--judge", "ann",
-                  "--out", sheet, "--order", "suite").exit_code == 0  # fmt: skip
+    assert invoke("review", "export", path, "--tag", "steps", "--judge", "ann",
+                  "--out", sheet, "--order", "given").exit_code == 0  # fmt: skip
     rows = rows_of(sheet)
     assert list(rows[0]) == ["item", "tag", "right", "wrong", "context", "values", "verdict",
                              "edit", "comment", "judge", "digest"]  # fmt: skip
@@ -116,30 +116,13 @@ def test_a_sheet_shows_the_right_answer_and_not_the_tag(tmp_path):
     refused(tag("import", path, sheet), "line 2 has the verdict '4', expected 1, 3")
     assert tag("import", path, sheet, "--values", 1, 2, 3, 4).exit_code == 0
     data = json.loads(tag("status", path, "--json").stdout)
-    assert data["same_as_suite"] == {"same": 0, "of": 1, "kappa": 0.0}
-    refused(tag("write", path, "--out", tmp_path / "o.jsonl"), "has the tag 'steps' already")
+    assert data["same_as_suite"] == [{"same": 0, "of": 1, "kappa": 0.0}]
+    refused(tag("apply", path, "--out", tmp_path / "o.jsonl"), "has the tag 'steps' already")
     assert not (tmp_path / "o.jsonl").exists()
-    assert tag("write", path, "--out", tmp_path / "o.jsonl", "--replace").exit_code == 0
+    assert tag("apply", path, "--out", tmp_path / "o.jsonl", "--overwrite").exit_code == 0
     made = read_suite(tmp_path / "o.jsonl")
     # What judges have not settled does not keep the old value beside new ones.
     assert [item.tags.get("steps") for item in made] == ["4", None, None, None]
-
-
-def test_the_next_sheet_has_what_is_open(suite):
-    ann = filled(suite, "ann", "01....", *VALUES)
-    assert tag("import", suite, ann).exit_code == 0
-    again = suite.with_name("again.csv")
-    done = tag("export", suite, "--judge", "ann", "--out", again)
-    assert "ann: 4 item(s) to judge" in done.stderr
-    assert sorted(row["item"] for row in rows_of(again)) == ["i2", "i3", "i4", "i5"]
-    sample = suite.with_name("sample.csv")
-    assert tag("export", suite, "--judge", "bo", "--out", sample, "--sample", 2).exit_code == 0
-    assert len(rows_of(sample)) == 2
-    none = suite.with_name("none.csv")
-    done = tag("export", suite, "--judge", "cy", "--out", none, "--disputed")
-    told = "cy: no item to judge, so no sheet was written\n"
-    assert (done.exit_code, done.stderr) == (0, told)
-    assert not none.exists()
 
 
 def test_every_kind_of_item_has_a_question():
@@ -149,7 +132,7 @@ def test_every_kind_of_item_has_a_question():
         Translate(id="c", source="是", reference="yes", contrast=("no",), tags={"set": "x"}),
     )
     suite = Suite("all", items, Card(language="en"))
-    asked = tag_questions(suite, "steps", tag_values(suite, "steps"))
+    asked = TagTask(suite, "steps").questions()
     texts = [
         {"context": "Is it?", "right": "yes", "wrong": "no / perhaps"},
         {"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"},
@@ -172,18 +155,18 @@ def test_what_is_refused(tmp_path, suite):
     refused(tag("import", suite, sheet, *VALUES), "has the verdict 'x', expected 0, 1, 2, 3")
     assert not suite.with_name("mine-steps-tags.jsonl").exists()
     out = tmp_path / "out.jsonl"
-    refused(tag("write", suite, "--out", out), "no item of suite 'mine' is decided")
+    refused(tag("apply", suite, "--out", out), "no item of suite 'mine' is decided")
     assert not out.exists()
     good = filled(suite, "bo", "012301", *VALUES)
     assert tag("import", suite, good, *VALUES).exit_code == 0
     journal = suite.with_name("mine-steps-tags.jsonl")
     before = journal.read_bytes()
-    refused(tag("write", suite, "--out", journal), "the journal of the judgements")
+    refused(tag("apply", suite, "--out", journal), "which holds the judgements")
     assert journal.read_bytes() == before
-    refused(tag("write", suite, "--out", out, "--rule", "adjudicator", "--adjudicator", "zoe"),
+    refused(tag("apply", suite, "--out", out, "--rule", "adjudicator", "--adjudicator", "zoe"),
             "there is no judge 'zoe'")  # fmt: skip
     refused(tag("status", tmp_path / "none.jsonl"), "none.jsonl")
-    export = ("suite", "tag", "export", suite, "--judge", "cy", "--out", tmp_path / "c.csv")
+    export = ("review", "export", suite, "--judge", "cy", "--out", tmp_path / "c.csv")
     for name, part in (("", "without spaces"), ("a=b", "without '='"), ("a x b", "without ' x '")):
         refused(invoke(*export, "--tag", name), part)
     refused(invoke(*export, "--tag", "s", "--values", "a", "A"), "does not tell apart")
@@ -196,15 +179,15 @@ def test_a_suite_that_changed_is_not_tagged_by_what_was_said_before(tmp_path, su
     text = suite.read_text("utf-8").replace('"right 0"', '"otherwise 0"')
     suite.write_text(text, "utf-8")
     out = tmp_path / "out.jsonl"
-    assert tag("write", suite, "--out", out).exit_code == 0
+    assert tag("apply", suite, "--out", out).exit_code == 0
     assert [i.tags.get("steps") for i in read_suite(out)] == [None, "1", "2", "3", "0", "1"]
-    assert json.loads(tag("status", suite, "--json").stdout)["of_other_texts"] == 1
+    assert json.loads(tag("status", suite, "--json").stdout)["outdated"] == 1
 
 
 def test_a_sheet_of_another_tag_is_refused(suite):
     sheet = filled(suite, "ann", "012301", *VALUES)
     assert {row["tag"] for row in rows_of(sheet)} == {"steps"}
-    done = invoke("suite", "tag", "import", suite, sheet, "--tag", "other")
+    done = invoke("review", "import", suite, sheet, "--tag", "other")
     refused(done, f"{sheet}, line 2: the tag of item", "is 'steps', expected 'other'")
     assert not suite.with_name("mine-other-tags.jsonl").exists()
     rows = rows_of(sheet)
@@ -219,7 +202,7 @@ def test_a_sheet_that_does_not_say_its_tag_is_refused(suite, gone):
     rows = [{k: v for k, v in row.items() if k not in gone} for row in rows_of(sheet)]
     write_rows(sheet, rows)
     for name in ("steps", "other"):
-        done = invoke("suite", "tag", "import", suite, sheet, "--tag", name)
+        done = invoke("review", "import", suite, sheet, "--tag", name)
         refused(done, f"{sheet}, line 1 has the columns item, right,", "expected 'tag' once among")
         assert not suite.with_name(f"mine-{name}-tags.jsonl").exists()
 
@@ -227,7 +210,7 @@ def test_a_sheet_that_does_not_say_its_tag_is_refused(suite, gone):
 @pytest.mark.parametrize(
     "command",
     [
-        ("status",), ("status", "--json"), ("write", "--out", "out.jsonl"),
+        ("status",), ("status", "--json"), ("apply", "--out", "out.jsonl"),
         ("export", "--judge", "bo", "--out", "bo.csv"), ("import", "other.csv"),
     ],
 )  # fmt: skip
@@ -237,11 +220,11 @@ def test_a_journal_of_another_tag_is_refused(tmp_path, suite, monkeypatch, comma
     journal = suite.with_name("mine-steps-tags.jsonl")
     before = journal.read_bytes()
     assert [json.loads(line)["tag"] for line in before.splitlines()] == ["steps"] * 6
-    other = ("suite", "tag", command[0], suite, *command[1:], "--tag", "other")
+    other = ("review", command[0], suite, *command[1:], "--tag", "other")
     rows = rows_of(suite.with_name("ann.csv"))
     write_rows(tmp_path / "other.csv", [{**row, "tag": "other"} for row in rows])
     there = sorted(tmp_path.iterdir())
-    told = f"{journal}, line 1 is of the tag 'steps', expected 'other': a journal is of one tag"
+    told = f"{journal}, line 1 is about the tag 'steps', expected 'other'; use one journal per tag"
     refused(invoke(*other, "--journal", journal), told)
     assert (journal.read_bytes(), sorted(tmp_path.iterdir())) == (before, there)
 
@@ -261,12 +244,10 @@ def test_a_journal_from_before_tags_were_kept_is_read_where_its_name_tells(tmp_p
     named = tmp_path / "any.jsonl"
     named.write_text(old, "utf-8")
     for name in ("steps", "other"):
-        told = f"{named}, line 1 does not say which tag it is of, expected '{name}'; if that is"
+        told = f"{named}, line 1 names no tag, expected '{name}'; if that is"
         options = ("--tag", name, "--journal", named)
-        refused(
-            invoke("suite", "tag", "write", suite, *options, "--out", tmp_path / "out.jsonl"), told
-        )
-        refused(invoke("suite", "tag", "status", suite, *options), told, f'"tag": "{name}"')
+        refused(invoke("review", "apply", suite, *options, "--out", tmp_path / "out.jsonl"), told)
+        refused(invoke("review", "status", suite, *options), told, f'"tag": "{name}"')
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -280,13 +261,13 @@ def test_the_journals_of_the_results_are_read_as_ever(name, judged, same, kappa)
     done = tag("status", *options, "--json")
     assert done.exit_code == 0, done.output
     data = json.loads(done.stdout)
-    assert data["of_other_texts"] == 0
+    assert data["outdated"] == 0
     assert set(data["judges"].values()) == {judged}
-    assert list(data["same_as_suite"]) == ["same", "of", "kappa"]
-    assert tuple(data["same_as_suite"].values()) == (*same, pytest.approx(kappa, abs=0.001))
-    told = f"as the suite has it: {same[0]} of {same[1]}, kappa {kappa:.2f}\n"
-    assert told in tag("status", *options).stdout
-    refused(invoke("suite", "tag", "status", *options, "--tag", "difficulty"), "'difficulty'")
+    (found,) = data["same_as_suite"]
+    assert found == {"same": same[0], "of": same[1], "kappa": pytest.approx(kappa, abs=0.001)}
+    shown = tag("status", *options).stdout
+    assert f"Same as suite:\nsame   of  kappa\n{same[0]:>4}  {same[1]}  {kappa:.3f}" in shown
+    refused(invoke("review", "status", *options, "--tag", "difficulty"), "'difficulty'")
 
 
 def test_kappa_has_a_number_only_where_values_differ(tmp_path):
@@ -297,8 +278,8 @@ def test_kappa_has_a_number_only_where_values_differ(tmp_path):
     path = tmp_path / "one.jsonl"
     write_suite(Suite("one", items, Card(language="en")), path)
     assert tag("import", path, filled(path, "ann", "1111")).exit_code == 0
-    assert json.loads(tag("status", path, "--json").stdout)["same_as_suite"]["kappa"] is None
-    assert "as the suite has it: 4 of 4, kappa –\n" in tag("status", path).stdout
+    assert json.loads(tag("status", path, "--json").stdout)["same_as_suite"][0]["kappa"] is None
+    assert re.search(r"\n +4 +4 +–\n", tag("status", path).stdout)
 
 
 def test_a_suite_is_not_written_over_itself(tmp_path, suite, monkeypatch):
@@ -313,8 +294,11 @@ def test_a_suite_is_not_written_over_itself(tmp_path, suite, monkeypatch):
         (suite, "link.jsonl"), ("link.jsonl", suite), (suite, "hard.jsonl"),
     ):  # fmt: skip
         journal = ("--journal", "mine-steps-tags.jsonl")
-        done = tag("write", name, "--out", out, *journal)
-        refused(done, f"--out is {Path(out)}, the suite that is tagged; expected another file")
+        done = tag("apply", name, "--out", out, *journal)
+        refused(
+            done,
+            f"--out is {Path(out)}, which holds the suite that is tagged; expected another file",
+        )
         assert suite.read_bytes() == before
     assert (tmp_path / "link.jsonl").is_symlink()
 
@@ -323,21 +307,8 @@ def test_a_tag_without_judgements_is_told(tmp_path, suite):
     assert tag("import", suite, filled(suite, "ann", "012301", *VALUES)).exit_code == 0
     assert "no judgements" not in tag("status", suite).stderr
     for form in ((), ("--json",)):
-        done = invoke("suite", "tag", "status", suite, "--tag", "step", *form)
+        done = invoke("review", "status", suite, "--tag", "step", *form)
         assert done.exit_code == 0, done.output
         journal = suite.with_name("mine-step-tags.jsonl")
-        told = f"there are no judgements of the tag 'step' of suite 'mine' in {journal}\n"
+        told = f"{journal} has no judgements of these items\n"
         assert done.stderr == told
-
-
-@pytest.mark.parametrize("command", [("status",), ("write", "--out", "out.jsonl")])
-def test_a_journal_that_is_named_must_be_there(tmp_path, suite, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    missing = ("--journal", "nope.jsonl")
-    done = tag(command[0], suite, *command[1:], *missing)
-    refused(done, "--journal is nope.jsonl, which cannot be read (No such file or directory)")
-    assert not (tmp_path / "out.jsonl").exists()
-    # It need not be there yet where judgements begin.
-    sheet = filled(suite, "ann", "012301", *VALUES, *missing)
-    assert tag("import", suite, sheet, *missing).exit_code == 0
-    assert tag(command[0], suite, *command[1:], *missing).exit_code == 0

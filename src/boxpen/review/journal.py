@@ -1,7 +1,7 @@
-"""The journal of judgements: a file of JSON lines to which every judgement is added for good.
+"""The journal of judgements: an append-only file of JSON lines.
 
-Nothing in it is ever rewritten: a judge who thinks again adds a line, and the last one counts.
-Several programs may add to it at once.
+Nothing in it is ever rewritten: a judge who changes their mind adds a line, and the last one
+counts. Several processes may write to it at once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from boxpen.errors import BuildError
-from boxpen.judgements.judgement import Judgement, latest
+from boxpen.review.judgement import Judgement, latest
 
 __all__ = ["History", "Journal"]
 
@@ -27,22 +27,22 @@ _TAG = "tag"
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a journal holds."""
+    """The contents of a journal."""
 
     judgements: tuple[Judgement, ...] = ()
-    """All of them, superseded ones too, in the order in which they came."""
+    """All of them, including superseded ones, in the order in which they were written."""
     torn: str | None = None
-    """A sentence about the last line, if writing it was cut off."""
+    """A sentence about the last line, if it was cut off."""
 
 
 class Journal:
-    """A file of judgements; it need not be there yet.
+    """A file of judgements, which need not exist yet.
 
     Args:
         path: The file.
-        tag: The tag that is judged, which every line then names: a line of another is refused. None
-            if no tag is.
-        untagged: Whether lines that name no tag, as none did once, are of this one.
+        tag: The tag that is judged, which every line then names; lines of another tag are refused.
+            None if the judgements are not about a tag.
+        untagged: Whether lines without a tag, as older versions wrote them, belong to this tag.
     """
 
     def __init__(self, path: Path | str, *, tag: str | None = None, untagged: bool = False) -> None:
@@ -53,30 +53,42 @@ class Journal:
     def read(self) -> History:
         """Read all judgements.
 
-        A last line that was cut off, by a crash or a full disk, is left out and reported.
+        A last line that was cut off, by a crash or a full disk, is skipped and reported.
 
         Raises:
-            BuildError: If the file cannot be read, or another line is no judgement, or one of
-                another tag.
+            BuildError: If the file cannot be read, another line is not a judgement, or a line
+                belongs to another tag.
         """
         try:
             with self._opened(os.O_RDONLY) as file:
-                content = _content(file)
+                return self._parsed(_content(file))
         except FileNotFoundError:
             return History()
         except OSError as error:
             raise BuildError(f"{self.path} cannot be read: {error.strerror or error}") from None
-        return self._parsed(content)
 
     def latest(self) -> dict[str, dict[str, Judgement]]:
-        """Return for every item what each judge said last."""
+        """Return, for every item, the last judgement of each judge."""
         return latest(self.read().judgements)
 
-    def append(self, judgements: Iterable[Judgement]) -> list[Judgement]:
-        """Add judgements, all or none, and return those that were added.
+    def append(self, judgements: Iterable[Judgement]) -> None:
+        """Append judgements, all or none, in a time that does not depend on the file's length.
 
-        What a judge has said already, and not taken back since, is not added again. A cut-off last
-        line, which is no judgement, makes room.
+        Only the last line is read: it must be a judgement, of the same tag. A last line that was
+        cut off is replaced.
+
+        Raises:
+            BuildError: If the journal cannot be written, or the file is not a journal.
+        """
+        new = list(judgements)
+        if new:
+            with self._writing() as file:
+                self._add(file, new)
+
+    def merge(self, judgements: Iterable[Judgement]) -> list[Judgement]:
+        """Append the judgements that the journal does not have yet, and return them.
+
+        What a judge said before, and has not changed since, is not added again.
 
         Raises:
             BuildError: If the journal cannot be read or written.
@@ -84,32 +96,44 @@ class Journal:
         wanted = list(judgements)
         if not wanted:
             return []
+        with self._writing() as file:
+            new = _news(self._parsed(_content(file)).judgements, wanted)
+            if new:
+                self._add(file, new)
+            return new
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[int]:
         try:
             with self._opened(os.O_RDWR | os.O_CREAT | os.O_APPEND) as file:
-                content = _content(file)
-                history = self._parsed(content)
-                new = _news(history.judgements, wanted)
-                if new:
-                    self._add(file, content, new, torn=history.torn is not None)
-                return new
+                yield file
         except OSError as error:
             raise BuildError(f"{self.path} cannot be written: {error.strerror or error}") from None
 
-    def _add(self, file: int, content: bytes, new: list[Judgement], *, torn: bool) -> None:
-        whole = len(content)
-        start = b""
-        if torn:
-            whole = content.rfind(b"\n") + 1
-            os.ftruncate(file, whole)
-        elif content and not content.endswith(b"\n"):
-            start = b"\n"
-        left = memoryview(start + b"".join(map(self._line, new)))
+    def _add(self, file: int, new: list[Judgement]) -> None:
+        lines = b"".join(map(self._line, new))
+        size = os.fstat(file).st_size
+        last = _last_line(file, size)
+        if last.text:
+            try:
+                data = _object(last.text)
+                _judgement(data)
+            except (ValueError, BuildError, RecursionError) as error:
+                if last.ended or not _is_begun(last.text):
+                    where = f"the last line of {self.path}"
+                    raise BuildError(f"{where} is not a judgement ({error})") from None
+                size = last.start
+                os.ftruncate(file, size)
+            else:
+                self._check_tag(data.get(_TAG), f"the last line of {self.path}")
+                lines = lines if last.ended else b"\n" + lines
+        left = memoryview(lines)
         try:
             while left:
                 left = left[os.write(file, left) :]
             os.fsync(file)
         except OSError:
-            os.ftruncate(file, whole)  # all or none
+            os.ftruncate(file, size)  # all or none
             raise
 
     def _line(self, judgement: Judgement) -> bytes:
@@ -138,9 +162,9 @@ class Journal:
                 found.append(_judgement(data))
             except (ValueError, BuildError, RecursionError) as error:
                 if number == len(lines) and _is_begun(line):
-                    torn = f"{where} was cut off while it was written, and is left out"
+                    torn = f"{where} was cut off while it was written, and is skipped"
                     return History(tuple(found), torn)
-                raise BuildError(f"{where} is no judgement ({error})") from None
+                raise BuildError(f"{where} is not a judgement ({error})") from None
             self._check_tag(data.get(_TAG), where)
         return History(tuple(found))
 
@@ -149,11 +173,12 @@ class Journal:
             return
         if named is None:
             raise BuildError(
-                f"{where} does not say which tag it is of, expected '{self.tag}'; if that is "
-                f"right, add {json.dumps({_TAG: self.tag}, ensure_ascii=False)[1:-1]} to every line"
+                f"{where} names no tag, expected '{self.tag}'; if that is right, add "
+                f"{json.dumps({_TAG: self.tag}, ensure_ascii=False)[1:-1]} to every line"
             )
         raise BuildError(
-            f"{where} is of the tag {str(named)!r}, expected '{self.tag}': a journal is of one tag"
+            f"{where} is about the tag {str(named)!r}, expected '{self.tag}'; "
+            "use one journal per tag"
         )
 
     @contextlib.contextmanager
@@ -161,7 +186,9 @@ class Journal:
         file = os.open(self.path, flags, 0o666)
         try:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise BuildError(f"{self.path} is no file, expected the journal of a review")
+                raise BuildError(
+                    f"{self.path} is not a regular file, expected the journal of a review"
+                )
             _lock(file, shared=not flags & os.O_RDWR)
             yield file
         finally:
@@ -197,7 +224,7 @@ def _judgement(data: dict[str, Any]) -> Judgement:
 
 
 def _is_begun(line: bytes) -> bool:
-    """Whether a line is the beginning of a judgement: no other text is ever cut off for it."""
+    """Whether a line is the beginning of a judgement; no other text may be replaced."""
     begun = b'{"item": '
     if not (line.startswith(begun) or begun.startswith(line)):
         return False
@@ -208,6 +235,28 @@ def _is_begun(line: bytes) -> bool:
     return False
 
 
+class _LastLine(NamedTuple):
+    """The last line of a file that is not blank."""
+
+    text: bytes
+    start: int
+    ended: bool
+    """Whether a line break follows it."""
+
+
+def _last_line(file: int, size: int) -> _LastLine:
+    reach = 1 << 12
+    while True:
+        start = max(0, size - reach)
+        os.lseek(file, start, os.SEEK_SET)
+        tail = _content(file)
+        text = tail.rstrip()
+        cut = text.rfind(b"\n") + 1
+        if cut or not start:
+            return _LastLine(text[cut:], start + cut, tail.endswith(b"\n"))
+        reach *= 8
+
+
 def _content(file: int) -> bytes:
     parts = []
     while part := os.read(file, 1 << 20):
@@ -216,7 +265,7 @@ def _content(file: int) -> bytes:
 
 
 def _lock(file: int, *, shared: bool) -> None:
-    """Wait until nobody else writes; on systems without such locks, go on at once."""
+    """Wait until nobody else is writing; systems without file locks go on at once."""
     try:
         import fcntl
     except ImportError:

@@ -1,4 +1,4 @@
-"""From several judgements of an item to one decision."""
+"""One decision per item, from several judgements."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from boxpen.errors import BuildError, nearest
-from boxpen.judgements.judgement import Judgement, latest, plain
+from boxpen.review.judgement import Judgement, latest, plain
 
 __all__ = ["RULES", "Decision", "Rule", "settle"]
 
-RULES = ("majority", "unanimous", "any-reject", "adjudicator")
+RULES = ("majority", "unanimous", "any", "any-reject", "adjudicator")
 """The rules by name; ``any-`` may be followed by any verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How judges who differ come to one decision.
+    """How to decide if judges disagree.
 
-    ``majority`` takes the verdict that most judges gave. ``unanimous`` takes one that all gave.
-    ``any-reject`` rejects what a single judge rejects, and asks the majority about the rest.
-    ``adjudicator`` takes what one named judge says, and where that judge has said nothing, what all
-    the others say. Judges whose verdict carries an edit must agree on its text too: by most of them
-    if most decide, by all if all do.
+    ``majority`` takes the verdict of most judges. ``unanimous`` takes one that all gave.
+    ``any-reject`` rejects what a single judge rejects, and takes the majority otherwise; ``any``
+    does the same for every label of a task with several labels per item. ``adjudicator`` takes
+    what one named judge says, or, where that judge has said nothing, what all the others say.
+    Judges whose verdict has an edit must agree on its text too: most of them, or all, as above.
     """
 
     name: str = "majority"
     otherwise: str | None = None
-    """The verdict where judges are divided: a tie, or not unanimous. None leaves the item open."""
+    """The verdict for ties and split votes; None leaves the item open."""
     adjudicator: str | None = None
 
     def __post_init__(self) -> None:
@@ -38,16 +38,21 @@ class Rule:
             wanted = "no adjudicator" if self.adjudicator else "the name of the adjudicator"
             raise BuildError(f"the rule is '{self.name}', expected {wanted} beside it")
 
+    @classmethod
+    def named(cls, name: str, divided: str = "open", adjudicator: str | None = None) -> Rule:
+        """Return the rule that options or a configuration ask for."""
+        return cls(name, None if divided == "open" else divided, adjudicator)
+
     @property
     def veto(self) -> str:
-        """The verdict that one judge suffices for; empty if there is none."""
-        return self.name[4:] if self.name.startswith("any-") else ""
+        """The verdict for which one judge is enough; empty if there is none."""
+        return "yes" if self.name == "any" else self.name.partition("any-")[2]
 
     def check(self, judgements: Iterable[Judgement], where: object) -> None:
-        """Refuse an adjudicator who has judged nothing: a name that is mistyped decides nothing.
+        """Refuse an adjudicator who has judged nothing, which is probably a mistyped name.
 
         Args:
-            judgements: All that were given, of other texts too.
+            judgements: All judgements, including those of earlier texts.
             where: What they were read from.
 
         Raises:
@@ -61,16 +66,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What became of an item."""
+    """The decision about an item."""
 
     item: str
     verdict: str | None
-    """None while it is open."""
+    """None if it is open."""
     edit: str
     votes: Mapping[str, int]
-    """How many judges gave each verdict, the commonest first."""
+    """How many judges gave each verdict, the most frequent first."""
     reason: str
-    """'by 2 of 3 judges', 'as judges are divided: …'; of an open item why it is open."""
+    """'by 2 of 3 judges', 'as judges are divided: …'; for an open item, why it is open."""
 
     @property
     def judges(self) -> int:
@@ -87,11 +92,10 @@ def settle(
     """Decide every item.
 
     Args:
-        judgements: All that were given, in the order in which they were; the last of a judge
-            counts.
-        rule: How; the majority if None, and ties stay open.
-        min_judges: Items with fewer verdicts stay open. The adjudicator needs no company.
-        items: What to decide, and in which order; what was judged if None.
+        judgements: In the order in which they were given; the last of each judge counts.
+        rule: How to decide; by majority if None.
+        min_judges: Items with fewer verdicts stay open, unless the adjudicator has judged them.
+        items: What to decide, in this order; what was judged if None.
 
     Raises:
         BuildError: If ``min_judges`` is less than one.
@@ -122,7 +126,7 @@ def _decide(item: str, given: list[Judgement], rule: Rule, min_judges: int) -> D
     everyone = rule.name in ("unanimous", "adjudicator")
     winner = rule.veto if rule.veto in votes else _first(votes, everyone)
     if winner is not None:
-        # One text may be written with other spaces; the least of its spellings stands for it.
+        # Texts may differ in white space only; the first spelling stands for all.
         edits = sorted(one.edit for one in given if one.verdict == winner)
         texts = Counter(plain(edit) for edit in edits)
         text = _first(dict(texts.most_common()), everyone)
@@ -140,7 +144,7 @@ def _decide(item: str, given: list[Judgement], rule: Rule, min_judges: int) -> D
 
 
 def _first(votes: Mapping[str, int], everyone: bool) -> str | None:
-    """Return what leads alone, or, if everyone must agree, what stands alone; None if nothing."""
+    """Return the sole leader, or, if everyone must agree, the only verdict; None otherwise."""
     first, *others = votes
     behind = votes[others[0]] if others else 0
     return first if not others or (votes[first] > behind and not everyone) else None
