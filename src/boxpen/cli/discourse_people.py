@@ -168,11 +168,10 @@ def _estimate(found: Estimate) -> Text:
 
 def _show_comparisons(screen: Console, rows: Sequence[Comparison]) -> None:
     """Print how the class judge compares with people, and what it takes for what."""
-    from rich.table import Table
-
     from boxpen.analysis.discourse.ruling import OUTCOMES
+    from boxpen.report.plain_table import plain_table
 
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    shown = plain_table()
     for column in ("class judge", "n", "same", "κ of three [95 %]", "κ of right [95 %]"):
         shown.add_column(column, justify="left" if column == "class judge" else "right")
     for row in rows:
@@ -182,7 +181,7 @@ def _show_comparisons(screen: Console, rows: Sequence[Comparison]) -> None:
     screen.print(shown)
     if not rows[0].items:
         return
-    crossed = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    crossed = plain_table()
     for column in ("people \\ class judge", *OUTCOMES):
         crossed.add_column(column, justify="right" if column in OUTCOMES else "left")
     for said in OUTCOMES:

@@ -153,10 +153,11 @@ def show_imported(found: Imported, journal: Journal, *, json: bool) -> None:
 
 def show_agreement(screen: Console, rows: Sequence[Agreement]) -> None:
     """Print a line for every part, and under 'all' one for every two of several judges."""
-    from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    from boxpen.report.plain_table import plain_table
+
+    shown = plain_table()
     for column in ("agreement", "n", "pairs", "Cohen", "Fleiss", "(n)", "Krippendorff"):
         shown.add_column(column, justify="left" if column == "agreement" else "right")
     for row in rows:
