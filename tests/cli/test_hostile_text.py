@@ -12,11 +12,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner, Result
 
 from boxpen import Card, Choice, Run, Suite, evaluate, load_suite, write_suite
 from boxpen.cli.app import app
+from boxpen.cli.output import console
 from boxpen.printable import one_line, printable
+from boxpen.report.plain_table import plain_table, safe
 from small_runs import Liking
 
 CLEAR = "\x1b[2J"
@@ -221,3 +224,51 @@ class TestPathsThatAreNotUtf8:
         command = [sys.executable, "-m", "boxpen", "report", run, "--json"]
         done = subprocess.run(command, capture_output=True, check=True)
         assert json.loads(done.stdout.decode("utf-8"))["runs"][0]["path"] == str(run)
+
+
+@pytest.mark.parametrize("cell", [str, Text, lambda text: Text.assemble((text, "bold"), "")])
+def test_cells_are_escaped_before_they_are_laid_out(cell, capsys):
+    table = plain_table(f"title{CLEAR}")
+    for column in ("name", "n"):
+        table.add_column(column)
+    for name in ("plain", "x\x1b[31m", "[bold]y[/bold]"):
+        table.add_row(cell(name), "7")
+    console().print(table)
+    title, head, *rows = capsys.readouterr().out.splitlines()
+    assert title.rstrip() == r"title\u001b[2J"
+    assert [row.split()[0] for row in rows] == ["plain", r"x\u001b[31m", "[bold]y[/bold]"]
+    assert {row.index(" 7") for row in rows} == {head.index(" n")}
+
+
+def test_styles_stay_where_they_were():
+    text = safe(Text.assemble(("a\x1bb", "bold"), "c", ("d", "dim")))
+    assert text.plain == r"a\u001bbcd"
+    bold = "".join(text.plain[s.start : s.end] for s in text.spans if s.style == "bold")
+    dim = "".join(text.plain[s.start : s.end] for s in text.spans if s.style == "dim")
+    assert (bold, dim) == (r"a\u001bb", "d")
+
+
+def test_csv_is_escaped_in_a_terminal_only(runs):
+    pty = pytest.importorskip("pty")
+    command = [sys.executable, "-m", "boxpen", "report", runs[0], "--csv"]
+    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    assert CLEAR.encode() in raw
+    assert b"\r\n" in raw
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            shown += part
+        process.wait()
+    os.close(ours)
+    lines = shown.decode("utf-8").splitlines()
+    assert len(lines) == len(raw.decode("utf-8").split("\r\n")) - 1
+    assert not UNSAFE.findall("\n".join(lines))
+    assert r"\u001b[2J" in shown.decode("utf-8")

@@ -120,10 +120,10 @@ def forms(
     if json:
         print_json([{"task": t, "relation": r, "forms": n} for (t, r), n in counts.items()])
         return
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
     tasks = list(dict.fromkeys(task for task, _ in counts))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("relation")
     for task in tasks:
         table.add_column(task, justify="right")
@@ -167,12 +167,12 @@ def _headline(done: Done) -> str:
 
 def _tables(done: Done) -> list[Any]:
     """Return what a stage took, by step and relation, as tables."""
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
     steps = done.report.get("steps")
     if not steps:
         return []
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("  step")
     for column in ("dropped", "left"):
         table.add_column(column, justify="right")

@@ -169,9 +169,9 @@ def _classes(report: dict[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _table(rows: list[tuple[str, ...]]) -> Any:
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for place, column in enumerate(rows[0]):
         table.add_column(column, justify="right" if place else "left")
     for first, *numbers in rows[1:]:

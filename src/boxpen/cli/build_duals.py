@@ -133,9 +133,9 @@ def _print(done: list[Done]) -> None:
 
 def _table(rows: list[tuple[str, ...]]) -> Any:
     """Return a table to be printed; the names of its columns come first."""
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in rows[0]:
         number = rows[1:] and all(row[rows[0].index(column)].isdigit() for row in rows[1:])
         table.add_column(column, justify="right" if number else "left")

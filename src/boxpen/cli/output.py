@@ -30,6 +30,7 @@ __all__ = [
     "OverwriteFile",
     "console",
     "note",
+    "print_csv",
     "print_json",
     "print_lines",
     "print_runs",
@@ -44,17 +45,15 @@ OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Overwrite an e
 def console() -> Console:
     """Return the console for results; plain text if stdout is not a terminal."""
     from rich.console import Console
-    from rich.segment import Segment
+
+    from boxpen.report.plain_table import safe
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # which ends quietly, see app.py
 
-        def _render_buffer(self, buffer: Iterable[Segment]) -> str:
-            return super()._render_buffer(
-                Segment(printable(text, keep="\n"), style, control)
-                for text, style, control in buffer
-            )
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*map(safe, objects), **options)
 
     # Wrapped lines in a narrow terminal are better than columns without names.
     screen = Screen(file=unescaped(sys.stdout), soft_wrap=False, highlight=False)
@@ -94,12 +93,23 @@ def print_json(data: Any) -> None:
     print(json.dumps(_finite(data), ensure_ascii=plain, indent=1))
 
 
+def print_csv(text: str) -> None:
+    """Print CSV on stdout: escaped in a terminal, byte for byte in a file or a pipe."""
+    if sys.stdout.isatty():
+        print(text.replace("\r\n", "\n"), end="")
+    else:
+        # Bytes: the lines of a CSV end the same way on every system.
+        typer.echo(text.encode(), nl=False)
+
+
 def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
     """Print lines, wrapping long ones with their own indentation."""
     from rich.text import Text
 
+    from boxpen.report.plain_table import safe
+
     for line in lines:
-        text = Text(" ".join(line.splitlines())) if isinstance(line, str) else line
+        text: Text = safe(" ".join(line.splitlines()) if isinstance(line, str) else line)
         start = len(text.plain) - len(text.plain.lstrip(" "))
         for part in text[start:].wrap(screen, screen.width - start):
             part.rstrip()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json, print_runs, runs_object
+from boxpen.cli.output import console, note, print_csv, print_json, print_runs, runs_object
 from boxpen.errors import RunError
 from boxpen.scoring.policy import Nli, Norm, Ties
 
@@ -143,7 +143,7 @@ def _show_failures(runs: list[Run], form: str) -> None:
         notes = dict.fromkeys(line for table in tables for line in table.notes)
         print_json({"failures": formats.failure_records(tables), "notes": list(notes)})
     elif form == "csv":
-        typer.echo(formats.failures_csv(tables).encode(), nl=False)
+        print_csv(formats.failures_csv(tables))
     elif form == "latex":
         signatures = list(dict.fromkeys(run.signature for run in runs))
         print(formats.failures_latex(tables, signatures), end="")
@@ -163,8 +163,7 @@ def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:
     from boxpen.report.csv import rows_csv
     from boxpen.report.tables import chosen_rows
 
-    # Bytes, so that line endings are the same on every system.
-    typer.echo(rows_csv(chosen_rows(runs, metric, by)).encode(), nl=False)
+    print_csv(rows_csv(chosen_rows(runs, metric, by)))
 
 
 def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:

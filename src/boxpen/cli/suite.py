@@ -25,6 +25,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @suite.command("list")
 def list_suites(json: Json = False) -> None:
     """List the built-in suites."""
+    from rich.text import Text
+
     from boxpen.catalog import ENTRIES
 
     if json:
@@ -36,8 +38,9 @@ def list_suites(json: Json = False) -> None:
         table.add_column(column, overflow="fold")
     for e in ENTRIES.values():
         languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
-        parts = f"\n[dim]{' '.join(f'.{p}' for p in e.parts)}[/dim]" if e.parts else ""
-        table.add_row(e.name, languages, e.card.licence, e.card.title + parts)
+        parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
+        title = Text.assemble(e.card.title, (parts, "dim"))
+        table.add_row(e.name, languages, e.card.licence, title)
     console().print(table)
 
 
