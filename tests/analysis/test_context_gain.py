@@ -270,7 +270,7 @@ class TestRefused:
     def test_other_texts_of_the_same_name(self):
         run = self.run("none")
         changed = {**run.candidates, "i1": [replace(c, text="else") for c in run.candidates["i1"]]}
-        with pytest.raises(RunError, match="have different items with the same name in small"):
+        with pytest.raises(RunError, match="were put different items of one name on small"):
             context_gains([self.run("given"), replace(run, candidates=changed)])
 
     def test_no_item_in_common(self):
