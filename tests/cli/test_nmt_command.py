@@ -226,7 +226,7 @@ class TestBadInput:
         refused(done, "out cannot be created", "toy.toml is a file, expected a folder")
         other = CONFIG.replace('"out"', f'"{toy / "out"}"')
         done = invoke("nmt", "train", write_config(corpus, other, learning_rate="1e-3"))
-        refused(done, "begun with [train] learning_rate = 0.003, not 0.001")
+        refused(done, "started with [train] learning_rate = 0.003, not 0.001")
         assert not (corpus / "data").exists()
 
     def test_a_folder_of_data_that_cannot_be_used(self, corpus):

@@ -348,7 +348,7 @@ def test_averages_equal_a_twin(tmp_path):
             assert float(found[row, column]) == pytest.approx(mean, rel=1e-6)
     for other in ({"other": torch.zeros(1)}, {"w": torch.zeros(5, 4)}):
         save_file(other, tmp_path / "0" / "model.safetensors")
-        with pytest.raises(NmtError, match="is of another model"):
+        with pytest.raises(NmtError, match="belongs to a different model"):
             averaged([tmp_path / "1", tmp_path / "0"])
 
 
@@ -458,7 +458,7 @@ def test_lines_with_an_empty_side_are_counted(tmp_path):
     ("old", "new", "says"),
     [
         ("size = 450", "size = 440", "another vocabulary: [subwords] size = 450, not 440; use"),
-        ('"keep"', '"drop"', "begun with [clean] duplicates = 'keep', not 'drop'; use"),
+        ('"keep"', '"drop"', "started with [clean] duplicates = 'keep', not 'drop'; use"),
     ],
 )
 def test_a_training_that_is_refused_leaves_the_corpus_as_it_is(tmp_path, old, new, says):

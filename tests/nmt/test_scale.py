@@ -276,7 +276,7 @@ def test_little_is_never_nothing(config: NmtConfig):
 
 def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, place: Path):
     other = replace(config, train=replace(config.train, learning_rate=1e-3))
-    with pytest.raises(NmtError, match=r"begun with \[train\] learning_rate = 0.003, not 0.001"):
+    with pytest.raises(NmtError, match=r"started with \[train\] learning_rate = 0.003, not 0.001"):
         scale(other, place, [0.25])
 
 

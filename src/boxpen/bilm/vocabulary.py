@@ -33,7 +33,7 @@ def learn_words(texts: Iterable[str], size: int, longest: int) -> Any:
     Args:
         texts: Sentences; read once.
         size: Words at most, <S>, </S> and <UNK> included.
-        longest: Most characters of a word, see ``BiLMConfig.max_characters``.
+        longest: Maximum characters per word, see ``BiLMConfig.max_characters``.
 
     Raises:
         ModelError: If there is no room for words, or there are none.
@@ -56,7 +56,7 @@ def word_tokenizer(words: Sequence[str], longest: int) -> Any:
 
     Args:
         words: In the order of the softmax, with <S>, </S> and <UNK> among them.
-        longest: Most characters of a word.
+        longest: Maximum characters per word.
 
     Raises:
         ModelError: If one of the three is missing.

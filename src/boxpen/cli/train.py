@@ -129,7 +129,7 @@ def choice(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train a multiple-choice model: which solution reaches the goal?"""
+    """Train a multiple-choice model: which solution fits?"""
     from boxpen.train import Options, train_choice
 
     options = Options(

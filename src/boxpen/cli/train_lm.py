@@ -85,7 +85,7 @@ def lm(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train a language model on text, on a knowledge graph, or both."""
+    """Train a language model on text, a knowledge graph or both."""
     from boxpen.train import Options, train_lm
 
     options = Options(

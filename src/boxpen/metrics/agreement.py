@@ -59,7 +59,7 @@ def cohen_estimate(
         clusters: The cluster of every question.
         resamples: How many times clusters are drawn, with replacement; draws in which both give one
             and the same answer throughout say nothing.
-        seed: Of the draws, so that the same answers give the same interval.
+        seed: Random seed for the draw, so that the same answers give the same interval.
     """
     import numpy as np
 

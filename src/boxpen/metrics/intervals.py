@@ -150,7 +150,7 @@ def bootstrap(
         earned: One number per item.
         clusters: The cluster of every item; each is its own if None.
         resamples: How many times clusters are drawn, with replacement.
-        seed: Of the draws, so that the same numbers give the same interval.
+        seed: Random seed for the draw, so that the same numbers give the same interval.
     """
     import numpy as np
 

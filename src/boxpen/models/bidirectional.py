@@ -76,7 +76,7 @@ class BidirectionalModel(TransformersModel):
         return out if self._longest is None else self._spelt(requests, out)
 
     def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
-        """Score requests in batches of like length."""
+        """Score requests in batches of similar length."""
 
         def run(few: Sequence[int]) -> torch.Tensor:
             return self._scored([encoded[i] for i in few])

@@ -73,7 +73,7 @@ def same_model_on_disk(
 
 
 def _same_tokenizer(one: Any, other: Any, kind: str) -> bool:
-    """Tell whether two tokenizers make the same tokens of all texts."""
+    """Return whether two tokenizers make the same tokens of all texts."""
     if type(one) is not type(other) or tokenizer_parts(one) != tokenizer_parts(other):
         return False
     names = {*one.init_kwargs, *other.init_kwargs, *_SETTINGS}.difference(_UNUSED)

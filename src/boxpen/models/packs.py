@@ -50,7 +50,7 @@ class Pack:
     Attributes:
         members: The requests that are scored here.
         stem: Tokens that were cut off above the (single) row.
-        ids: (rows, width), filled up on the right.
+        ids: (rows, width), padded on the right.
         depths: (rows, width).
         exits: (rows, width); what fills up a row sees itself only.
         wanted: The position that predicts each scored token of each member.

@@ -73,7 +73,7 @@ class PairModel(TransformersModel):
         return [one for one in out if one is not None]
 
     def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
-        """Score pairs, those of like length together."""
+        """Score pairs, those of similar length together."""
         self.engine = "pairs of texts, batched by length"
         lengths = [len(e.ids) for e in encoded]
         self.tally.add(tokens=sum(lengths), nodes=sum(lengths))
@@ -148,7 +148,7 @@ class PairModel(TransformersModel):
         return "token_type_ids" in takes
 
     def _answers(self, rows: Sequence[Encoded]) -> torch.Tensor:
-        """Run rows, filled up on the right, and return their values, (batch, outputs)."""
+        """Run rows, padded on the right, and return their values, (batch, outputs)."""
         import torch
 
         ids = [row.ids for row in rows]

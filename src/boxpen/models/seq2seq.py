@@ -403,7 +403,7 @@ def _rows(
 
 
 def _batched(rows: Sequence[_Row], tokens: int, size: int | None) -> Iterator[list[_Row]]:
-    """Yield rows of like length, the longest first; both sides, padded, are under the budget."""
+    """Yield rows of similar length, the longest first; both sides, padded, are under the budget."""
     batch: list[_Row] = []
     longest = 0
     for row in sorted(rows, key=lambda r: (-len(r.row.tokens), -r.source)):

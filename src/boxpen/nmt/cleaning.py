@@ -29,7 +29,7 @@ class CleanConfig:
         punctuation: How to normalise Chinese pause marks there.
         min_tokens: Minimum words per side, counting Chinese characters as words. At least 1: a side
             without any letter or digit carries no meaning.
-        max_characters: Most characters of a side.
+        max_characters: Maximum characters per side.
         max_ratio: Most times that one side may be as long as the other. A character of Chinese
             counts as three, since English runs to 3.1 characters for one of Chinese in the median,
             in subtitles as in sentences written for learners; and ten are added to either side,

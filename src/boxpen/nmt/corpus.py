@@ -1,4 +1,4 @@
-"""Parallel text, read as a stream of pairs that know where they come from."""
+"""Parallel text, read as a stream of pairs with their location."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CorpusSpec:
-    """Where a corpus stands and how it is written: one table, or two files of equal length.
+    """The location and format of a corpus: one table, or two files of equal length.
 
     Any file may be plain or end in .gz, .xz or .bz2.
 
@@ -94,7 +94,7 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
     """Yield the pairs of a corpus, in order, as they are written.
 
     Args:
-        spec: Where it stands.
+        spec: The corpus.
         counts: Gains 'lines', the lines read, and 'empty', those left out because a side is
             empty; a line that ends a document counts as no such.
 

@@ -1,4 +1,4 @@
-"""Pairs as numbers: the tokens of both sides, one behind the other, and where each pair stood."""
+"""Pairs as numbers: the tokens of both sides, one after the other, and where each pair stood."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Examples:
     """Pairs as numbers.
 
     Attributes:
-        source: The tokens of all sources, one behind the other; every sentence ends with EOS.
+        source: The tokens of all sources, one after the other; every sentence ends with EOS.
         source_ends: Where each source ends.
         target: Likewise.
         target_ends: Likewise.
@@ -157,7 +157,7 @@ class Examples:
     def pieces(
         self, side: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """Return pieces of the long row of a side, one behind the other."""
+        """Return pieces of the long row of a side, one after the other."""
         import numpy as np
 
         flat, _ = self._side(side)

@@ -1,4 +1,4 @@
-"""The batches of a training in their order, made ready ahead of time by a thread."""
+"""The batches of a training in order, prepared ahead of time by a thread."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Step:
     Attributes:
         batches: To be added up.
         tokens: Target tokens of the step, over all processes.
-        after: Where the training stands when it is done.
+        after: The position of the training after it.
         epochs: The same as a number: 1.5 is the middle of the second epoch.
     """
 

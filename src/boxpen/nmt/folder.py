@@ -1,6 +1,6 @@
-"""The folder of a translation model: what it was begun with, its log, and the model itself.
+"""The folder of a translation model: its settings, its log, and the model itself.
 
-training.json   every setting, so that nothing else goes on in the same folder
+training.json   every setting, so that no other training resumes in the same folder
 log.jsonl       one JSON object per line: loss and speed of steps, validation results
 checkpoints/    until the end
 result.json, the weights, the tokenizer and, last of all, config.json
@@ -47,7 +47,7 @@ class ModelFolder:
         """Reject a path that is not a usable folder for this training.
 
         Raises:
-            NmtError: If it is so; the message names the setting.
+            NmtError: If it is not usable; the message names the setting.
         """
         check_folder(self.config)
         self.prepared.check_unchanged()
@@ -71,9 +71,9 @@ class ModelFolder:
             )
 
     def begin(self) -> None:
-        """Write down what is begun, unless it was before, and hold the tokenizer.
+        """Record the settings unless they are recorded already, and keep the tokenizer.
 
-        From here on nothing is read of the corpus in its folder, which others may prepare anew.
+        From here on nothing is read of the corpus in its folder, which others may prepare again.
 
         Raises:
             NmtError: If the folder cannot be written, or the corpus was prepared anew meanwhile.
@@ -99,7 +99,7 @@ class ModelFolder:
         Of a training that has failed before it was begun nothing stays.
 
         Raises:
-            NmtError: If another training is at work there.
+            NmtError: If another training is running there.
         """
         path = self.folder / ".lock"
         try:

@@ -1,4 +1,4 @@
-"""A model that takes steps: its objective, its optimiser, its precision, and what it must keep."""
+"""A model in training: its objective, optimiser, precision and checkpoints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAMAGED = (NmtError, OSError, RuntimeError, ValueError, EOFError, SafetensorErr
 
 
 class Learnt(NamedTuple):
-    """What a step came to, still on the device: nobody waits for it before it is looked at."""
+    """The result of a step, still on the device, so that nothing waits for it until it is read."""
 
     loss: torch.Tensor  # summed over the tokens of this process
     gradient: torch.Tensor  # its norm, before it was clipped

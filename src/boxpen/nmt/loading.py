@@ -160,7 +160,7 @@ def _object(path: Path) -> dict[str, Any]:
 
 
 def _check_settings(settings: dict[str, Any]) -> None:
-    """Refuse numbers that no model can have: Transformers builds some, and fails on others."""
+    """Reject numbers that no model can have: Transformers builds some, and fails on others."""
     for name in _SIZES:
         value = settings.get(name)
         if value is not None and (not _is_whole(value) or value < 1):
@@ -199,7 +199,7 @@ def _model(name: str, config: Any) -> Any:
 
 
 def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) -> None:
-    """Refuse pieces that the model has no row of its embedding for."""
+    """Reject pieces that the model has no row of its embedding for."""
     if rows is None:
         return
     separate = getattr(tokenizer, "separate_vocabs", None)  # None: not Marian's tokenizer
@@ -223,7 +223,7 @@ def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) ->
 
 
 def _check_generation(name: str, kept: Any, rows: int | None) -> None:
-    """Refuse settings that translation would fail with; Transformers looks at few of them."""
+    """Reject settings that translation would fail with; Transformers looks at few of them."""
     start, eos, pad = kept.decoder_start_token_id, kept.eos_token_id, kept.pad_token_id
     start = kept.bos_token_id if start is None else start
     ends = eos if isinstance(eos, list) else [eos]

@@ -70,7 +70,7 @@ def rules(language: str, punctuation: Punctuation) -> dict[str, str]:
 def compiled(found: dict[str, str]) -> bytes:
     """Return rules as the part of a SentencePiece model that holds them.
 
-    It is a message of the same kind as a model, so that a model and this, one behind the other,
+    It is a message of the same kind as a model, so that a model and this, one after the other,
     are a model with these rules.
     """
     import sentencepiece

@@ -112,7 +112,7 @@ class Reading:
                 self._bert = BertReader(Path(model.name_or_path) / "bert")
 
     def check(self, *, given: bool) -> None:
-        """Refuse contexts for a model that reads none, and none for a model that reads them.
+        """Reject contexts for a model that reads none, and none for a model that reads them.
 
         Args:
             given: Whether there are contexts.

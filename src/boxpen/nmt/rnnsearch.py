@@ -148,12 +148,12 @@ class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # ty
         num_items_in_batch: Tensor | int | None = None,
         **others: Any,  # noqa: ARG002
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up, (batch, source).
-            decoder_input_ids: Target behind its start token, (batch, target).
+            input_ids: Source, (batch, source), padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding, (batch, source).
+            decoder_input_ids: Target after its start token, (batch, target).
             decoder_attention_mask: Not needed: padding comes after the target, where no token
                 attends to it.
             encoder_outputs: What the encoder made of the source, if it was run before.

@@ -187,7 +187,7 @@ def _rnnsearch(
 
 
 def _draw(model: PreTrainedModel, width: int) -> None:
-    """Draw the weights of a Transformer anew, as it is done where one is trained from nothing.
+    """Draw the weights of a Transformer anew, as it is done where one is trained from scratch.
 
     Transformers draws all weights with the standard deviation 0.02, which suits the fine-tuning of
     BERT. Glorot & Bengio (2010) keep the scale of signals from layer to layer; embeddings of

@@ -277,7 +277,7 @@ def _train(config: SubwordConfig, lines: list[str], what: str) -> bytes:
 def _with_rules(model: bytes, table: bytes) -> bytes:
     import sentencepiece
 
-    # Of protocol buffers one behind the other the later fields hold; this writes them once.
+    # Of protocol buffers one after the other the later fields hold; this writes them once.
     return bytes(
         sentencepiece.SentencePieceProcessor(model_proto=model + table).serialized_model_proto()
     )

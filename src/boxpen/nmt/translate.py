@@ -246,7 +246,7 @@ class _Engine:
     def in_batches(
         self, lengths: Sequence[int], run: Callable[[Sequence[int]], Any]
     ) -> Iterator[tuple[Sequence[int], Any]]:
-        """Run members by their numbers in batches of like length; yield batches and results."""
+        """Run members by their numbers in batches of similar length; yield batches and results."""
 
         def split(few: Sequence[int], tokens: int) -> Iterator[tuple[list[int], int, list[int]]]:
             for part in token_batches([lengths[i] for i in few], tokens):
@@ -337,7 +337,7 @@ def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """Switch dropout off for a while; a model may be translated with in the midst of training."""
+    """Temporarily switch dropout off; a model may be translated with in the midst of training."""
     from boxpen.models.planning import unplanned_attention
 
     before = model.training

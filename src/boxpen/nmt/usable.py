@@ -59,7 +59,7 @@ def has_learnt(folder: Path) -> bool:
 
 
 def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
-    """Refuse a folder that holds no model, or one of another kind than a setting needs."""
+    """Reject a folder that holds no model, or one of another kind than a setting needs."""
     if needed is None:
         return
     told = f"[model] {name} = {needed}"

@@ -24,19 +24,19 @@ WITHIN_WORDS = 5
 
 
 class Excluded(NamedTuple):
-    """The sentences that stay, and how many went for each suite, by its label."""
+    """The sentences that stay, and how many were removed for each suite, by its label."""
 
     kept: list[Sentence]
     counts: dict[str, int]
 
 
 def exclude(sentences: Sequence[Sentence], suites: Mapping[str, Suite], language: str) -> Excluded:
-    """Take out the sentences in which a text of a suite stands.
+    """Remove the sentences in which a text of a suite occurs.
 
     Args:
-        sentences: What is learnt from.
-        suites: What is asked about later, by labels: two suites may have one name.
-        language: That of the sentences; texts of suites in others are of no concern.
+        sentences: The training sentences.
+        suites: The test suites, by labels: two suites may have the same name.
+        language: Language of the sentences; suite texts in other languages do not matter.
     """
     counts = dict.fromkeys(suites, 0)
     if not suites:

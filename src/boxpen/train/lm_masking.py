@@ -1,4 +1,4 @@
-"""Which tokens of a sentence are masked: as in BERT, drawn anew in every epoch."""
+"""Which tokens of a sentence are masked: as in BERT, drawn again in every epoch."""
 
 from __future__ import annotations
 

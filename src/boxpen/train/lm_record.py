@@ -1,4 +1,4 @@
-"""The folder of a language model's training: as that of a classifier, but for what is held out."""
+"""The folder of a language model's training: a classifier's, except for held-out data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LmRecord(Record):
     """The folder of one training; ``held-out.txt`` has the sentences that are held out."""
 
     def compare(self, settings: Mapping[str, Any]) -> None:
-        """Refuse to go on with other settings, or in the folder of another kind of training.
+        """Refuse to resume with other settings, or in the folder of another kind of training.
 
         Raises:
             TrainError: If it is so; the message names the option.
@@ -42,7 +42,7 @@ class LmRecord(Record):
                 )
 
     def begin_sentences(self, settings: Mapping[str, Any], held_out: Sequence[Sentence]) -> None:
-        """Write down what is begun, unless it was before.
+        """Record the settings at the start of a training, unless they are recorded already.
 
         Raises:
             TrainError: If the folder cannot be written.

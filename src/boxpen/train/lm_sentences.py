@@ -44,7 +44,7 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
     """Return the lines of files, and how many of them were blank and left out.
 
     Args:
-        paths: UTF-8 files with one sentence a line; plain, or packed with gzip, xz or bzip2,
+        paths: UTF-8 files with one sentence per line; plain, or packed with gzip, xz or bzip2,
             whatever they are called.
 
     Raises:

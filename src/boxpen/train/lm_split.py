@@ -1,4 +1,4 @@
-"""An honest split of sentences: no sentence, and no head and tail, stands on both sides."""
+"""A leak-free split of sentences: no sentence, and no head and tail, is on both sides."""
 
 from __future__ import annotations
 

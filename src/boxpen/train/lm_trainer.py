@@ -28,15 +28,15 @@ def best_folder(folder: Path, step: int) -> Path:
 
 
 class LmTrainer(ItemTrainer):
-    """Trains a learner; order, whole checkpoints and restarts are those of ``ItemTrainer``.
+    """Trains a learner; order, atomic checkpoints and restarts are those of ``ItemTrainer``.
 
     Args:
-        learner: What is trained.
-        features: What it learns from.
-        held_out: What it is tested on.
-        log: Where the log goes, one JSON object a line.
+        learner: The learner.
+        features: The training sentences.
+        held_out: The held-out sentences.
+        log: The log file, one JSON object per line.
         patience: See ``Options``.
-        progress: Whether a bar is shown on stderr.
+        progress: Whether to show a progress bar on stderr.
         args: For ``Trainer``.
     """
 

@@ -1,4 +1,4 @@
-"""Sentences from a knowledge graph: its triples, read and filtered as for tests, put into words."""
+"""Sentences from a knowledge graph: its triples, read and filtered as for tests, verbalised."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Verbalised:
 
 
 def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = None) -> Verbalised:
-    """Put the triples of a graph into words.
+    """Verbalise the triples of a graph.
 
     Args:
         source: What holds the triples. A file of a graph that ``boxpen build kg`` reads, or a
@@ -95,17 +95,17 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
 
 
 def check_ways(ways: int) -> None:
-    """Refuse fewer than one sentence of a triple.
+    """Reject fewer than one sentence of a triple.
 
     Raises:
-        TrainError: If it is so.
+        TrainError: If there are fewer.
     """
     if ways < 1:
         raise TrainError(f"ways is {ways}, expected 1 or more")
 
 
 def check_out(path: Path, *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or would take another's place, before the work.
+    """Reject a file that cannot be written, or would take another's place, before the work.
 
     Args:
         path: The output file.

@@ -31,9 +31,9 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
     Args:
         scores: Gives the scores of a batch: (items, answers).
         lengths: The tokens of every training item, by which batches are made.
-        log: Where the log goes, one JSON object a line.
+        log: The log file, one JSON object per line.
         patience: See ``Options``.
-        progress: Whether a bar is shown on stderr.
+        progress: Whether to show a progress bar on stderr.
         goal: The metric that decides which step is best.
         **rest: For ``Trainer``.
     """
@@ -150,7 +150,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
 
 
 class _Order(Sampler[int]):
-    """Items of like length together, in an order that follows from the seed and the epoch alone.
+    """Items of similar length together, in an order that follows from the seed and the epoch alone.
 
     The sampler of Transformers draws from the global generator, whose state at the beginning of an
     epoch is not known to a training that goes on in the middle of it. Items are sorted within a
@@ -216,7 +216,7 @@ class _TrainingCallback(TrainerCallback):  # type: ignore[misc]
 
 
 class _Bar(TrainerCallback):  # type: ignore[misc]
-    """A bar on stderr, with the latest loss and what the training goes by."""
+    """A progress bar on stderr, with the latest loss and held-out metric."""
 
     def __init__(self, goal: Goal) -> None:
         self.names = {"loss": "loss", goal.name: goal.told}
@@ -248,7 +248,7 @@ class _Bar(TrainerCallback):  # type: ignore[misc]
 
 
 def _check_states(checkpoint: Path) -> None:
-    """Refuse a checkpoint without its states: the Trainer would go on with new ones, silently."""
+    """Reject a checkpoint without its states: the Trainer would go on with new ones, silently."""
     with whole(checkpoint):
         for name in _STATES:
             if not (checkpoint / name).is_file():

@@ -45,7 +45,7 @@ __all__ = ["BertFusedConfig", "BertFusedForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(BertFusedConfig.model_type, BertFusedConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(
         BertFusedConfig, BertFusedForConditionalGeneration, exist_ok=True
@@ -223,12 +223,12 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up.
-            decoder_input_ids: Target behind its start token, (batch, target).
+            input_ids: Source, (batch, source), padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding.
+            decoder_input_ids: Target after its start token, (batch, target).
             bert_input_ids: [CLS] context [SEP] source [SEP] in BERT's tokens; not needed where
                 ``encoder_outputs`` are given.
             bert_attention_mask: 1 for them and 0 for what fills up; by BERT's padding if None.

@@ -65,7 +65,7 @@ class BertReader:
             self._check(shape["vocab_size"], shape["max_position_embeddings"])
 
     def check(self, config: BertConfig) -> None:
-        """Refuse a BERT that was trained with another tokenizer, and heed how much it takes.
+        """Reject a BERT that was trained with another tokenizer, and heed how much it takes.
 
         Raises:
             NmtError: If their vocabularies are not equally large.

@@ -52,7 +52,7 @@ __all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know CADec; to do so twice does no harm."""
+    """Register CADec with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(CADecConfig.model_type, CADecConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(CADecConfig, CADecForConditionalGeneration, exist_ok=True)
 
@@ -61,7 +61,7 @@ class CADecConfig(MarianConfig):  # type: ignore[misc]
     """The shape of the sentence-level model (Marian's settings), and of what is added.
 
     Attributes:
-        context_sentences: Most sentences of context that a row may have.
+        context_sentences: Maximum sentences of context per row.
         cadec_layers: Layers of the second decoder; as many as the first has if not given.
 
     Raises:
@@ -114,7 +114,7 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
 
         Args:
             base: The sentence-level model; its weights are copied.
-            context_sentences: Most sentences of context that a row may have.
+            context_sentences: Maximum sentences of context per row.
             layers: Of the second decoder; as many as the first has if not given.
 
         Raises:
@@ -178,7 +178,7 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         draft_attention_mask: Tensor | None = None,
         **others: Any,  # noqa: ARG002
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         A given translation is scored against the draft that the sentence-level model makes, the
         same for all translations of a source: its score is that of the whole two-pass system, and
@@ -188,9 +188,9 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         Masks that are not given leave out padding tokens.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
+            input_ids: Source, (batch, source), padded on the right.
             attention_mask: 1 for its tokens, (batch, source).
-            decoder_input_ids: Target behind its start token, (batch, target).
+            decoder_input_ids: Target after its start token, (batch, target).
             decoder_attention_mask: Not needed: padding comes after the target, where no token
                 attends to it.
             encoder_outputs: The first pass, if it was run before; then no other inputs but the

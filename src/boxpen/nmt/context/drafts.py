@@ -203,7 +203,7 @@ def _drafted(
 
 @contextmanager
 def _at_rest(base: Any) -> Iterator[None]:
-    """Switch dropout off for a while."""
+    """Temporarily switch dropout off."""
     training = base.training
     base.eval()
     try:

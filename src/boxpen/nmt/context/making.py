@@ -170,7 +170,7 @@ def _whole_tokens(
 
 
 def bert_digest(examples: Examples, reader: BertReader) -> str:
-    """Return what the tokens of BERT hang on: the sentences, and how it cuts them."""
+    """Return what the tokens of BERT depend on: the sentences, and how it cuts them."""
     digest = hashlib.sha256(examples.source.tobytes() + examples.source_ends.tobytes())
     digest.update(reader.tokenizer.backend_tokenizer.to_str().encode())
     return digest.hexdigest()[:12]
