@@ -124,7 +124,7 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
 
 
 def _is_journal(path: Path) -> bool:
-    return path.name.endswith("-judgements.jsonl") and path.is_file()
+    return path.name.endswith(("-judgements.jsonl", "-errors.jsonl")) and path.is_file()
 
 
 def check_writable(parent: Path) -> None:

@@ -367,6 +367,19 @@ class TestTargets:
         assert invoke("review", "export", *runs, *words).exit_code == 0
         assert len(rows_of(out)) == 4
 
+    def test_may_include_the_journal_beside_the_runs(self, tmp_path):
+        run = translated(tmp_path / "runs", sets=True)
+        for name in ("errors", "classes"):
+            case = Case(run, tmp_path / "x", ("--task", name), ("right", "w"))
+            sheet = case.judged("ann", **{case.items()[0]: True})
+            assert case.run("import", sheet).exit_code == 0
+            sheet.unlink()
+            (run.parent / "sheet-nobody.csv").unlink()
+        everything = sorted((tmp_path / "runs").iterdir())  # as runs/* in a shell
+        assert len(everything) == 3
+        for name in ("errors", "classes"):
+            assert self.name(*everything, "--task", name) == name
+
     def test_with_long_names(self, tmp_path):
         long = tmp_path / ("x" * 300)
         refused(invoke("review", "status", long), "cannot be used: File name too long")

@@ -24,6 +24,7 @@ from boxpen.build.kg.review_edits import (
     worded,
 )
 from boxpen.build.kg.triples import read_table, triple_id, write_table
+from boxpen.build.libraries import need_libraries
 from boxpen.build.settings import read_toml
 from boxpen.errors import BuildError
 from boxpen.review import (
@@ -107,6 +108,7 @@ class TripleTask(ReviewTask):
             path = path / cls.file
         elif path.suffix != ".parquet" or not _has_triples(path):
             return None
+        need_libraries()  # which edited triples are worded with
         review = settings.review if settings else None
         own = review and (review.wrong_journal if cls is WrongAnswerTask else review.journal)
         kept = target.journal or (own if cls is not WordingTask else None)
