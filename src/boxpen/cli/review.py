@@ -13,6 +13,7 @@ from boxpen.cli.app import app
 from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json, print_runs, runs_object
 from boxpen.cli.path_error_group import PathErrorGroup
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -411,10 +412,9 @@ def _show_detail(screen: Console, detail: Detail) -> None:
 
 
 def _show_rows(screen: Console, names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    shown = plain_table()
     for place, name in enumerate(names):
         text = all(isinstance(row[place], str) for row in rows)
         shown.add_column(Text(name), justify="left" if text else "right")
