@@ -218,7 +218,7 @@ class TestSheet:
             (b"item,text,verdict,judge\ni1,A heron wades.,a,\n", ("line 2", "no judge")),
             (b"item,text,verdict,judge\ni1,A heron wades.\0,a,x\n", ("line 2", "NUL")),
             (b"item,text,verdict,judge\ni1,caf\xe9,a,x\n", ("line 2", "0xe9", "UTF-8")),
-            (b'item,text,verdict,judge\ni1,"A heron,a,x\n', ("line 2", "no row of a table")),
+            (b'item,text,verdict,judge\ni1,"A heron,a,x\n', ("line 2", "not a valid row")),
             (
                 b"item,text,verdict,judge\ni1,A heron wades.,a,x\ni1,A heron wades.,r,x\n",
                 ("line 3", "'i1' again", "line 2"),
