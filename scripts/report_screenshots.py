@@ -6,6 +6,7 @@ python scripts/report_screenshots.py RUN...   (run directories of the starter su
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 import sys
 import tempfile
@@ -48,6 +49,16 @@ def main(paths: list[str]) -> None:
         assert top is not None
         shoot(tab, "report-items.png", top["y"], bottom(tab, ".item >> nth=3") + 8)
         browser.close()
+    figures = {
+        run.about["model"]["short"]: {
+            "signature": run.signature,
+            "accuracy": f"{value:.3f}",
+            "n": n,
+        }
+        for run in runs
+        for value, n in [(run.summary()[0].value, run.summary()[0].n)]
+    }
+    (DOCS / "report-figures.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
 def readers(starter: boxpen.Suite) -> boxpen.Run:

@@ -1,10 +1,11 @@
 """What README.md shows is what boxpen gives."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
-from results import picture, quick_run, readme_results
+from results import accuracy_on_page, picture, quick_run, readme_results
 from typer.testing import CliRunner
 
 import boxpen
@@ -50,6 +51,19 @@ def test_the_picture_shows_the_run(tmp_path):
         pytest.skip("smollm2 is not available")
     picture(quick_run(":memory:"), tmp_path / "demo.svg")
     assert (tmp_path / "demo.svg").read_text() == (ROOT / "docs" / "demo.svg").read_text()
+
+
+def test_the_pictures_of_the_report_are_of_the_same_runs():
+    """What the pictures show is kept beside them; it is what the pages have, of today's suite."""
+    figures = json.loads((ROOT / "docs" / "report-figures.json").read_text("utf-8"))
+    suite = boxpen.load_suite("starter")
+    english = suite.take([item for item in suite if suite.languages_of(item)[0] == "en"])
+    for short, system in (("smollm2", "smollm2"), ("bert-mini", "bert-mini, within-word")):
+        found = figures[short]
+        assert found["signature"].startswith(f"suite:starter@{english.hash[:8]}|model:{short}@")
+        shown, n = accuracy_on_page("lm.md", "starter", system)
+        assert (shown.split()[0], n) == (found["accuracy"], found["n"])
+        assert f"| {shown} |" in README
 
 
 def test_commands_exist():

@@ -297,7 +297,7 @@ def test_other_weights_under_one_name_are_another_model():
 
 
 def test_people_are_counted_apart(people):
-    assert "1 run of 1 model, 1 run of human answers." in html_report([ONE, people])
+    assert "1 run of 1 model, 1 run of answers by judges." in html_report([ONE, people])
 
 
 def test_slices_tell_how_many_items_each_run_has():

@@ -162,13 +162,13 @@ def _models(runs: Sequence[Run]) -> list[str]:
 
 
 def _counted(runs: Sequence[Run], models: Sequence[str]) -> str:
-    """Return ``5 runs of 3 models, 1 run of human answers``."""
+    """Return ``5 runs of 3 models, 1 run of answers by judges``."""
     people = sum(run.human for run in runs)
     parts = []
     if models:
         parts.append(f"{_number(len(runs) - people, 'run')} of {_number(len(models), 'model')}")
     if people:
-        parts.append(f"{_number(people, 'run')} of human answers")
+        parts.append(f"{_number(people, 'run')} of answers by judges")
     return ", ".join(parts)
 
 
