@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,13 +11,11 @@ import typer
 from boxpen.cli.build import build
 from boxpen.cli.discourse_group import DiscourseGroup
 from boxpen.cli.judging import history
-from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.several import Several
+from boxpen.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from boxpen.build.duals.review import Reviewed
     from boxpen.build.duals.rows import Row
-    from boxpen.build.kg.pipeline import Done
     from boxpen.judgements import Journal, Judgement
 
 __all__ = [
@@ -40,13 +37,11 @@ __all__ = [
 duals = typer.Typer(
     cls=DiscourseGroup,
     no_args_is_help=True,
-    help="Make dual tests: pairs of sentences with words added, deleted, replaced or swapped.",
+    help="Review duals and write those that judges accept.",
 )
 build.add_typer(duals, name="duals")
 
-Folder = Annotated[
-    Path, typer.Argument(help="The folder of 'boxpen build duals propose'.", metavar="DIR")
-]
+Folder = Annotated[Path, typer.Argument(help="The folder of the build.", metavar="DIR")]
 JournalFile = Annotated[
     Path | None,
     typer.Option(
@@ -68,83 +63,6 @@ MinJudges = Annotated[int | None, typer.Option(help="Fewest judges of a dual.", 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@duals.command("propose", cls=Several)
-def propose_duals(
-    suite: Annotated[str, typer.Argument(help="A suite by name or file: cats.sm.")],
-    out: Annotated[Path, typer.Option(help="The folder for all files of the build.")],
-    model: Annotated[
-        str, typer.Option(help="The language model that ranks by fluency; none ranks nothing.")
-    ] = "smollm2",
-    operation: Annotated[
-        list[str] | None, typer.Option(help="Only these: add, del, sub, swap.")
-    ] = None,
-    top: Annotated[int, typer.Option(help="Duals of every pair and operation.")] = 2,
-    min_fluency: Annotated[
-        float, typer.Option(help="Least change of the log-probability per token.")
-    ] = -1.0,
-    sample: Annotated[int | None, typer.Option(help="So many pairs, drawn at random.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    device: Annotated[str | None, typer.Option(help="Where the model computes.")] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Do it even if nothing has changed.")
-    ] = False,
-    json: Json = False,
-) -> None:
-    """Propose duals of the sentence pairs of a suite, with the label that is expected and why."""
-    from boxpen.build.duals.work import RECORD, DualsConfig, build_duals
-    from boxpen.catalog import load_suite
-
-    config = DualsConfig(
-        model=model, operations=tuple(operation or ()), top=top, least=min_fluency, sample=sample,
-        seed=seed, device=device,
-    )  # fmt: skip
-    try:
-        found = load_suite(suite)
-        with progress_bar() as bar:
-            done = build_duals(found, out, config, force=force, progress=bar)
-    except KeyboardInterrupt:
-        if (out / RECORD).exists():
-            raise
-        note("boxpen: interrupted before anything was done; the same command begins anew")
-        raise typer.Exit(130) from None
-    if json:
-        print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
-        return
-    _print(done)
-
-
-@duals.command("unchanged")
-def show_unchanged(
-    folder: Folder,
-    operation: Annotated[str | None, typer.Option(help="Only of this operation.")] = None,
-    limit: Annotated[int, typer.Option(help="How many to print; 0 for all.", min=0)] = 20,
-    json: Json = False,
-) -> None:
-    """List the pairs that an operation could not change, with the reason; then what is no pair."""
-    from boxpen.build.duals.propose import check_operation
-    from boxpen.build.duals.unchanged import left_unchanged
-
-    if operation is not None:
-        check_operation(operation)
-    pairs, others = left_unchanged(folder, operation)
-    chosen = [*pairs, *others]
-    shown = chosen[:limit] if limit else chosen
-    if json:
-        print_json(
-            {
-                "total": len(chosen),
-                "no_pairs": len(others),
-                "unchanged": [asdict(one) for one in shown],
-            }
-        )
-        return
-    for one in shown:
-        print("\t".join((one.item, one.operation or "all", one.reason)))
-    no_pairs = f"; {len(others):,} item(s) that are no pairs come last" if others else ""
-    note(f"{min(len(shown), len(pairs)):,} of {len(pairs):,} pair(s) and operation(s) without a "
-         f"dual{no_pairs}")  # fmt: skip
-
-
 @duals.command("write")
 def write_duals(
     folder: Folder,
@@ -164,8 +82,8 @@ def write_duals(
     json: Json = False,
 ) -> None:
     """Write the duals that people accepted as a suite: each in a block with its original."""
+    from boxpen.build.duals.stages import SOURCE
     from boxpen.build.duals.suite import dual_suite, is_dual_suite
-    from boxpen.build.duals.work import SOURCE
     from boxpen.catalog import read_suite, write_suite
     from boxpen.errors import BuildError
     from boxpen.names import check_suite_name
@@ -212,7 +130,7 @@ def write_duals(
 def dual_rows(folder: Path) -> list[Row]:
     """Return the duals that were proposed."""
     from boxpen.build.duals.rows import read_rows
-    from boxpen.build.duals.work import PROPOSALS
+    from boxpen.build.duals.stages import PROPOSALS
 
     return read_rows(folder / PROPOSALS)
 
@@ -262,7 +180,7 @@ def fates(rows: list[Row], reviewed: Reviewed) -> list[dict[str, Any]]:
 def _check_place(out: Path, folder: Path, journal: Path | None) -> None:
     """Refuse to write a suite over a file of the build, or over what people have judged."""
     from boxpen.atomic import resolved
-    from boxpen.build.duals.work import FILES
+    from boxpen.build.duals.stages import FILES
     from boxpen.errors import BuildError
 
     held = {folder / name: holds for name, holds in FILES.items()}
@@ -272,29 +190,6 @@ def _check_place(out: Path, folder: Path, journal: Path | None) -> None:
     for path, holds in held.items():
         if place == resolved(path, BuildError):
             raise BuildError(f"--out is {out}, which holds {holds}, expected another file")
-
-
-def _print(done: list[Done]) -> None:
-    screen = console()
-    for each in done:
-        how = "" if each.fresh else " (up to date)"
-        screen.print(f"{each.stage}{how}: {each.report['says']}", markup=False)
-    left = {
-        "item(s) that are no pairs": done[0].report["no_pairs"],
-        # A build of an earlier version that is up to date does not say.
-        "pair(s) of which no dual is fluent enough": done[-1].report.get("lost", 0),
-    }
-    told = ", ".join(f"{count:,} {what}" for what, count in left.items() if count)
-    if told:
-        screen.print(f"left out: {told}", markup=False)
-    names = ("operation", "edit", "expected", "duals")
-    kinds = [tuple(str(row[name]) for name in names) for row in done[-1].report["duals"]]
-    screen.print(table_of([names, *kinds]))
-    unchanged = done[0].report["unchanged"]
-    if unchanged:
-        screen.print("\nNo rule can change:", markup=False)
-    for row in unchanged:
-        screen.print(f"  {row['pairs']:,}: {row['reason']}", markup=False)
 
 
 def table_of(rows: list[tuple[str, ...]]) -> Any:

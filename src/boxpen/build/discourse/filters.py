@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from boxpen.errors import BuildError
+from annotated_types import Ge
+
+from boxpen.config import AtLeast1
 from boxpen.nmt.cleaning import CleanConfig, Cleaner
 from boxpen.nmt.corpus import Pair
 from boxpen.nmt.text import HAN
@@ -35,13 +37,8 @@ class FilterConfig:
 
     exclude: tuple[str, ...] = ()
     punctuation: Literal["keep", "space"] = "keep"
-    max_characters: int = 200
-    max_ratio: float = 3.0
-
-    def __post_init__(self) -> None:
-        for name in ("max_characters", "max_ratio"):
-            if getattr(self, name) < 1:
-                raise BuildError(f"{name} is {getattr(self, name)}, expected 1 or more")
+    max_characters: AtLeast1 = 200
+    max_ratio: Annotated[float, Ge(1)] = 3.0
 
 
 class LineFilter:

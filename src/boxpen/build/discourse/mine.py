@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
-from boxpen.errors import BuildError
+from boxpen.build.tables import parquet_errors
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import key
 
@@ -170,13 +170,8 @@ class _Work:
 
 
 def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    try:
+    with parquet_errors(path):
         return lines.collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be read: {reason}") from None
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:
