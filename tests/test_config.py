@@ -4,10 +4,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Literal
 
 import pytest
 from annotated_types import Ge, Le, Lt
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from boxpen.config import (
     AtLeast1,
@@ -144,6 +147,27 @@ def test_what_does_not_fit_is_named(tmp_path, text, message):
         load(tmp_path, text)
     said = str(caught.value)
     assert said.startswith(f"{tmp_path / 'c.toml'}: {message}")
+    assert "\n" not in said
+
+
+values = st.recursive(
+    st.none().map(lambda _: date(2020, 1, 1))
+    | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)  # fmt: skip
+keys = st.sampled_from([*Example.__dataclass_fields__, *Part.__dataclass_fields__])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(keys, values | st.dictionaries(keys, values)))
+def test_whatever_is_in_a_file_is_taken_or_refused_in_one_sentence(table):
+    try:
+        check_config(Example, table, "c.toml")
+        said = "c.toml: fine"
+    except ConfigError as error:
+        said = str(error)
+    assert said.startswith("c.toml: ")
     assert "\n" not in said
 
 
