@@ -125,7 +125,7 @@ def test_every_kind_of_value(tmp_path):
         ('name = "a"\nparts = 3', "parts is 3, expected a list"),
         ('name = "a"\n[part]\nsize = 0', "part.size is 0, expected 1 or more"),
         ('name = "a"\n[part]\nsizes = {b = 9}', "part.sizes.b is 9, expected 0 or more and less"),
-        ('name = "a"\n[part]\nsiez = 0', "unknown key 'siez' in part, did you mean 'size'"),
+        ('name = "a"\n[part]\nsiez = 0', "unknown key 'part.siez', did you mean 'size'"),
         ('name = "a"\n[part]\nsize = 13', "part.size is 13, expected a lucky number"),
         ('name = "a"\n[part]\nsize = 14', "part: found 14, expected another"),
         ('name = "a"\n[part]\nwords = "x"', "part.words is 'x', expected a list"),
@@ -137,7 +137,7 @@ def test_every_kind_of_value(tmp_path):
         ),
         (
             'name = "a"\n[[parts]]\nsiez = 1',
-            "unknown key 'siez' in parts[0], did you mean 'size' or 'sizes'?",
+            "unknown key 'parts[0].siez', did you mean 'size' or 'sizes'?",
         ),
         ('name = "a"\n[[parts]]\nsize = 13', "parts[0].size is 13, expected a lucky number"),
     ],
@@ -192,7 +192,7 @@ def test_a_name_that_is_not_known_brings_the_nearest():
 
 def test_a_key_of_a_mapping_that_is_not_known_brings_the_nearest():
     check_keys({"a": 1}, ["a", "b"], "table")
-    with pytest.raises(ConfigError, match="unknown key 'weigth' in table, did you mean 'weight'"):
+    with pytest.raises(ConfigError, match=r"unknown key 'table\.weigth', did you mean 'weight'"):
         check_keys({"weigth": 1}, ["weight"], "table")
 
 

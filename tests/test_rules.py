@@ -71,7 +71,7 @@ class TestFile:
             ("[[rule]]\nmetric = 'accuracy'", ("rule[0]: found none of",)),
             ("[[rule]]\nmetric = 'accuracy'\nmin = 0\nmax = 1", ("min and max",)),
             ("[[rule]]\nmetric = 'a'\nmin = 0\n[[rule]]\nmetric = 'a'\nmni = 1",
-             ("unknown key 'mni' in rule[1]", "'min'")),
+             ("unknown key 'rule[1].mni'", "'min'")),
             ("[[rule]]\nmetric = 3\nmin = 0", ("metric is 3", "a string")),
             ("[[rule]]\nmetric = 'a'\nmin = '0.5'", ("min is '0.5'", "a number")),
             ("[[rule]]\nmetric = 'a'\nmin = true", ("min is True", "a number")),

@@ -100,6 +100,7 @@ _NAMES = {
     "tuple_type": "a list", "dict_type": "a table", "mapping_type": "a table",
     "dataclass_type": "a table",
 }  # fmt: skip
+_UNKNOWN = "unknown key '"
 _OPTIONS: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
@@ -186,7 +187,7 @@ def check_keys(table: Iterable[str], known: Sequence[str], key: str) -> None:
     """
     for name in table:
         if name not in known:
-            raise ConfigError(f"unknown key '{name}' in {key}, {nearest(name, list(known))}")
+            raise ConfigError(f"{_UNKNOWN}{key}.{name}', {nearest(name, list(known))}")
 
 
 def _told(error: ErrorDetails, errors: Sequence[ErrorDetails], cls: type) -> str:
@@ -196,14 +197,15 @@ def _told(error: ErrorDetails, errors: Sequence[ErrorDetails], cls: type) -> str
     key, name = _dotted(place.keys), place.keys[-1] if place.keys else ""
     found = f"{key or 'it'} is {_shown(value)}"
     if problem == "unexpected_keyword_argument":
-        table = _dotted(place.keys[:-1])
-        return f"unknown key '{name}'{f' in {table}' if table else ''}, {_near(name, place.owner)}"
+        return f"{_UNKNOWN}{key}', {_near(name, place.owner)}"
     if problem == "missing":
         return f"{key} is missing{_how_to_add(str(name), place.kind)}"
     if problem == "value_error":
         reason = str(more["error"])
         if reason.startswith("expected"):
             return f"{found}, {reason}"
+        if reason.startswith(_UNKNOWN) and key:
+            return reason.replace(_UNKNOWN, f"{_UNKNOWN}{key}.", 1)
         names = [field.name for field in dataclasses.fields(_bare(place.kind)[0])]
         joint = "." if re.split(r"\W", reason)[0] in names else ": "
         return f"{key}{joint}{reason}" if key else reason

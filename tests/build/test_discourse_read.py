@@ -88,7 +88,7 @@ def test_a_bad_row_is_named(tmp_path, rows, message):
         ({"tsv": "a", "columns": {"doc": 0, "source": 1}}, "c: columns.target is missing"),
         (
             {"tsv": "a", "columns": {"en": 0}},
-            "c: unknown key 'en' in columns, known: doc, l",
+            "c: unknown key 'columns.en', known: doc, l",
         ),
         ({"tsv": "a", "limit": 0}, "c: limit is 0, expected 1 or more"),
     ],

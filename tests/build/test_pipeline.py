@@ -142,7 +142,7 @@ def test_other_languages_are_counted_and_can_be_listed(tmp_path):
         (('files = ["GRAPH"]', 'files = ["nope.tsv"]'), "/nope.tsv is missing"),
         (('files = ["GRAPH"]', 'files = ["no*.tsv"]'), "expected existing files: nothing matches"),
         (("[sample]", "[filter]\nrelations = ['capabelof']\n[sample]"), "relation 'capabelof' is"),
-        (("[sample]", "[filter]\nmax_words = 3\n[sample]"), "unknown key 'max_words' in filter"),
+        (("[sample]", "[filter]\nmax_words = 3\n[sample]"), "unknown key 'filter.max_words'"),
         (
             ("[sample]", "[filter]\nmax_tail_words = 1\nrelations = ['xNeed']\n[sample]"),
             "no triple is left, the last went at step 'length'",

@@ -210,7 +210,7 @@ class TestBadInput:
         self.refused(corpus, "there is no", "valid.zh")
 
     def test_keys_and_values_of_the_configuration(self, corpus):
-        self.refused(corpus, "toy.toml: unknown key 'tokns' in train", "'tokens'", tokns="3")
+        self.refused(corpus, "toy.toml: unknown key 'train.tokns'", "'tokens'", tokns="3")
         self.refused(corpus, "train.tokens is 0, expected 1 or more", tokens="0")
         refused(invoke("nmt", "example", "comonmt-transformer"), "'commonmt-transformer'")
 

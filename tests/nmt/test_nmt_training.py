@@ -415,7 +415,7 @@ def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
             {"schedule": '"linar"'},
             r"schedule is 'linar', expected 'constant'.* did you mean 'linear'",
         ),
-        ({"tokns": "3"}, r"unknown key 'tokns' in train, did you mean 'tokens'"),
+        ({"tokns": "3"}, r"unknown key 'train.tokns', did you mean 'tokens'"),
         (
             {"max_steps": "3", "metric": '"bleu"', "valid_beam": "0"},
             "metric is 'bleu', which needs a valid_beam",

@@ -196,7 +196,7 @@ def test_settings(tmp_path):
         ({"tsv": Path("a"), "documents": "column"}, "c: columns.doc is missing"),
         (
             {"tsv": Path("a"), "columns": {"source": 0, "target": 1, "en": 2}},
-            "c: unknown key 'en' in columns, known: source, target, doc",
+            "c: unknown key 'columns.en', known: source, target, doc",
         ),
         (
             {"tsv": Path("a"), "columns": {"source": -1, "target": 0}},
