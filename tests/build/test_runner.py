@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import polars as pl
 import pytest
 from toy_builds import TEXTS, toy_runner, write_toy
 
+import boxpen
 from boxpen.build.builders import BUILDERS, builder_named, open_build
 from boxpen.build.runner import RECORD, Runner, Stage
 from boxpen.errors import BuildError, ConfigError
@@ -293,3 +295,21 @@ def test_the_example_is_a_configuration(tmp_path, name):
     assert config.builder == name
     assert builder.folder(config).is_relative_to(tmp_path)
     assert isinstance(config.path, Path)
+
+
+def test_the_builder_of_the_documentation(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "adding-a-builder.md").read_text("utf-8")
+    module = ModuleType("pairs_builder")
+    sys.modules[module.__name__] = module  # where dataclasses look for annotations
+    try:
+        exec(page.split("```python\n")[1].split("```")[0], module.__dict__)
+        (tmp_path / "pairs.tsv").write_text(f"good\tbad\nYes.\tNo.\n{'x' * 81}.\tNo.\n")
+        (tmp_path / "pairs.toml").write_text(module.EXAMPLE)
+        config = module.BUILDER.load(tmp_path / "pairs.toml")
+        assert fresh(module.BUILDER.runner(config).run()) == ["filter", "write"]
+        runner = module.BUILDER.runner(config)
+        assert fresh(runner.run()) == []
+    finally:
+        del sys.modules[module.__name__]
+    assert len(boxpen.load_suite(tmp_path / "my-pairs" / "my-pairs.jsonl")) == 1
+    assert runner.dropped("length")[0][0]["reason"] == "over 80 characters"
