@@ -1,4 +1,4 @@
-"""The one family of exceptions that boxpen raises for things a user can mend.
+"""The one family of exceptions that boxpen raises for things a user can fix.
 
 Every message is one sentence that names what was found, where, and the way out; the command line
 prints it and exits with status 2.
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class BoxpenError(Exception):
-    """Base of all errors that are the user's to mend."""
+    """Base of all errors that the user can fix."""
 
 
 class SuiteError(BoxpenError):
@@ -38,7 +38,7 @@ class ConfigError(BuildError, ValueError):
 
 
 class ModelError(BoxpenError):
-    """A model cannot be found, loaded, or put to this use."""
+    """A model cannot be found, loaded, or used for this purpose."""
 
 
 class PolicyError(BoxpenError):

@@ -29,7 +29,7 @@ class CleanConfig:
 
     Attributes:
         normalise: Bring both sides into one form first (see ``boxpen.nmt.text``).
-        punctuation: What becomes of Chinese marks of pause there.
+        punctuation: How to treat Chinese marks of pause there.
         min_tokens: Fewest words of a side, Chinese characters counting as words. At least 1: a side
             without any letter or digit says nothing.
         max_characters: Most characters of a side.
@@ -45,7 +45,7 @@ class CleanConfig:
         duplicates: 'drop' all but the first of the pairs that are the same but for case and
             punctuation.
         exclude: Names of suites whose texts must not be trained on.
-        held_out: 'drop' pairs that stand in the validation set or in a test set as well.
+        held_out: 'drop' pairs that are also in the validation set or in a test set.
     """
 
     normalise: bool = True

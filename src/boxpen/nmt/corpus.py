@@ -54,7 +54,7 @@ class CorpusSpec:
         columns: Which columns of the table hold what, from 0: source, target, perhaps doc.
         documents: What ends a document: nothing is known of any ('none'), a line that is empty on
             both sides ('blank'), or the doc column changes ('column').
-        limit: Read so many pairs at most.
+        limit: Maximum number of pairs to read.
     """
 
     name: str
@@ -155,7 +155,7 @@ def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
+    """Yield the lines of a file; only a line feed, perhaps after CR, ends one."""
     line = 0
     try:
         with ExitStack() as stack:

@@ -113,8 +113,8 @@ def train_subwords(
         source_language: Code of the language, which chooses the rules and is told to those who
             load the tokenizer.
         target_language: Likewise.
-        punctuation: What becomes of Chinese marks of pause; it must be what the text that is
-            trained on was normalised with.
+        punctuation: How to treat Chinese marks of pause; must be as in the text that is
+            trained on.
         seed: Which sentences are looked at where there are more than ``config.sample``.
 
     Raises:
@@ -203,7 +203,7 @@ def vocabulary_sizes(folder: Path) -> tuple[int, int]:
 
 
 def _sample(lines: Iterable[str], most: int, seed: int) -> list[str]:
-    """Return every n-th line, for the least power of two n that leaves at most so many.
+    """Return every n-th line, for the smallest power of two n that leaves at most ``most``.
 
     How many there are is known at the end only: whenever there are too many, every second of them
     goes, and of what comes half as much is taken.

@@ -3,7 +3,7 @@
 A line is dropped by the first rule that it breaks. The rules of subtitles come before and after
 those by which training text is cleaned (``boxpen.nmt.cleaning``), which also bring both sides into
 one form: ``music`` and ``credits`` see a line as it is written, ``markup`` and ``characters`` as it
-would stand in a suite.
+would be in a suite.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FilterConfig:
 
     Attributes:
         exclude: Suites, by name or file, whose texts must not become candidates.
-        punctuation: What becomes of Chinese marks of pause: 'keep' them, or a 'space'.
+        punctuation: How to treat Chinese marks of pause: 'keep' them, or make them a 'space'.
         max_characters: Most characters of a side.
         max_ratio: Most times that one side may be as long as the other, a Chinese character
             counting as three.

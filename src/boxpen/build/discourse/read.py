@@ -37,13 +37,13 @@ class TextSpec:
         name: What the text is called; the names of its documents begin with it.
         tsv: A table, one pair a line, columns parted by tabs.
         columns: Which columns of the table hold what, from 0: doc, source, target, perhaps line.
-        header: Whether the first line of the table names its columns, and is no pair.
+        header: Whether the first line of the table has the names of its columns.
         source: The English side in Moses form, one sentence a line.
         target: The Chinese side.
         ids: The names of both documents, and perhaps the sentences, of every line.
         alignment: The links of OPUS between sentences, in XML.
         folder: What the names of documents in the alignment start from.
-        limit: Read so many pairs at most.
+        limit: Maximum number of pairs to read.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""So many candidates of every class, spread over documents."""
+"""A sample of candidates of every class, spread over documents."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def sample_candidates(
 ) -> Sampled:
     """Draw candidates of every class.
 
-    No current sentence stands twice in a class, whatever comes before it. A candidate's lot
+    No current sentence appears twice in a class, whatever comes before it. A candidate's lot
     depends on the seed and its id alone, so that neither the order of the rows nor other classes
     change what is drawn.
 

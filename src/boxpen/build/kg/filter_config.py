@@ -103,7 +103,7 @@ def check_relations(asked: Iterable[str], in_graph: Iterable[str]) -> tuple[str,
     """Return the relations asked for that the graph does not have.
 
     Raises:
-        BuildError: If one of them is no relation of any graph that is known either, or if the
+        BuildError: If one of them is not a relation of any known graph, or if the
             graph has none of those asked for.
     """
     from boxpen.errors import nearest

@@ -126,7 +126,7 @@ class Table:
         frame: The column ``line`` and the cells, as strings.
         rows: How many rows the file has here, broken ones included.
         broken: Rows that have no cells to speak of.
-        texts: Gives rows as they stand in the file, by their lines.
+        texts: Returns rows as they are in the file, by their lines.
         share: How much of the file has been read, from 0 to 1.
     """
 
