@@ -6,8 +6,7 @@
 The second command needs a GPU, and of boxpen only what scores: torch, transformers and numpy.
 Timed is the way from strings to sums, and again from token ids to sums. boxpen is run once to warm
 up, and that pass is reported by itself; then the fastest of ``--rounds`` counts. The loop gets the
-best of its batch sizes, found on a sample, and then the same rounds. With ``--compile``, boxpen is
-also run through torch.compile, which takes a minute or two before the first pass.
+best of its batch sizes, found on a sample, and then the same rounds.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first so many texts")
     parser.add_argument("--layers", type=int, default=18)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--compile", action="store_true", help="also time boxpen compiled")
     options = parser.parse_args()
 
     texts = json.loads(options.texts.read_text("utf-8"))[: options.limit]
@@ -70,20 +68,16 @@ def main() -> None:
     on_ids = min(timed(looped_rows(module, best), framed)[0] for _ in range(options.rounds))
     exact = looped(copy.deepcopy(module).float(), tokenizer, 1)(texts[:CHECKED])
 
-    found_rows: list[dict[str, Any]] = []
-    scores: list[float] = []
-    for compiled in (False, True)[: 1 + options.compile]:
-        ours, model = boxpen_scorer(module, tokenizer, compiled=compiled)
-        first, _ = timed(ours, texts)
-        before = tally_of(model)
-        fastest, made = min(timed(ours, texts) for _ in range(options.rounds))
-        tally = {name: (n - before[name]) // options.rounds for name, n in tally_of(model).items()}
-        found_rows.append(
-            {"tool": "boxpen-compiled" if compiled else "boxpen", "batch_size": None,
-             "seconds": fastest, "on_ids": on_encoded(model, texts, options.rounds),
-             "first": first, "tally": tally, "engine": model.engine}
-        )  # fmt: skip
-        scores = scores or made
+    ours, model = boxpen_scorer(module, tokenizer)
+    first, _ = timed(ours, texts)
+    before = tally_of(model)
+    fastest, scores = min(timed(ours, texts) for _ in range(options.rounds))
+    tally = {name: (n - before[name]) // options.rounds for name, n in tally_of(model).items()}
+    found_rows: list[dict[str, Any]] = [
+        {"tool": "boxpen", "batch_size": None, "seconds": fastest,
+         "on_ids": on_encoded(model, texts, options.rounds), "first": first, "tally": tally,
+         "engine": model.engine}
+    ]  # fmt: skip
 
     found = {
         "machine": machine(options.device),
@@ -120,12 +114,12 @@ def llama(layers: int, vocabulary: int, device: str) -> Any:
         return transformers.LlamaForCausalLM(config).to(torch.bfloat16).eval()
 
 
-def boxpen_scorer(module: Any, tokenizer: Any, *, compiled: bool) -> tuple[Scorer, Any]:
+def boxpen_scorer(module: Any, tokenizer: Any) -> tuple[Scorer, Any]:
     """Return boxpen, and its model, which counts what it computes."""
     from boxpen.models.resolve import resolve_model
     from boxpen.scoring.requests import Request
 
-    model = resolve_model((module, tokenizer), compiled=compiled)
+    model = resolve_model((module, tokenizer))
 
     def scores(texts: Sequence[str]) -> list[float]:
         return [r.total for r in boxpen_records(model, [Request(t) for t in texts], bos="always")]
@@ -138,12 +132,12 @@ def on_encoded(model: Any, texts: Sequence[str], rounds: int) -> float:
     from boxpen.scoring.policy import ScoringPolicy
     from boxpen.scoring.requests import Request
 
-    settled = model.settle(ScoringPolicy(bos="always"))
-    encoded = model.encode([Request(t) for t in texts], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy(bos="always"))
+    encoded = model.encode([Request(t) for t in texts], resolved_policy)
 
     def run(every: Sequence[Any]) -> list[float]:
         distinct = sorted(set(every), key=lambda e: e.ids)
-        return [float(v.sum()) for batch in model.run(distinct, settled) for _, v in batch]
+        return [float(v.sum()) for batch in model.run(distinct, resolved_policy) for _, v in batch]
 
     return min(timed(run, encoded)[0] for _ in range(rounds))
 

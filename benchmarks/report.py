@@ -22,7 +22,6 @@ __all__ = ["gpu_table", "profile_table", "scaling_table", "table"]
 ROOT = Path(__file__).parents[1]
 LABELS = {
     "boxpen": "**boxpen**",
-    "boxpen-compiled": "**boxpen**, compiled",
     "lm-eval": "lm-evaluation-harness",
     "minicons": "minicons",
     "minicons-sorted": "minicons, texts sorted by length",

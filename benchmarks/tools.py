@@ -73,8 +73,8 @@ def boxpen_records(model: Model, requests: Sequence[Request], **policy: str) -> 
     """Score requests with boxpen, in their order."""
     from boxpen.scoring.policy import ScoringPolicy
 
-    settled = model.settle(ScoringPolicy(**policy))  # type: ignore[arg-type]
-    scored = dict(pair for batch in model.score(requests, settled) for pair in batch)
+    resolved_policy = model.resolve_policy(ScoringPolicy(**policy))  # type: ignore[arg-type]
+    scored = dict(pair for batch in model.score(requests, resolved_policy) for pair in batch)
     return [scored[i] for i in range(len(requests))]
 
 

@@ -44,7 +44,7 @@ from boxpen.metrics.compare import compare_verdicts, holm
 from boxpen.metrics.intervals import Estimate
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.prepared import Prepared, open_prepared, prepare
-from boxpen.nmt.training import Course, Training
+from boxpen.nmt.training import Training, TrainState
 from boxpen.report.context_gain import context_notes
 from boxpen.report.numbers import p_value
 
@@ -178,8 +178,8 @@ def train(
     """Train one model, put it to the suites with, without and with shuffled context."""
     settings = settings or config(name)
 
-    def watch(course: Course) -> None:
-        print(name, json.dumps(course.log), course.looks[-1:], flush=True)
+    def watch(state: TrainState) -> None:
+        print(name, json.dumps(state.log), state.validations[-1:], flush=True)
 
     result = Training(settings, prepared, watch=watch, note=print).run()
     started = time.time()

@@ -1,6 +1,6 @@
 """Draw the candidates of the mined suite that readers judge, and say how many are good.
 
-    discourse_judged.py draw SHEET OUT        from a whole sheet (boxpen build discourse export)
+    discourse_judged.py draw SHEET OUT        from a whole sheet (boxpen review export)
     discourse_judged.py contrasts SUITE OUT   likewise items with their wrong translations
     discourse_judged.py candidates            how many of each class the suite was drawn from
     discourse_judged.py table                 precision and agreement, from docs/results
@@ -20,8 +20,8 @@ from pathlib import Path
 from results import DOCS, write
 
 import boxpen
-from boxpen.judgements import Journal, Rule, agreement_table, latest, settle
 from boxpen.metrics.intervals import wilson
+from boxpen.review import Journal, Rule, agreement_table, latest, settle
 
 EACH = 50
 SEED = 8

@@ -16,7 +16,7 @@ judged before; the fifth has duals of the rules as they are, by lot, as many tha
 that keep it. A dual is accepted if both readers accept it. What is kept names duals by their ids
 and says nothing of their texts.
 
-``join`` makes folders from which ``boxpen build duals write`` writes suites of accepted duals, with
+``join`` makes folders from which ``boxpen review apply`` writes suites of accepted duals, with
 the verdicts of docs/results/duals-review.jsonl. ``models`` takes runs on these.
 
 ``published`` takes the first pair of every block of the suite cats-dual and asks whether a rule of
@@ -41,12 +41,14 @@ import boxpen
 from boxpen.analysis.robustness import Robustness
 from boxpen.build.duals.pair import UnchangedError, pair_of
 from boxpen.build.duals.propose import OPERATIONS, edits
-from boxpen.build.duals.review import VERDICTS, questions
+from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.sentence import plain, read
 from boxpen.build.duals.stages import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
-from boxpen.judgements import (
+from boxpen.metrics.intervals import Estimate, wilson
+from boxpen.report.robustness import robust_runs
+from boxpen.review import (
     Journal,
     Rule,
     agreement_table,
@@ -56,8 +58,6 @@ from boxpen.judgements import (
     settle,
     write_sheet,
 )
-from boxpen.metrics.intervals import Estimate, wilson
-from boxpen.report.robustness import robust_runs
 from boxpen.runs import Run
 
 PAGE = "duals.md"
@@ -141,7 +141,7 @@ def draw(
         drawn = spread(rows, MOST)
     else:
         drawn = of_present(rows) if sample == PRESENT else of_mended(rows, sample)
-    asked = questions(drawn)
+    asked = DualTask(drawn).questions()
     out.mkdir(parents=True, exist_ok=True)
     for reader in readers:
         mine = ordered(asked, "own", reader, SEEDS[sample])
@@ -234,7 +234,7 @@ def gather(
         for row in drawable(folders)
         if row["id"] in shown
     ]
-    done = import_sheets(sheets, questions(rows), VERDICTS, Journal(REVIEW))
+    done = import_sheets(sheets, DualTask(rows).questions(), DualTask.verdicts, Journal(REVIEW))
     others = [row for row in _drawn().values() if row["sample"] != str(sample)]
     with DRAWN.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore")

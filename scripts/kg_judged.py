@@ -26,9 +26,9 @@ from results import write
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
 from boxpen.catalog import load_suite
 from boxpen.items import Choice, Entail, Item
-from boxpen.judgements import Question, VerdictSet, read_sheet, write_sheet
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
 from boxpen.metrics.intervals import Estimate, share
+from boxpen.review import Question, VerdictSet, read_sheet, write_sheet
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 KEPT = Path(__file__).parents[1] / "docs" / "results" / "kg-judged.csv"

@@ -34,7 +34,7 @@ from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.loading import load_model
 from boxpen.nmt.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.text import normalised
-from boxpen.nmt.training import Course, Training
+from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.translate import translate_lines
 from boxpen.report.curve import curve_svg
 from boxpen.report.markdown import cell
@@ -110,8 +110,8 @@ def train(
     """Train one model, put it to CommonMT and to the test set of TVsub, and keep the figures."""
     settings = settings or config(name)
 
-    def watch(course: Course) -> None:
-        print(name, json.dumps(course.log), course.looks[-1:], flush=True)
+    def watch(state: TrainState) -> None:
+        print(name, json.dumps(state.log), state.validations[-1:], flush=True)
 
     result = Training(settings, prepared, watch=watch, note=print).run()
     started = time.time()

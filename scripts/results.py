@@ -74,7 +74,8 @@ def starter(models: Path) -> None:
     opus = f"ct2:{models / 'opus-mt-zh-en'}"
     systems = {"smollm2": partial(boxpen.evaluate, "smollm2")}
     parts = ("mt", "sense", "dual")
-    write("lm.md", "starter", table("starter", parts, systems, tag="part"))
+    bert = {"bert-mini, within-word": partial(boxpen.evaluate, f"hf:{models / 'bert-mini'}")}
+    write("lm.md", "starter", table("starter", parts, systems | bert, tag="part"))
     picture(quick_run())
     one = systems
     both = {**one, "OPUS-MT zh-en": partial(boxpen.evaluate, opus)}
@@ -110,7 +111,7 @@ def picture(run: boxpen.Run, path: Path = DOCS.parent / "demo.svg") -> None:
 def readme_results() -> str:
     """Return the table of README.md, taken from the pages of results."""
     lines = [
-        "| suite | items | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
+        "| suite | items judged | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
         "|---|---|---|---|---|---|",
     ]
     for suite in README_SUITES:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from boxpen import Card, Choice, Model, Run, Suite, evaluate
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 
 
 class Liking(Model):
@@ -17,14 +17,14 @@ class Liking(Model):
     def __init__(self, name: str, liked: set[str], fingerprint: str = "f" * 64) -> None:
         self.name, self.liked, self.fingerprint = name, liked, fingerprint
 
-    def settle(self, policy) -> Settled:
-        return Settled(bos=True, eos=False, max_length=100)
+    def resolve_policy(self, policy) -> ResolvedPolicy:
+        return ResolvedPolicy(bos=True, eos=False, max_length=100)
 
-    def encode(self, requests, settled) -> list[Encoded]:
+    def encode(self, requests, policy) -> list[Encoded]:
         texts = [r.text.encode() for r in requests]
         return [Encoded(ids=tuple(t), scored=tuple(range(len(t)))) for t in texts]
 
-    def run(self, encoded: Sequence[Encoded], settled) -> Iterator:
+    def run(self, encoded: Sequence[Encoded], policy) -> Iterator:
         yield [(n, self._scores(bytes(e.ids))) for n, e in enumerate(encoded)]
 
     def _scores(self, text: bytes):

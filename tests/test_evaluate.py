@@ -24,7 +24,7 @@ from boxpen.cli.app import app
 from boxpen.models.causal import CausalModel
 from boxpen.models.packed import PackedDecoder
 from boxpen.plans import other_contexts
-from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.cache import ScoreCache, cache_key
 from small_runs import Liking
 
 EN = Card(language="en", title="Tests of tests")
@@ -150,14 +150,15 @@ def test_a_damaged_run_json_is_refused_in_one_sentence(gpt2, tmp_path, damage):
     assert "\n" not in str(caught.value)
 
 
-def test_a_damaged_row_of_the_cache_is_refused(gpt2, tmp_path):
+def test_a_damaged_row_of_the_cache_is_scored_again(gpt2, tmp_path):
     import sqlite3
 
-    boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    fresh = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
     with sqlite3.connect(tmp_path / "c.sqlite") as db:
         db.execute("UPDATE records SET logprobs = x'010203'")
-    with pytest.raises(boxpen.CacheError, match="is damaged"):
-        boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    again = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
+    assert again.about["engine"]["from_cache"] == 0
+    assert again.verdicts == fresh.verdicts
 
 
 @pytest.mark.parametrize("template", ["{0}", "{", "{source.__class__}", "{source:>99}", "{x}"])
@@ -346,7 +347,7 @@ def test_a_failed_save_leaves_the_old_run(gpt2, tmp_path, monkeypatch):
     plain = Path.rename
 
     def full(self, target):
-        if self.name == "new":
+        if self.suffix == ".tmp":
             raise OSError(28, "No space left on device")
         return plain(self, target)
 
@@ -423,7 +424,7 @@ def _rows(cache: Path) -> int:
 class OneByOne(Liking):
     """A model that has each score written before it gives the next."""
 
-    def run(self, encoded, settled):
+    def run(self, encoded, policy):
         for number, one in enumerate(encoded):
             time.sleep(0.002)
             yield [(number, self._scores(bytes(one.ids)))]
@@ -487,3 +488,28 @@ def test_an_item_without_another_context_to_take_is_refused():
     both = other_contexts(Suite(name="two", items=(items[0], items[2])), "shuffled")
     assert both == {"t0": "e", "t2": "c"}
     assert other_contexts(suite.take(items[:1]), "none") == {"t0": None}
+
+
+class Translating(Liking):
+    """A model whose translation is its source, upside down."""
+
+    encoder = True
+
+    def can_translate(self) -> bool:
+        return True
+
+    def translate(self, sources, languages, *, beam, contexts=None):
+        yield [(n, source[::-1]) for n, source in enumerate(sources)]
+
+
+def test_translations_cut_by_the_old_rule_are_not_served():
+    """Once, how long a translation could get depended on the others of its batch."""
+    items = (Translate(id="1", source="盒子", reference="box"),)
+    suite = Suite("one", items, Card(language="en", source_language="zh"))
+    model = Translating("m", set())
+    settings = {"task": "translate", "beam": 5, "max_length": 100}
+    old = cache_key(model.fingerprint, settings, ("盒子", "zh", "en"))
+    with ScoreCache(":memory:") as cache:
+        cache.add_translations([(old, "cut")])
+        (made,) = boxpen.evaluate(model, suite, cache=cache).translations
+        assert made.translation == "子盒"

@@ -70,7 +70,7 @@ class TestReading:
             ("item\ni0\n", ("line 1", "one column a judge")),
             ("item,ann,ann\ni0,0,0\n", ("'ann' twice",)),
             ("item,,ann\ni0,0,0\n", ("without a name",)),
-            ('item,ann\n"i0,0\n', ("line 2", "no row of a table")),
+            ('item,ann\n"i0,0\n', ("line 2", "not a valid row")),
             ("item,ann,bo\n\ni0,0,0\n\ni1,0,x\n", ("line 5", "'x'")),
         ],
     )
@@ -92,17 +92,20 @@ class TestReading:
         path = human_table(tmp_path, "item,a\nsum,3\ntwin,1\n")  # 3: a text, and no number here
         assert read_answers(suite, path) == {"sum": {"a": 2}, "twin": {"a": 1}}
 
-    def test_items_to_translate_are_chosen_from_and_entailment_is_not(self, tmp_path):
+    def test_items_to_translate_and_labels_are_chosen_from(self, tmp_path):
         suite = Suite("t", (
             Translate(id="t", source="盒子", reference="box", contrast=("pen",)),
             Entail(id="e", premise="A pen.", hypothesis="A box.", label="neutral"),
         ))  # fmt: skip
-        path = human_table(tmp_path, "item,a\nt,box\n")
+        path = human_table(tmp_path, "item,a\nt,box\ne,neutral\n")
         run = human_run(suite, path, min_judges=1)
-        assert [v.credit for v in run.verdicts] == [1.0]
-        assert run.about["left_out"] == {"an item without candidates to choose from": ["e"]}
-        path = human_table(tmp_path, "item,a\ne,0\n")
-        refused(path, "line 2", "'e'", suite=suite)
+        assert [v.credit for v in run.verdicts] == [1.0, 1.0]
+        assert run.verdicts[1].scores == (0.0, 1.0, 0.0)
+        run = human_run(suite, human_table(tmp_path, "item,a\ne,2\n"), min_judges=1)
+        assert [v.credit for v in run.verdicts] == [0.0]
+        assert run.about["left_out"] == {"no human answers": ["t"]}
+        bare = Suite("t", (Translate(id="t", source="盒子", reference="box"),))
+        refused(human_table(tmp_path, "item,a\nt,0\n"), "line 2", "'t'", suite=bare)
 
 
 class TestRun:
@@ -152,7 +155,7 @@ class TestRun:
         path = human_table(tmp_path, "item,a,b,c\ni0,0,0,0\ni1,0,0,0\n")
         run = human_run(SUITE, path)
         assert run.about["human"]["agreement"]["krippendorff_alpha"] is None
-        assert any("stands in one place in 100%" in note for note in notes(run))
+        assert any("is in the same place in 100%" in note for note in notes(run))
         json.dumps(run.about, allow_nan=False)
 
     def test_names_of_judges_are_not_kept(self, tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import boxpen
-from boxpen import Card, Choice, ModelError, Suite
+from boxpen import Card, Choice, Suite
 from boxpen.cli.app import app
 from boxpen.evaluate import run_plans
 from boxpen.plans import plan
@@ -153,9 +153,3 @@ def test_wrong_settings_are_one_sentence(options, sentence, gpt2_dir, tmp_path):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
     assert done.stderr == f"boxpen: {sentence}\n"
-
-
-def test_what_cannot_be_compiled_is_refused(model):
-    model.kind = "seq2seq"
-    with pytest.raises(ModelError, match="leave out --compile"):
-        model.adjust(compiled=True)

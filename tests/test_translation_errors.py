@@ -16,14 +16,19 @@ from boxpen.analysis.error_shares import crossed, error_shares
 from boxpen.analysis.translation_errors import (
     ERROR_TYPES,
     RIGHT,
-    TRANSLATION_ERRORS,
+    ErrorTask,
     Output,
-    of_sample,
     outputs_of,
-    translation_questions,
 )
 from boxpen.errors import BuildError, RunError
-from boxpen.judgements import (
+from boxpen.report.translation_errors import (
+    PAPER,
+    error_table,
+    errors_markdown,
+    errors_object,
+    errors_terminal,
+)
+from boxpen.review import (
     Decision,
     Judgement,
     Question,
@@ -31,14 +36,8 @@ from boxpen.judgements import (
     label_agreement,
     label_pairs,
     labels_of,
+    sampled,
     settle_labels,
-)
-from boxpen.report.translation_errors import (
-    PAPER,
-    error_table,
-    errors_markdown,
-    errors_object,
-    errors_terminal,
 )
 from boxpen.runs import Translation
 from small_runs import small_run
@@ -85,28 +84,28 @@ class TestVerdicts:
     def test_several_types_however_they_are_written(self, types, count, data):
         some = types[:count]
         text = " + ".join(data.draw(st.sampled_from(FORMS[kind])) for kind in some)
-        found = TRANSLATION_ERRORS.read(text)
+        found = ErrorTask.verdicts.read(text)
         assert found == "+".join(sorted(some, key=ERROR_TYPES.index))
         assert sorted(labels_of(found)) == sorted(some)
-        assert TRANSLATION_ERRORS.read(found) == found
+        assert ErrorTask.verdicts.read(found) == found
 
     @pytest.mark.parametrize("text", FORMS[RIGHT])
     def test_right(self, text):
-        assert TRANSLATION_ERRORS.read(text) == RIGHT
+        assert ErrorTask.verdicts.read(text) == RIGHT
 
     @pytest.mark.parametrize("text", ["right+c", "c+c", "c+", "+", "", "c,m", "wrong", "cm"])
     def test_what_is_no_verdict(self, text):
-        assert TRANSLATION_ERRORS.read(text) is None
+        assert ErrorTask.verdicts.read(text) is None
 
     def test_a_message_says_how_to_give_several(self):
-        assert "of common sense, ordinary meaning, other also several, joined by '+'" in str(
-            TRANSLATION_ERRORS
+        assert "or several of common sense, ordinary meaning, other, joined by '+'" in str(
+            ErrorTask.verdicts
         )
 
 
 class TestQuestions:
     def test_what_a_judge_sees(self):
-        (one, _) = translation_questions(outputs_of([("one", [translating("+-", "ab")])]))
+        (one, _) = ErrorTask(outputs_of([("one", [translating("+-", "ab")])])).questions()
         assert one.shown == {
             "source": "源 0", "reference": "right 0", "wrong": "wrong 0.0", "translation": "made a",
         }  # fmt: skip
@@ -138,12 +137,12 @@ class TestQuestions:
         one, two = translating("++++", "abcd"), translating("++++", "abxy", model="two")
         found = outputs_of([("one", [one]), ("two", [two])])
         assert len(found) == 8
-        assert len(translation_questions(found)) == 6
+        assert len(ErrorTask(found).questions()) == 6
 
     def test_nothing_of_a_question_depends_on_the_system(self):
         one, two = translating("++++", "abcd"), translating("----", "wxyz", model="two")
-        here = translation_questions(outputs_of([("one", [one]), ("two", [two])]))
-        there = translation_questions(outputs_of([("two", [two]), ("one", [one])]))
+        here = ErrorTask(outputs_of([("one", [one]), ("two", [two])])).questions()
+        there = ErrorTask(outputs_of([("two", [two]), ("one", [one])])).questions()
         assert here == there
         places = [q.shown["translation"][-1] in "abcd" for q in here]
         assert len(set(zip(places[::2], places[1::2], strict=True))) == 2  # either may come first
@@ -155,19 +154,16 @@ class TestQuestions:
     def test_spaces_make_no_other_question(self):
         run = translating("+", "a")
         spaced = replace(run, translations=(replace(run.translations[0], translation="made  a "),))
-        assert len(translation_questions(outputs_of([("a", [run]), ("b", [spaced])]))) == 1
+        assert len(ErrorTask(outputs_of([("a", [run]), ("b", [spaced])])).questions()) == 1
 
     def test_a_sample_has_the_translations_of_all_systems(self):
         runs = [("one", [translating("+" * 9, "abcdefghi")]), ("two", [translating("+" * 9)])]
         found = outputs_of(runs)
-        taken = of_sample(found, 4, seed=3)
-        assert Counter(output.id for output in taken) == dict.fromkeys({o.id for o in taken}, 2)
+        asked = ErrorTask(found).questions()
+        taken = sampled(asked, 4, seed=3)
+        assert Counter(q.unit for q in taken) == dict.fromkeys({q.unit for q in taken}, 2)
         assert len(taken) == 8
-        assert taken == of_sample(found, 4, seed=3)
-        assert len({tuple(o.id for o in of_sample(found, 4, seed)) for seed in range(9)}) > 1
-        assert of_sample(found, None) == found
-        with pytest.raises(BuildError, match="sample is 0, expected 1 or more"):
-            of_sample(found, 0)
+        assert len({tuple(q.unit for q in sampled(asked, 4, seed)) for seed in range(9)}) > 1
 
     @pytest.mark.parametrize(
         ("language", "kind", "reason"),
@@ -211,11 +207,11 @@ class TestDecisions:
     )
     def test_label_by_label(self, verdicts, rule, expected):
         given = [Judgement("x", f"j{n}", verdict) for n, verdict in enumerate(verdicts)]
-        assert settle_labels(given, TRANSLATION_ERRORS, Rule(rule))["x"].verdict == expected
+        assert settle_labels(given, ErrorTask.verdicts, Rule(rule))["x"].verdict == expected
 
     @given(GIVEN)
     def test_the_majority_by_counting(self, given):
-        found = settle_labels(given, TRANSLATION_ERRORS, items="xyz")
+        found = settle_labels(given, ErrorTask.verdicts, items="xyz")
         for item in "xyz":
             of = [labels_of(one.verdict) for one in given if one.item == item]
             most = {k for k in FORMS if sum(k in labels for labels in of) * 2 > len(of)}
@@ -228,14 +224,14 @@ class TestDecisions:
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("x", "cy", f"{C}+{O}"),
                       ("y", "ann", M), ("y", "bo", M), ("z", "ann", M), ("z", "bo", C))  # fmt: skip
         rule = Rule("adjudicator", adjudicator="cy")
-        found = settle_labels(given, TRANSLATION_ERRORS, rule, min_judges=2)
+        found = settle_labels(given, ErrorTask.verdicts, rule, min_judges=2)
         assert [found[item].verdict for item in "xyz"] == [f"{C}+{O}", M, None]
         assert "cy decides" in found["z"].reason
 
     def test_reasons(self):
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("y", "ann", C),
                       *(("z", f"j{n}", v) for n, v in enumerate((C, C, M, O, RIGHT))))  # fmt: skip
-        found = settle_labels(given, TRANSLATION_ERRORS, min_judges=2, items=["x", "y", "z", "w"])
+        found = settle_labels(given, ErrorTask.verdicts, min_judges=2, items=["x", "y", "z", "w"])
         assert found["x"].reason == "judges are divided: common sense 1, right 1"
         assert found["y"].reason == "judged by 1, expected 2 or more"
         assert found["z"].reason.startswith("judges are divided: common sense 2, ")
@@ -243,11 +239,11 @@ class TestDecisions:
 
     def test_a_withdrawn_verdict_is_none(self):
         given = votes(("x", "ann", C), ("x", "ann", ""))
-        assert settle_labels(given, TRANSLATION_ERRORS)["x"].verdict is None
+        assert settle_labels(given, ErrorTask.verdicts)["x"].verdict is None
 
     def test_a_journal_of_something_else(self):
         with pytest.raises(BuildError, match="'ann' on item 'x' is 'reject', expected right"):
-            settle_labels(votes(("x", "ann", "reject")), TRANSLATION_ERRORS)
+            settle_labels(votes(("x", "ann", "reject")), ErrorTask.verdicts)
 
 
 class TestAgreement:
@@ -323,9 +319,9 @@ class TestShares:
     def test_a_line_for_every_set_and_system(self):
         one, two = translating("++++", "abcd"), translating("++++", "abcd", model="two")
         found = outputs_of([("one", [one]), ("two", [two])])
-        items = [q.item for q in translation_questions(found)]
+        items = [q.item for q in ErrorTask(found).questions()]
         given = [Judgement(i, "ann", v) for i, v in zip(items, (C, M, RIGHT, RIGHT), strict=True)]
-        rows = error_shares(found, settle_labels(given, TRANSLATION_ERRORS))
+        rows = error_shares(found, settle_labels(given, ErrorTask.verdicts))
         assert [(r.system, r.part, r.counts[C], r.counts[M], r.right.value) for r in rows] == [
             (system, *line)
             for system in ("one", "two")
@@ -393,11 +389,10 @@ class TestReport:
     def table(self):
         run = translating("+-=-", "abcd")
         found = outputs_of([("sys|tem", [run])])
-        items = [q.item for q in translation_questions(found)]
+        items = [q.item for q in ErrorTask(found).questions()]
         given = votes((items[0], "ann", RIGHT), (items[0], "bo", RIGHT), (items[1], "ann", C),
                       (items[1], "bo", f"{C}+{M}"), (items[2], "ann", C))  # fmt: skip
-        decisions = settle_labels(given, TRANSLATION_ERRORS, Rule("any-yes"), items=items)
-        return error_table(found, given, decisions, paper=True)
+        return error_table(found, ErrorTask(found).decide(given, Rule("any")), paper=True)
 
     def test_markdown(self, table):
         text = errors_markdown(table)
@@ -440,5 +435,6 @@ class TestReport:
     def test_what_waits_is_said(self):
         made, found = outputs(("a", True, C), ("b", True, ""))
         found["i1"] = Decision("i1", None, "", {C: 1, RIGHT: 1}, "judges are divided")
-        notes = error_table(made, [], found, paper=False).notes
+        review = replace(ErrorTask(made).decide([]), decisions=found)
+        notes = error_table(made, review, paper=False).notes
         assert notes == ["judged, not decided (too few judges, or divided): 1"]

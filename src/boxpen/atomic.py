@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
+import re
 import secrets
+import shutil
+import socket
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from boxpen.errors import BoxpenError, SuiteError
+from boxpen.failures import reason, refusals
 
-__all__ = ["check_free", "moved_in", "replaced", "resolved"]
+__all__ = [
+    "check_free",
+    "moved_in",
+    "new_folder",
+    "replaced",
+    "resolved",
+    "temporary",
+]
+
+_ABANDONED = 24 * 3600  # seconds without a change, where the process is out of sight
+_TEMPORARY = re.compile(
+    r"\.(?P<name>.+)\.(?P<host>[0-9a-f]{8})-(?P<pid>[0-9a-f]+)-[0-9a-f]{4}\.(?P<part>tmp|old)"
+)
 
 
 @contextlib.contextmanager
@@ -22,36 +42,133 @@ def replaced(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[Bina
 
     Args:
         path: Where the file goes.
-        error: What is raised if the system refuses: no such folder, no permission, no space.
+        error: What is raised if the system or Polars refuses: no such folder, no permission, no
+            space.
     """
     path = resolved(path, error)  # a link stays one
     try:
         taken = path.is_dir() or not path.name
         no_file = path.exists() and not path.is_file()
     except OSError as refused:
-        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+        raise error(f"{path} cannot be written: {reason(refused)}") from None
     if taken:
         raise error(f"{path} cannot be written: it is a folder")
-    if no_file:  # a pipe or a device takes no file's place
-        try:
+    try:
+        if no_file:  # a pipe or a device takes no file's place
             with path.open("wb") as stream:
                 yield stream
-        except OSError as refused:
-            raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
-        return
-    # Not tempfile: its files are readable by their owner only, and would stay so.
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
+            return
+        # Not tempfile: its files are readable by their owner only, and would stay so.
+        made = temporary(path)
         try:
-            with temporary.open("xb") as stream:
+            with made.open("xb") as stream:
                 yield stream
-            temporary.replace(path)
+            made.replace(path)
         except BaseException:
             with contextlib.suppress(OSError):
-                temporary.unlink()
+                made.unlink()
             raise
-    except OSError as refused:
-        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+    except refusals() as refused:
+        raise error(f"{path} cannot be written: {reason(refused)}") from None
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, error: type[BoxpenError]) -> Iterator[Path]:
+    """Make a folder beside ``path`` that takes its place when the body has succeeded.
+
+    Whatever goes wrong, what stood at ``path`` before stays, and nothing else does.
+
+    Args:
+        path: Where the folder goes.
+        error: What is raised if the system or Polars refuses.
+    """
+    path = resolved(path, error)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = temporary(path)
+        old = new.with_suffix(".old")
+        new.mkdir()
+        try:
+            yield new
+            _take_place(new, path, old)
+        except BaseException:
+            _drop(new)
+            if old.exists() and not path.exists():
+                old.rename(path)
+            raise
+        _drop(old)
+    except refusals() as refused:
+        raise error(f"{path} cannot be written: {reason(refused)}") from None
+
+
+def temporary(path: Path) -> Path:
+    """Return a new name beside ``path``; remove what killed processes left under such names.
+
+    The name tells which process it belongs to: what another one is writing stays.
+    """
+    with contextlib.suppress(OSError):
+        for place in path.parent.iterdir():
+            if (found := _TEMPORARY.fullmatch(place.name)) and not _in_use(place, found):
+                target = place.with_name(found["name"])
+                if found["part"] == "old" and not target.exists():
+                    place.rename(target)  # killed before the new folder was in its place
+                else:
+                    _drop(place)
+    return path.with_name(f".{path.name}.{_host()}-{os.getpid():x}-{secrets.token_hex(2)}.tmp")
+
+
+def _take_place(new: Path, path: Path, old: Path) -> None:
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            path.rename(old)
+        try:
+            new.rename(path)
+        except OSError as refused:
+            if refused.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            _drop(old)  # another process has just put its own there
+        else:
+            return
+
+
+def _in_use(place: Path, found: re.Match[str]) -> bool:
+    if found["host"] != _host() or os.name == "nt":  # where a signal 0 would end the process
+        return time.time() - place.lstat().st_mtime < _ABANDONED
+    try:
+        os.kill(int(found["pid"], 16), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _host() -> str:
+    """Return a digest of where a PID of this process means the same."""
+    return f"{zlib.crc32('|'.join((socket.gethostname(), *_namespace())).encode()):08x}"
+
+
+def _namespace() -> tuple[str, ...]:
+    """Return the running kernel and the namespace of its PIDs, on Linux.
+
+    Containers may share a host name, and see each other's PIDs as dead.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return boot, str(os.stat("/proc/self/ns/pid").st_ino)  # noqa: PTH116
+    except OSError:
+        return ()
+
+
+def _drop(place: Path) -> None:
+    """Remove a file or a folder, as far as the system lets us."""
+    with contextlib.suppress(OSError):
+        if place.is_dir() and not place.is_symlink():
+            with contextlib.suppress(OSError):
+                place.rmdir()  # if it is empty: works without a file descriptor
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
 
 
 def resolved(path: Path, error: type[BoxpenError] = SuiteError) -> Path:
@@ -67,7 +184,7 @@ def resolved(path: Path, error: type[BoxpenError] = SuiteError) -> Path:
     except RuntimeError:  # so does Python tell a circle before 3.13
         circle = True
     except OSError as refused:
-        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+        raise error(f"{path} cannot be written: {reason(refused)}") from None
     if circle:
         raise error(f"{path} cannot be written: its links lead back to themselves")
     return found
@@ -85,7 +202,7 @@ def check_free(path: Path, error: type[BoxpenError] = SuiteError, *, overwrite: 
     try:
         there = place.is_file()
     except OSError as refused:
-        raise error(f"{path} cannot be written: {refused.strerror or refused}") from None
+        raise error(f"{path} cannot be written: {reason(refused)}") from None
     if there and not overwrite:
         raise error(f"{path} is there already; give another name or --overwrite")
 

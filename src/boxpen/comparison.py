@@ -1,4 +1,4 @@
-"""Runs compared: only what was made in the same way, unless told otherwise."""
+"""Comparison of runs; by default only of runs with the same settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AGREE", "AGREE_WITHIN_KIND", "DIFFER", "comparable", "compare", "lab
 # those that must agree for models of one kind only, and those that may differ.
 AGREE = ("suite", "sample", "recipe", "norm", "nli", "ties", "context", "version")
 AGREE_WITHIN_KIND = ("bos", "eos", "pll")
-DIFFER = ("model", "kind", "dtype", "max")
+DIFFER = ("model", "kind", "dtype", "batch", "max")
 
 _UNSAID = {"context": "given", "sample": "all"}  # what a signature means that lacks the field
 
@@ -29,8 +29,8 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
 
     Args:
         *runs: Two or more; those of the same suite are compared with each other.
-        force: Whether runs that were made in different ways are compared all the same.
-        common: Whether items that not all runs of a suite have are left out, and not refused.
+        force: Whether to compare runs with different settings anyway.
+        common: Whether to leave out items that some runs of a suite lack, instead of failing.
 
     Raises:
         RunError: If there is nothing to compare, or runs are not comparable.
@@ -38,9 +38,9 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
     several = _by_suite(runs)
     if not several:
         if len(runs) < 2:
-            raise RunError("only one run is given, expected two or more of the same suite")
+            raise RunError("only one run is given, expected two or more on the same suite")
         listed = ", ".join(dict.fromkeys(run.about["suite"]["name"] for run in runs)) or "none"
-        raise RunError(f"no two runs are of the same suite (suites: {listed})")
+        raise RunError(f"no two runs are on the same suite (suites: {listed})")
     pairs: list[Pair] = []
     for suite, some in several.items():
         _refuse_twice(some)
@@ -54,7 +54,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
 
 
 def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:
-    """Compare what can be compared, on the items that two runs share; say why others cannot."""
+    """Compare what can be compared, on the items that two runs share; explain what cannot."""
     pairs: list[Pair] = []
     reasons: list[str] = []
     for suite, some in _by_suite(runs).items():
@@ -79,11 +79,16 @@ def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
     found: dict[str, dict[str, Run]] = {}
     for run, name in zip(runs, labels(runs), strict=True):
         found.setdefault(run.about["suite"]["name"], {})[name] = run
-    return {suite: some for suite, some in found.items() if len(some) > 1}
+    several = {suite: some for suite, some in found.items() if len(some) > 1}
+    titles = {suite: {run.suite_title for run in some.values()} for suite, some in several.items()}
+    return {
+        titles[suite].pop() if len(titles[suite]) == 1 else suite: some
+        for suite, some in several.items()
+    }
 
 
 def _refuse_twice(runs: Mapping[str, Run]) -> None:
-    """Raise if one and the same run is there under two names."""
+    """Raise if the same run is given under two names."""
     for (name, run), (_, other) in itertools.combinations(runs.items(), 2):
         if run is other:
             raise RunError(f"the same run is given twice: {name}")
@@ -94,13 +99,16 @@ def _with_noise(pair: Pair, a: Run, b: Run) -> Pair:
     if a.signature != b.signature:
         return pair
     theirs = {v.id: v.scores for v in b.verdicts}
-    gaps = (
-        abs(x - y)
-        for v in a.verdicts
-        if v.id in theirs
-        for x, y in zip(v.scores, theirs[v.id], strict=True)
-    )
-    return replace(pair, noise=max(gaps, default=0.0))
+    gaps = [0.0]
+    for v in a.verdicts:
+        scores = theirs.get(v.id, v.scores)
+        if len(v.scores) != len(scores):
+            raise RunError(
+                f"{pair.a} and {pair.b} have equal signatures but {len(v.scores)} and "
+                f"{len(scores)} scores for item '{v.id}': one of the runs was edited"
+            )
+        gaps += (abs(x - y) for x, y in zip(v.scores, scores, strict=True))
+    return replace(pair, noise=max(gaps))
 
 
 def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
@@ -110,13 +118,13 @@ def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _refuse(a: Run, b: Run, common: bool) -> None:
-    """Raise if two runs are not comparable, and say what differs."""
+    """Raise if two runs are not comparable, naming the differences."""
     mine, theirs = _fields(a), _fields(b)
     name, other = a.about["model"]["name"], b.about["model"]["name"]
     both = f"{name} and {other}" if name != other else f"two runs of {name}"
     suite = a.about["suite"]["name"]
     if common and not same_items(a, b):
-        raise RunError(f"{both} were put different items of one name on {suite}")
+        raise RunError(f"{both} have different items with the same name in {suite}")
     kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
     which = ("suite", "sample")
     must = {*AGREE, *(AGREE_WITHIN_KIND if len(kinds) == 1 else ())}
@@ -124,19 +132,21 @@ def _refuse(a: Run, b: Run, common: bool) -> None:
         must = set(which)
     if common:
         must -= set(which)
+    elif mine["suite"] == theirs["suite"]:  # the same items, however they were drawn
+        must.discard("sample")
     differ = [k for k in mine if k in must and k in theirs and mine[k] != theirs[k]]
     if differ:
         shown = "; ".join(f"{key} {mine[key]} and {theirs[key]}" for key in differ)
-        way = "--force compares them all the same"
+        way = "use --force to compare them anyway"
         if set(differ) <= set(which):
-            way = "--common compares the items that they share"
+            way = "use --common to compare the items that they share"
         elif differ == ["nli"] and BINARY not in (a.setting, b.setting):
-            way = f"boxpen rescore --nli decides one as the other; {way}"
-        raise RunError(f"{both} were not made in the same way on {suite}: {shown} ({way})")
+            way = f"boxpen rescore --nli makes them alike; or {way}"
+        raise RunError(f"{both} have different settings on {suite}: {shown} ({way})")
 
 
 def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[str]:
-    """Name each run by its model, and by what else differs between runs of one model.
+    """Name each run by its model, and by what differs between runs of the same model.
 
     What differs between two runs in one group is named in all groups, so that a model is called
     the same in every suite.
@@ -174,7 +184,7 @@ def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[
 
 
 def _detail(key: str, run: Run, others: Sequence[Run]) -> str:
-    """Return one field of a signature, as short as tells a run from others of its model."""
+    """Return one field of a signature, as short as possible to distinguish a run."""
     value = _fields(run)[key]
     values = {_fields(other).get(key, "") for other in others}
     name, _, digest = value.partition("@")
@@ -200,7 +210,7 @@ def same_items(a: Run, b: Run) -> bool:
 
 
 def _texts(run: Run, candidates: Sequence[Scored]) -> list[str]:
-    """Return what tells items apart: premise and hypothesis, or the candidates.
+    """Return the texts that identify an item: premise and hypothesis, or the candidates.
 
     A language model reads the space after a context as part of the candidate, others do not.
     """

@@ -1,6 +1,6 @@
-"""The one family of exceptions that boxpen raises for things a user can fix.
+"""The exceptions that boxpen raises for problems a user can fix.
 
-Every message is one sentence that names what was found, where, and the way out; the command line
+Every message is one sentence that names what was found, where, and how to fix it; the command line
 prints it and exits with status 2.
 """
 
@@ -19,15 +19,15 @@ __all__ = [
 
 
 class BoxpenError(Exception):
-    """Base of all errors that the user can fix."""
+    """Base of all errors that a user can fix."""
 
 
 class SuiteError(BoxpenError):
-    """A suite, an item or a data file is not what it should be."""
+    """A suite, an item or a data file is invalid."""
 
 
 class BuildError(BoxpenError):
-    """A suite cannot be built: the raw data, the configuration or a stage is not as it must be."""
+    """A suite cannot be built: the raw data, the configuration or a stage is invalid."""
 
 
 class ConfigError(BuildError, ValueError):
@@ -38,15 +38,15 @@ class ConfigError(BuildError, ValueError):
 
 
 class ModelError(BoxpenError):
-    """A model cannot be found, loaded, or used for this purpose."""
+    """A model cannot be found, loaded or used for this purpose."""
 
 
 class PolicyError(BoxpenError):
-    """A scoring policy or recipe that does not exist or does not fit."""
+    """A scoring policy or recipe is unknown or not applicable."""
 
 
 class ScoringError(BoxpenError):
-    """A text could not be given a number that means anything."""
+    """A text could not be given a meaningful score."""
 
 
 class CacheError(BoxpenError):
@@ -58,7 +58,7 @@ class RunError(BoxpenError):
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """Return a clause that offers the known names closest to ``name``, or lists them all."""
+    """Return a clause that suggests the known names closest to ``name``, or lists them all."""
     import difflib
 
     close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)

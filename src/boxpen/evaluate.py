@@ -1,4 +1,4 @@
-"""Suite x model -> run: what a plan asks of a model is scored, and decided."""
+"""Suite x model -> run: score the requests of a plan and decide its items."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from boxpen.analysis.lint import lint
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
-from boxpen.models.base import Model, Settled
-from boxpen.models.cached import Answers, Progress, scored
+from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
 from boxpen.runs import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
@@ -41,29 +41,27 @@ def evaluate(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
-    """Put a suite to a model.
+    """Evaluate a model on a suite.
 
     Args:
         model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
-        recipe: How the suite is put: ``sound``, ``paper``, ``translate``, or a recipe.
+        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
         template: A prompt that replaces the recipe's own.
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
         cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
         translate: Whether a translation model also translates the sources, for BLEU.
-        check_languages: Whether to leave out what the model does not read.
+        check_languages: Whether to skip languages that the model cannot read.
         device: Where to compute.
-        batch_size: Most sequences of a batch.
-        token_budget: Most tokens of a batch; chosen from the memory if None.
-        deterministic: Whether every text is run by itself, to the same last bit every time.
-        compiled: Whether the module is compiled first.
+        batch_size: Maximum sequences per batch.
+        token_budget: Maximum tokens per batch; based on free memory if None.
+        deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
         progress: Called as the work goes on.
@@ -87,7 +85,6 @@ def evaluate(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
         labels=labels,
         **policy,
     )
@@ -104,50 +101,50 @@ def run_plans(
     translate: bool = True,
     progress: Progress | None = None,
 ) -> list[Run]:
-    """Carry plans out; what several of them ask of one model is scored in one go."""
+    """Run plans; requests of several plans to the same model are scored together."""
     if translate and any(p.sources for p in plans):
         require_sacrebleu()
     report = progress or (lambda *_: None)
     runs: dict[int, Run] = {}
-    groups: dict[tuple[int, Settled], list[int]] = {}
+    groups: dict[tuple[int, ResolvedPolicy], list[int]] = {}
     for number, planned in enumerate(plans):
-        groups.setdefault((id(planned.model), planned.settled), []).append(number)
+        groups.setdefault((id(planned.model), planned.resolved_policy), []).append(number)
     for numbers in groups.values():
         members = [plans[n] for n in numbers]
-        model, settled = members[0].model, members[0].settled
+        model, resolved_policy = members[0].model, members[0].resolved_policy
         requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
-        remark = _verified(model, settled, cache)
-        answers = scored(model, settled, requests, cache, label, report)
+        remark = _verified(model, resolved_policy, cache)
+        results = scored(model, resolved_policy, requests, cache, label, report)
         for n in numbers:
             runs[n] = _decided(
-                plans[n], answers, cache, translate=translate, remark=remark, report=report
+                plans[n], results, cache, translate=translate, remark=remark, report=report
             )
     return [runs[n] for n in range(len(plans))]
 
 
-def _verified(model: Model, settled: Settled, cache: ScoreCache) -> str | None:
-    """Let a model answer its probes, before anything else is asked of it, and look at them."""
+def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) -> str | None:
+    """Score a model's probes before anything else, and return its own verdict on them."""
     probes = model.probes()
     if not probes:
         return None
-    found = scored(model, settled, probes, cache, "self-check")
+    found = scored(model, resolved_policy, probes, cache, "self-check")
     return model.verify([found.records[probe] for probe in probes])
 
 
 def _decided(
     planned: Plan,
-    answers: Answers,
+    results: ScoredRequests,
     cache: ScoreCache,
     *,
     translate: bool,
     remark: str | None,
     report: Progress,
 ) -> Run:
-    """Make the run of what was scored."""
+    """Turn the scored requests of a plan into a run."""
     started = time.time()
-    records = answers.records
+    records = results.records
     wanted = {c.id: planned.requests(c) for c in planned.judged}
     free = {c.id: planned.unconditional(c) for c in planned.judged}
     candidates = {
@@ -171,7 +168,7 @@ def _decided(
         model=planned.model,
         recipe=planned.recipe,
         policy=planned.policy,
-        settled=planned.settled,
+        resolved_policy=planned.resolved_policy,
         items=planned.judged,
         candidates=candidates,
         translations=translations,
@@ -195,9 +192,9 @@ def _decided(
             for c in planned.judged
         ),
         findings=lint(judged),
-        engine=answers.engine,
+        engine=results.engine,
         remark=remark,
-        seconds=answers.seconds + time.time() - started,
+        seconds=results.seconds + time.time() - started,
     )
 
 
@@ -205,7 +202,8 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     settings = {
         "task": "translate",
         "beam": BEAM,
-        "max_length": planned.settled.max_length,
+        "max_length": planned.resolved_policy.max_length,
+        "cut": "own source",  # what bounds the length of a translation
         **planned.model.exactness(),
     }
     out: list[Translation] = []
@@ -265,7 +263,7 @@ def _reference(item: Item) -> str:
 
 
 class _Evaluate(ModuleType):
-    """This module, callable: whoever imports it hides the function ``boxpen.evaluate`` by it."""
+    """This module, made callable: importing it shadows the function ``boxpen.evaluate``."""
 
     def __call__(self, *inputs: Any, **named: Any) -> Run:
         return evaluate(*inputs, **named)

@@ -6,7 +6,7 @@ An *item* is one decision. There are three kinds, each a small frozen value:
 - ``Entail``: does the premise entail the hypothesis?
 - ``Translate``: translate this; a reference (and perhaps a contrasting error) is known.
 
-Items that stand or fall together share a ``block``; what results are sliced by stands in ``tags``.
+Items that belong together share a ``block``; ``tags`` are what results can be sliced by.
 A ``Suite`` is a named tuple of items with a card and a hash of its content.
 """
 
@@ -33,7 +33,7 @@ class Choice:
 
     Attributes:
         id: Unique in its suite.
-        candidates: The answers, as they are put to the model.
+        candidates: The answers, as presented to the model.
         gold: Index of the sensible candidate.
         source: The sentence that the candidates translate, if they are translations.
         context: What comes before: before the source if there is one, else before the candidates.
@@ -98,7 +98,7 @@ class Translate:
         context: The sentence before the source, in the source language.
         reference_context: The translation of the context.
         contrast: Wrong translations, minimally different from the reference; with them the item
-            can be put to a scorer too (see ``as_choice``).
+            can also be scored as a choice (see ``as_choice``).
     """
 
     kind: ClassVar[Literal["translate"]] = "translate"
@@ -151,7 +151,7 @@ _KINDS: dict[str, type[Choice] | type[Entail] | type[Translate]] = {
 
 
 def item_from_dict(data: Mapping[str, Any]) -> Item:
-    """Make an item of one JSON object (see docs/suite-format.md).
+    """Make an item from a JSON object (see docs/suite-format.md).
 
     Raises:
         SuiteError: If a key is missing, unknown, or of the wrong type.
@@ -213,7 +213,7 @@ def item_to_dict(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What a reader must know of a suite before citing a number from it."""
+    """What readers should know about a suite before citing its numbers."""
 
     title: str = ""
     language: str | None = None
@@ -232,9 +232,9 @@ class Suite:
     Attributes:
         name: Its name.
         items: The items.
-        card: What must be known of it.
+        card: Its card.
         file: The file that it was read from, as it was named; None if it is from none.
-        sample: How the items were drawn from a larger suite, ``100/4830@0`` for 100 of 4,830 by
+        sample: How the items were drawn from a larger suite, ``100/1200@0`` for 100 of 1,200 by
             seed 0; None for a whole suite.
     """
 
@@ -243,6 +243,9 @@ class Suite:
     card: Card = field(default_factory=Card)
     file: str | None = field(default=None, compare=False)
     sample: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Suite({self.name!r}, {len(self)} items, {len(self.blocks())} blocks)"
 
     def __len__(self) -> int:
         return len(self.items)
@@ -295,10 +298,10 @@ class Suite:
         return replace(self, items=tuple(items))
 
     def validate(self) -> Suite:
-        """Return the suite itself, or refuse it.
+        """Return the suite itself, or raise if it is invalid.
 
         Raises:
-            SuiteError: If the suite is empty, an id stands twice, or an item is unusable.
+            SuiteError: If the suite is empty, an id appears twice, or an item is unusable.
         """
         if not self.items:
             raise SuiteError(f"suite '{self.name}' has no items")
@@ -307,7 +310,7 @@ class Suite:
             if not item.id:
                 raise SuiteError(f"suite '{self.name}': an item has an empty id")
             if item.id in seen:
-                raise SuiteError(f"suite '{self.name}': id '{item.id}' stands twice")
+                raise SuiteError(f"suite '{self.name}': id '{item.id}' appears twice")
             seen.add(item.id)
             for problem in item.problems():
                 raise SuiteError(f"suite '{self.name}': item '{item.id}' {problem}")

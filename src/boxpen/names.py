@@ -1,4 +1,4 @@
-"""Names that people give: of suites and judges, which stand in tables, messages and files."""
+"""User-given names of suites and judges, which appear in tables, messages and files."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _PLAIN = "a name without control characters"
 
 
 def fits_a_line(name: str) -> bool:
-    """Tell whether a name can stand in a line: it has no line break, tab or other control."""
+    """Whether a name fits on a line: no line break, tab or other control character."""
     return not any(unicodedata.category(sign) in _UNFIT for sign in name)
 
 
 def check_name(name: str | None, what: str) -> None:
-    """Refuse a name that would spoil tables and files.
+    """Reject a name that would break tables and files.
 
     Args:
         name: The name; None if none was given.
-        what: What was called so, for the message: 'SUITE'.
+        what: What the name is for, for the message: 'SUITE'.
 
     Raises:
         BuildError: If it has a control character.
@@ -40,7 +40,7 @@ def check_name(name: str | None, what: str) -> None:
 
 
 def check_suite_name(name: str | None, what: str) -> None:
-    """Refuse a name after which no file can be called: those of suites that are built.
+    """Reject a suite name that is not a valid file name.
 
     Args:
         name: The name; None if none was given.
@@ -54,11 +54,11 @@ def check_suite_name(name: str | None, what: str) -> None:
     fits = name.strip() and fits_a_line(name) and not any(sign in name for sign in "/\\")
     if not fits or name in (".", "..") or len(name.encode()) > _LONGEST_OF_A_FILE:
         found = excerpt(name) if name.strip() else "empty"
-        raise BuildError(f"{what} is {found}, expected a name that a file can have")
+        raise BuildError(f"{what} is {found}, expected a valid file name")
 
 
 def check_judge(name: str | None, what: str) -> None:
-    """Refuse a judge's name that is none, or that two people would read as another.
+    """Reject a judge's name that is invalid or easily mistaken for another.
 
     Args:
         name: The name; None if none was given.

@@ -1,4 +1,4 @@
-"""Plans: what of a suite is asked of a model, how, and what is left out and why."""
+"""Plans: the requests of a suite to a model, and the items left out, with reasons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from boxpen.catalog import load_suite, recipes_of
 from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
-from boxpen.models.base import Model, Settled
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.resolve import resolve_model
 from boxpen.sampling import draw_sample
 from boxpen.scoring.labels import names_of, offered, right_place
@@ -38,11 +38,10 @@ def plan(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
     **policy: Any,
 ) -> Plan:
-    """Check that a suite can be put to a model, and say how; nothing is scored yet.
+    """Check that a model can be evaluated on a suite, and plan how; nothing is scored yet.
 
     Takes the arguments of ``evaluate``.
     """
@@ -58,44 +57,49 @@ def plan(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
         labels=labels,
     )
     if resolved.pairs:
         if template is not None:
-            raise PolicyError(f"'{resolved.name}' reads two texts by itself and takes no prompt")
+            raise PolicyError(f"'{resolved.name}' reads two texts directly and takes no prompt")
         if policy.get("norm") not in (None, "sum"):
             raise PolicyError(
-                f"norm '{policy['norm']}' is for likelihoods, and '{resolved.name}' gives none but "
-                f"{'labels' if resolved.kind == 'nli' else 'one number a candidate'}; leave it out"
+                f"norm '{policy['norm']}' is for likelihoods, but '{resolved.name}' returns "
+                f"{'labels' if resolved.kind == 'nli' else 'one number per candidate'}; leave it "
+                "out"
             )
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
-        raise PolicyError(f"'{resolved.name}' reads the source by itself and takes no prompt")
-    settled = resolved.settle(settings)
+        raise PolicyError(f"'{resolved.name}' reads the source directly and takes no prompt")
+    resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
-    planned = Plan(suite, resolved, chosen, settings, settled, contexts)
+    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
     planned.sort_out(check_languages=check_languages)
     return planned
 
 
 @dataclass
 class Plan:
-    """What will be asked of a model, and what will not, and why.
+    """The requests to a model, and the items left out, with reasons.
 
     Attributes:
-        contexts: Of items that are put with another context than their own, or with none.
+        contexts: Contexts of items that get another context than their own, or none.
     """
 
     suite: Suite
     model: Model
     recipe: Recipe
     policy: ScoringPolicy
-    settled: Settled
+    resolved_policy: ResolvedPolicy
     contexts: dict[str, str | None] = field(default_factory=dict)
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        left_out = sum(map(len, self.left_out.values()))
+        pair = f"{self.suite.name} × {self.model.name}"
+        return f"Plan({pair}, {len(self.judged)} items to judge, {left_out} left out)"
 
     def sort_out(self, *, check_languages: bool) -> None:
         """Split the items into those that the model can judge and those left out.
@@ -145,7 +149,7 @@ class Plan:
         )
 
     def context_of(self, item: Item) -> str:
-        """Return what stands before an item as it is put to the model; empty if nothing does."""
+        """Return the context of an item as presented to the model; empty if there is none."""
         if isinstance(item, Entail):
             return ""
         return self.recipe.tidied_lines(self.contexts.get(item.id, item.context) or "")
@@ -207,7 +211,7 @@ class Plan:
         for language in dict.fromkeys(self.suite.languages_of(c) for c in self.judged):
             members = [c for c in self.judged if self.suite.languages_of(c) == language]
             requests = [r for c in members[:_SAMPLE] for r in self.requests(c)]
-            encoded = self.model.encode(requests, self.settled)
+            encoded = self.model.encode(requests, self.resolved_policy)
             tokens = sum(e.read for e in encoded)
             unknown = sum(e.unknown for e in encoded)
             if unknown > _UNREADABLE * max(1, tokens):

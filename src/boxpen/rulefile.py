@@ -1,4 +1,4 @@
-"""Files of rules: TOML, one table ``[[rule]]`` per rule (see docs/check.md)."""
+"""Rule files: TOML with one table ``[[rule]]`` per rule (see docs/check.md)."""
 
 from __future__ import annotations
 

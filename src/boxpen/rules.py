@@ -1,4 +1,4 @@
-"""Rules: what the numbers of runs must be, and whether they are.
+"""Rules: bounds on the results of runs, and checks against them.
 
 A rule bounds one metric of one slice: by a number (``min``, ``above``, ``max``), or by the same
 number of a baseline run. ``boxpen.rulefile`` reads rules from a file.
@@ -30,7 +30,7 @@ _ROUNDING = 1e-12  # 0.62 - 0.02 is not quite 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a number must be.
+    """A bound on a number.
 
     Attributes:
         metric: Which number.
@@ -67,7 +67,7 @@ class Rule:
         return f"{place}{self.metric} no worse than the baseline{allowed} ({how})"
 
     def concerns(self, run: Run) -> bool:
-        """Whether the rule speaks of a run."""
+        """Whether the rule applies to a run."""
         about = run.about
         return self.suite in (None, about["suite"]["name"]) and (
             self.model is None or self.model in (about["model"]["name"], about["model"]["short"])
@@ -76,13 +76,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether one run keeps one rule.
+    """Whether one run satisfies one rule.
 
     Attributes:
         run: The run.
         rule: The rule.
         row: The number.
-        passed: Whether the rule is kept.
+        passed: Whether the rule is satisfied.
         baseline: The number of the baseline, if the rule needs one.
         p: The p-value of the paired test, if there was one.
     """
@@ -104,10 +104,10 @@ class Outcome:
 
 
 def parse_bound(text: str) -> Rule:
-    """Return the rule that ``accuracy>=0.6`` or ``set=LA:both_right>0.3`` stands for.
+    """Parse a rule such as ``accuracy>=0.6`` or ``set=LA:both_right>0.3``.
 
     Raises:
-        RunError: If it stands for none.
+        RunError: If it is not a rule.
     """
     number = r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
     match = re.fullmatch(rf"(?:(.+):)?\s*(\w+)\s*(>=|>)\s*({number})", text.strip())
@@ -120,10 +120,10 @@ def parse_bound(text: str) -> Rule:
 def check_runs(
     runs: Sequence[Run], rules: Sequence[Rule], baselines: Sequence[Run] = ()
 ) -> list[Outcome]:
-    """Return whether the runs keep the rules, run by run; nothing is skipped.
+    """Check the rules on every run; nothing is skipped.
 
     Raises:
-        RunError: If a rule speaks of no run, a run lacks the number, or no baseline fits.
+        RunError: If a rule applies to no run, a run lacks the number, or no baseline matches.
     """
     if baselines and not any(rule.kind == "baseline" for rule in rules):
         raise RunError("a baseline is given, but no rule has no_worse_than_baseline")

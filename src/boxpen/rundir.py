@@ -10,18 +10,19 @@ has one record an item, with a log-probability for every label.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
-import math
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.errors import PolicyError, RunError
+from boxpen.atomic import new_folder, temporary
+from boxpen.errors import PolicyError, RunError, nearest
+from boxpen.failures import reason, refusals
 from boxpen.metrics.summary import Translation
 from boxpen.scoring.labels import NAMES, offered
 from boxpen.scoring.policy import ScoringPolicy
@@ -29,9 +30,11 @@ from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.runs import Run
 
-__all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "write_run"]
+__all__ = ["FORMAT", "check_writable", "read_run", "run_directories", "run_frame", "write_run"]
 
 FORMAT = 1
 
@@ -43,26 +46,9 @@ def write_run(run: Run, parent: Path) -> Path:
         RunError: If it cannot be written; then nothing is left behind.
     """
     target = parent / run.name
-    try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writing.", dir=parent) as folder:
-            whole, old = Path(folder) / "new", Path(folder) / "old"
-            whole.mkdir()
-            _write_files(run, whole)
-            if target.exists():
-                # The same signature: the same run. The old one gives way only now.
-                target.rename(old)
-            try:
-                whole.rename(target)
-            except OSError:
-                if target.exists():  # another process has just written the same run
-                    return target
-                if old.exists():
-                    old.rename(target)
-                raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise RunError(f"cannot write the run directory {target}: {reason}") from None
+    with new_folder(target, RunError) as folder:
+        for name, content in _files(run).items():
+            (folder / name).write_bytes(content)
     return target
 
 
@@ -91,12 +77,12 @@ def read_run(
         _check_about(about)
     with _blamed(path, "verdicts.parquet"):
         verdicts = tuple(
-            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": json.loads(row["tags"])})
-            for row in _rows(path / "verdicts.parquet")
+            Verdict(**{**row, "scores": tuple(row["scores"]), "tags": _tags(row)})
+            for row in _rows(path / "verdicts.parquet", _VERDICTS)
         )
         _check_verdicts(verdicts)
     with _blamed(path, "records.parquet"):
-        candidates = _candidates(_rows(path / "records.parquet"))
+        candidates = _candidates(_rows(path / "records.parquet", _RECORDS))
         _check_records(about, verdicts, candidates)
     if about["model"]["kind"] == "nli":
         with _blamed(path, "run.json"):
@@ -105,8 +91,8 @@ def read_run(
             _check_labels(about, numbers, verdicts, candidates)
     with _blamed(path, "translations.parquet"):
         translations = tuple(
-            Translation(**{**row, "tags": json.loads(row["tags"])})
-            for row in _rows(path / "translations.parquet")
+            Translation(**{**row, "tags": _tags(row)})
+            for row in _rows(path / "translations.parquet", _TRANSLATIONS)
         )
     with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
@@ -116,8 +102,8 @@ def read_run(
 def run_directories(paths: Sequence[Path]) -> list[Path]:
     """Return the run directories among paths, each of which is one or a folder of some.
 
-    A journal of judgements stands beside the runs, and a pattern of the shell such as
-    ``runs/discourse-*`` finds it too: it is passed over, unless there is nothing else.
+    A journal of judgements is stored beside the runs, and a shell pattern such as
+    ``runs/discourse-*`` matches it too: it is skipped, unless there is nothing else.
 
     Raises:
         RunError: If a path is neither.
@@ -127,61 +113,94 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
         if (path / "run.json").is_file():
             found[path] = None
             continue
-        # What is still being written stands in a folder whose name begins with a dot.
+        # Runs still being written are in folders whose names begin with a dot.
         inside = sorted(p.parent for p in path.glob("[!.]*/run.json"))
         if not inside:
             raise RunError(
-                f"{path} is not a run directory: it has no run.json, "
-                "nor does it hold folders that have one"
+                f"{path} is not a run directory: neither it nor a folder in it has a run.json"
             )
         found |= dict.fromkeys(inside)
     return list(found)
 
 
 def _is_journal(path: Path) -> bool:
-    return path.name.endswith("-judgements.jsonl") and path.is_file()
+    return path.name.endswith(("-judgements.jsonl", "-errors.jsonl")) and path.is_file()
 
 
 def check_writable(parent: Path) -> None:
-    """Refuse a place where no run directory can be written, before hours of work.
+    """Fail early, before hours of work, if run directories cannot be written.
 
     Raises:
         RunError: If it cannot be made or written to.
     """
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".writable.", dir=parent):
-            pass
+        probe = temporary(parent / "writable")  # which goes at a later start, if this one is killed
+        probe.mkdir()
+        probe.rmdir()
     except OSError as error:
         raise RunError(f"cannot write run directories in {parent}: {error.strerror}") from None
 
 
 @contextlib.contextmanager
 def _blamed(path: Path, name: str) -> Iterator[None]:
-    """Say of which file of a run directory the body speaks, when it finds a fault."""
-    import polars as pl
-
+    """Name the file of a run directory in errors that the body raises."""
     try:
         yield
-    except (
-        *(OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError),
-        *(PolicyError, pl.exceptions.PolarsError),
-    ) as error:
+    except _faults() as error:
         if isinstance(error, RecursionError):
-            reason = "it is too deep"
+            why = "it is too deep"
         elif isinstance(error, KeyError):
-            reason = f"it has no {error}"
+            why = f"it has no {error}"
         else:
-            reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-        raise RunError(f"{path} is not a whole run directory ({name}: {reason})") from None
+            why = reason(error)
+        raise RunError(f"{path} is not a whole run directory ({name}: {why})") from None
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _faults() -> tuple[type[BaseException], ...]:
+    bad = (ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError)
+    return (*bad, *refusals())
+
+
+def _rows(path: Path, columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Read a table whose columns are of these kinds."""
     import polars as pl
 
     if not path.is_file():  # of which Polars says several things
         raise FileNotFoundError("there is no such file")
-    return pl.read_parquet(path, glob=False).to_dicts()
+    # Not by its path: Polars takes only those that are UTF-8.
+    frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
+    for name, kind in columns.items():
+        if name in frame.columns:
+            _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
+        elif name not in _LATER:
+            raise KeyError(name)
+    return frame.to_dicts()
+
+
+def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
+    """Raise if a column is of another type, or holds a null or a number that is not finite."""
+    import polars as pl
+
+    expected = _types()[kind]
+    if column.dtype != expected and not (nullable and column.dtype == pl.Null):
+        raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
+    if not nullable and column.null_count():
+        raise ValueError(
+            f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
+        )
+    values = column.explode(empty_as_null=False) if isinstance(expected, pl.List) else column
+    if values is not column and values.null_count():
+        raise ValueError(f"column '{column.name}' has a list with a null")
+    if values.dtype.is_float() and not values.is_finite().all():
+        raise ValueError(f"column '{column.name}' has a number that is not finite")
+
+
+def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+    tags = json.loads(row["tags"])
+    if not isinstance(tags, dict) or not all(isinstance(value, str) for value in tags.values()):
+        raise TypeError(f"item '{row['id']}' has tags that are not texts")
+    return tags
 
 
 def _check_about(about: Mapping[str, Any]) -> None:
@@ -196,10 +215,9 @@ def _check_about(about: Mapping[str, Any]) -> None:
     )
     for text in texts:
         if not isinstance(text, str):
-            raise TypeError(f"it has {text!r} where a text should be")
+            raise TypeError(f"expected a string, found {text!r}")
         text.encode()
-    if not re.fullmatch(r"\d+/\d+@\d+", about["suite"].get("sample", "1/1@0")):
-        raise ValueError(f"it has the sample {about['suite']['sample']!r}")
+    _check_sample(about["suite"].get("sample", "1/1@0"))
     for number in (
         about["suite"]["items"],
         about["beam"],
@@ -207,19 +225,33 @@ def _check_about(about: Mapping[str, Any]) -> None:
         about.get("unread_sources", 0),  # earlier versions did not count them
     ):
         if not isinstance(number, int):
-            raise TypeError(f"it has {number!r} where a number should be")
-    if not isinstance(about.get("engine", {}), dict):
-        raise TypeError("it has an engine that is no object")
+            raise TypeError(f"expected a number, found {number!r}")
+    for key in ("engine", "policy", "settled"):
+        if not isinstance(about.get(key, {}), dict):
+            raise TypeError(f"`{key}` must be an object")
+    for name in ("norm", "ties"):  # earlier versions did not write all the others
+        about["policy"][name]
     ScoringPolicy(**about["policy"])
-    dict(about["settled"])
+    for name, value in about["settled"].items():
+        if not isinstance(value, str | int):
+            raise TypeError(f"it has {value!r} for '{name}', expected a text, a number or a bool")
+    for label in about["model"].get("labels", ()):
+        if label not in NAMES:
+            raise ValueError(f"it has the label {label!r}, expected {', '.join(NAMES)}")
     if not all(isinstance(n, str) for names in about["parts_left_out"].values() for n in names):
-        raise TypeError("it has parts left out that are no texts")
+        raise TypeError("`parts_left_out` must hold lists of strings")
     if not all(isinstance(ids, list) for ids in about["left_out"].values()):
-        raise TypeError("it has items left out that are no list")
+        raise TypeError("`left_out` must hold lists of items")
     if not all(isinstance(finding["rule"], str) for finding in about["findings"]):
-        raise TypeError("it has a finding without a rule")
+        raise TypeError("a finding has no rule")
     if about["model"]["kind"] == "human":
         _check_human(about["human"])
+
+
+def _check_sample(sample: str) -> None:
+    found = re.fullmatch("([0-9]+)/([0-9]+)@[0-9]+", sample)
+    if not found or not 0 < int(found[1]) <= int(found[2]):
+        raise ValueError(f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED")
 
 
 def _check_records(
@@ -227,7 +259,7 @@ def _check_records(
     verdicts: Sequence[Verdict],
     candidates: Mapping[str, Sequence[Scored]],
 ) -> None:
-    """Raise if there are other records than verdicts speak of."""
+    """Raise if records and verdicts do not match."""
     fixed = {"human": 0, "nli": 1}.get(about["model"]["kind"])
     for verdict in verdicts:
         found = len(candidates.get(verdict.id, ()))
@@ -273,7 +305,7 @@ def _check_human(human: Mapping[str, Any]) -> None:
     ]
     for number in numbers:
         if not isinstance(number, int | float):
-            raise TypeError(f"it has {number!r} where a number should be")
+            raise TypeError(f"expected a number, found {number!r}")
 
 
 def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -282,53 +314,67 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
         if v.id in seen:
             raise ValueError(f"item '{v.id}' has two verdicts")
         seen.add(v.id)
-        if not (0 <= v.gold < len(v.scores) and 0 <= v.credit <= 1):
+        places = range(len(v.scores))
+        if not (v.gold in places and v.winner in places and v.tied > 0 and 0 <= v.credit <= 1):
             raise ValueError(f"the verdict of item '{v.id}' is impossible")
-        if not all(map(math.isfinite, v.scores)):
-            raise ValueError(f"item '{v.id}' has a score that is no number")
-        if not all(isinstance(t, str) for pair in v.tags.items() for t in pair):
-            raise TypeError(f"item '{v.id}' has tags that are no texts")
 
 
-def _write_files(run: Run, folder: Path) -> None:
-    (folder / "run.json").write_text(
-        json.dumps(run.about, ensure_ascii=False, indent=1, default=str) + "\n", "utf-8"
-    )
+def _files(run: Run) -> dict[str, bytes]:
+    """Return the content of all files, so that writing can only fail for system reasons."""
+    about = json.dumps(run.about, ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
-    (folder / "tokens.json").write_text(json.dumps(tokens, ensure_ascii=False) + "\n", "utf-8")
-    _write_parquet(
-        folder / "verdicts.parquet",
-        [{**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts],
-        _VERDICTS,
-    )
-    _write_parquet(
-        folder / "records.parquet",
-        [
-            _record_row(item, index, role, scored, record)
-            for item, members in run.candidates.items()
-            for index, scored in enumerate(members)
-            for role, record in (
-                ("candidate", scored.record),
-                ("unconditional", scored.unconditional),
+    tables = ("verdicts", "records", "translations")
+    return {
+        # Bytes of a file name that are not UTF-8 become escapes of JSON.
+        "run.json": f"{about}\n".encode("utf-8", "backslashreplace"),
+        "tokens.json": (json.dumps(tokens, ensure_ascii=False) + "\n").encode(),
+        **{f"{table}.parquet": _parquet(run_frame(run, table)) for table in tables},
+    }
+
+
+def run_frame(run: Run, table: str) -> pl.DataFrame:
+    """Return a table of a run: verdicts, records, translations, or tokens.
+
+    Raises:
+        RunError: If there is no such table.
+    """
+    if table not in _TABLES:
+        raise RunError(f"table '{table}' is unknown, {nearest(table, list(_TABLES))}")
+    rows: Iterable[Mapping[str, Any]]
+    if table == "verdicts":
+        rows = ({**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts)
+    elif table == "translations":
+        rows = ({**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations)
+    elif table == "records":
+        rows = (_record_row(*found) for found in _records(run))
+    else:
+        texts = dict(enumerate(NAMES)) if run.labels else run.tokens
+        rows = (
+            dict(zip(_TOKENS, (item, index, role, at, token, texts.get(token), lp), strict=True))
+            for item, index, role, _, record in _records(run)
+            for at, (token, lp) in enumerate(
+                zip(record.token_ids.tolist(), record.logprobs.tolist(), strict=True)
             )
-            if record is not None
-        ],
-        _RECORDS,
-    )
-    _write_parquet(
-        folder / "translations.parquet",
-        [{**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations],
-        _TRANSLATIONS,
-    )
+        )
+    return _frame(rows, _TABLES[table])
+
+
+def _records(run: Run) -> Iterator[tuple[str, int, str, Scored, Record]]:
+    """Yield every record: item, number of the candidate, role, candidate, record."""
+    for item, members in run.candidates.items():
+        for index, scored in enumerate(members):
+            yield item, index, "candidate", scored, scored.record
+            if scored.unconditional is not None:
+                yield item, index, "unconditional", scored, scored.unconditional
 
 
 def _tokens(path: Path) -> dict[int, str]:
-    """Read what tokens look like; runs of earlier versions do not say."""
+    """Read the texts of tokens; runs of earlier versions lack them."""
     if not path.is_file():
         return {}
     tokens = {int(i): text for i, text in json.loads(path.read_text("utf-8")).items()}
     if not all(isinstance(text, str) for text in tokens.values()):
-        raise TypeError("it has tokens that are no texts")
+        raise TypeError("tokens must be strings")
     return tokens
 
 
@@ -363,9 +409,7 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
             truncated=row["truncated"],
             crossing=row["crossing"],
         )
-        damaged = len(record.token_ids) != len(record.logprobs)
-        damaged |= not np.isfinite(record.logprobs).all()
-        if damaged or not isinstance(row["text"], str):
+        if len(record.token_ids) != len(record.logprobs):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
         scored = Scored(row["text"], record, None, row["prefix"], row["source"])
         roles = found.setdefault((row["item"], row["candidate"]), {})
@@ -383,35 +427,59 @@ def _candidates(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
+# Kinds of columns; with a question mark, the column may hold nulls.
 _VERDICTS = {
-    "id": "str", "block": "str", "gold": "int", "scores": "scores", "winner": "int",
+    "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
     "tied": "int", "credit": "float", "margin": "float", "truncated": "bool", "crossing": "bool",
     "tags": "str",
 }  # fmt: skip
 _RECORDS = {
     "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
-    "source": "str", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
+    "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
     "unknown": "int", "truncated": "bool", "crossing": "bool",
 }  # fmt: skip
 _TRANSLATIONS = {
-    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str",
-    "tags": "str", "context": "str", "reference_context": "str",
+    "id": "str", "source": "str", "reference": "str", "translation": "str", "language": "str?",
+    "tags": "str", "context": "str?", "reference_context": "str?",
 }  # fmt: skip
+_LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
+
+_TOKENS = {
+    "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
+    "token": "str", "logprob": "single",
+}  # fmt: skip
+_TABLES = {
+    "verdicts": _VERDICTS,
+    "records": _RECORDS,
+    "translations": _TRANSLATIONS,
+    "tokens": _TOKENS,
+}
 
 
-def _write_parquet(
-    path: Path, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
-) -> None:
+def _types() -> dict[str, Any]:
     import polars as pl
 
-    types: dict[str, Any] = {
-        "str": pl.String,
-        "int": pl.Int64,
-        "float": pl.Float64,
-        "bool": pl.Boolean,
-        "ints": pl.List(pl.Int32),
-        "floats": pl.List(pl.Float32),
-        "scores": pl.List(pl.Float64),
+    return {
+        "str": pl.String(),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "single": pl.Float32(),
+        "bool": pl.Boolean(),
+        "ints": pl.List(pl.Int32()),
+        "floats": pl.List(pl.Float32()),
+        "scores": pl.List(pl.Float64()),
     }
-    schema = {name: types[kind] for name, kind in columns.items()}
-    pl.DataFrame(list(rows), schema=schema).write_parquet(path)
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl.DataFrame:
+    import polars as pl
+
+    types = _types()
+    schema = {name: types[kind.removesuffix("?")] for name, kind in columns.items()}
+    return pl.DataFrame(list(rows), schema=schema)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()

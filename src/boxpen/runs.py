@@ -1,4 +1,4 @@
-"""Runs: the outcome of one suite put to one model."""
+"""Runs: the results of one model on one suite."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from boxpen.errors import RunError
 from boxpen.items import Choice, Entail, Suite
 from boxpen.metrics.summary import Row, Translation, summarise
-from boxpen.rundir import FORMAT, read_run, write_run
+from boxpen.printable import printable
+from boxpen.rundir import FORMAT, read_run, run_frame, write_run
 from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
@@ -24,15 +26,17 @@ from boxpen.scoring.verdicts import Scored, Verdict, decide
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.analysis.lint import Finding
-    from boxpen.models.base import Model, Settled
+    from boxpen.models.base import Model, ResolvedPolicy
 
 __all__ = ["Row", "Run", "Translation", "about_suite"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """A suite put to a model.
+    """The results of one model on one suite.
 
     Attributes:
         about: What ``run.json`` holds: suite, model, recipe, policy, signature, what was left out
@@ -41,7 +45,7 @@ class Run:
         candidates: The scored candidates of every item, by its id; of an entailment item its one
             pair of premise and hypothesis.
         translations: What a translation model made of the sources.
-        tokens: What the tokens of the candidates look like in a text, if the model can tell.
+        tokens: The texts of the candidates' tokens, if the model provides them.
     """
 
     about: dict[str, Any]
@@ -58,7 +62,7 @@ class Run:
         model: Model,
         recipe: Recipe,
         policy: ScoringPolicy,
-        settled: Settled,
+        resolved_policy: ResolvedPolicy,
         items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
@@ -72,24 +76,25 @@ class Run:
         seconds: float,
         remark: str | None = None,
     ) -> Run:
-        """Make a run of scored candidates."""
+        """Make a run from scored candidates."""
         about: dict[str, Any] = {
             "format": FORMAT,
             "boxpen": __version__,
             "suite": about_suite(suite),
             "model": {
-                "name": model.name,
-                "short": model.short,
+                "name": printable(model.name),
+                "short": printable(model.short),
                 "kind": model.kind,
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
+                **({"batch": model.batch} if model.batch else {}),
                 "languages": sorted(model.languages) if model.languages else None,
                 **({"labels": list(names_of(model.labels))} if model.labels else {}),
                 **({"remark": remark} if remark else {}),
             },
             "recipe": {**asdict(recipe), "digest": recipe.digest},
             "policy": asdict(policy),
-            "settled": settled.as_dict(),
+            "settled": resolved_policy.as_dict(),
             "beam": beam,
             "left_out": {reason: list(ids) for reason, ids in left_out.items()},
             "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
@@ -109,12 +114,12 @@ class Run:
 
     @property
     def signature(self) -> str:
-        """How the numbers of this run were made."""
+        """The signature: how the numbers of this run were obtained."""
         return str(self.about["signature"])
 
     @property
     def sample_note(self) -> str:
-        """``sample of 100 of 4,830, seed 0``; empty for a whole suite."""
+        """``sample of 100 of 1,200, seed 0``; empty for a whole suite."""
         sample = self.about["suite"].get("sample")
         if not sample:
             return ""
@@ -181,6 +186,45 @@ class Run:
             )
         )
 
+    def __repr__(self) -> str:
+        # Of a suite that is translated only, there is no accuracy.
+        first = next((row for row in self.summary() if row.metric in ("accuracy", "bleu")), None)
+        number = f", {first.metric} {_number(first)}" if first else ""
+        return (
+            f"{self.suite_title} × {self.about['model']['name']}\n"
+            f"{len(self.verdicts) or len(self.translations)} items{number}\n{self.signature}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        rows = [row for row in self.summary() if row.slice == "all"]
+        cells = [("suite", self.suite_title), ("model", str(self.about["model"]["name"]))]
+        cells += [(row.metric.replace("_", " "), f"{_number(row)} (n = {row.n})") for row in rows]
+        cells.append(("signature", self.signature))
+        body = (f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in cells)
+        return f"<table>{''.join(body)}</table>"
+
+    def to_polars(
+        self, table: Literal["verdicts", "records", "translations", "tokens"] = "verdicts"
+    ) -> pl.DataFrame:
+        """Return a table of the run as a Polars data frame.
+
+        The first three are the Parquet files of a run directory; their ``tags`` is a JSON object.
+
+        Args:
+            table: ``verdicts``: one row per item, with the fields of ``Verdict``. ``records``: one
+                row per scored candidate (item, candidate, role, prefix, text, source, token_ids,
+                logprobs, unscored, unknown, truncated, crossing); ``role`` is ``candidate``, or
+                ``unconditional`` for the score without its context. ``translations``: one row per
+                source sentence, with the fields of ``Translation``. ``tokens``: one row per scored
+                token (item, candidate, role, position, token_id, token, logprob); ``token`` is its
+                text, the label of an inference classifier, or null if unknown.
+
+        Raises:
+            RunError: If there is no such table.
+        """
+        return run_frame(self, table)
+
     def text_of(self, scored: Scored) -> str:
         """Return a candidate after its context, as people read it."""
         # A language model reads one text, with the space in it; others read two.
@@ -188,14 +232,14 @@ class Run:
         return joint.join(filter(None, (scored.prefix, scored.text))).strip()
 
     def rescore(self, **policy: Any) -> Run:
-        """Return this run decided under another norm, tie rule or setting; no model is needed.
+        """Re-evaluate this run with another norm, tie rule or setting, without a model.
 
         Raises:
             RunError: If a field is asked for that changes the log-probabilities themselves, or
                 that does not fit them.
         """
         if self.human:
-            raise RunError("a run of human answers has no scores to decide anew")
+            raise RunError("a run of human answers has no scores to re-evaluate")
         free = ("norm", "ties", "nli")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:
@@ -217,13 +261,13 @@ class Run:
         kind, norm = self.about["model"]["kind"], policy.get("norm")
         if norm not in (None, "sum") and kind in ("nli", "choice"):
             raise RunError(
-                f"norm '{norm}' is for likelihoods, and a run of the kind '{kind}' has none"
+                f"norm '{norm}' is for likelihoods, but a run of the kind '{kind}' has none"
             )
         wanted = policy.get("nli")
         if wanted is None:
             return
         if not self.labels:
-            raise RunError(f"'nli' is for inference classifiers, and this run is of a {kind} model")
+            raise RunError(f"'nli' is for inference classifiers, but this run is of a {kind} model")
         competing = names_of(offered(_label_numbers(self.about), wanted))
         lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
         if lost:
@@ -233,7 +277,7 @@ class Run:
             )
 
     def _as_item(self, verdict: Verdict) -> Choice | Entail:
-        """Return as much of an item as a decision needs."""
+        """Return the part of an item that a decision needs."""
         if self.labels:
             return Entail(
                 id=verdict.id,
@@ -269,21 +313,26 @@ class Run:
         return cls(*read_run(Path(path)))
 
 
+def _number(row: Row) -> str:
+    digits = 1 if row.metric == "bleu" else 3
+    return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
+
+
 def about_suite(suite: Suite) -> dict[str, Any]:
-    """Return what ``run.json`` holds of a suite."""
+    """Return what ``run.json`` holds about a suite."""
     return {
         "name": suite.name,
         "hash": suite.hash,
         "items": len(suite),
         **asdict(suite.card),
-        **({"file": suite.file} if suite.file else {}),
+        **({"file": printable(suite.file)} if suite.file else {}),
         **({"sample": suite.sample} if suite.sample else {}),
     }
 
 
 def _signature(about: Mapping[str, Any]) -> str:
     suite, model, recipe = about["suite"], about["model"], about["recipe"]
-    settled = about["settled"]
+    resolved_policy = about["settled"]
     return signature(
         suite=suite["name"],
         suite_hash=suite["hash"],
@@ -292,15 +341,16 @@ def _signature(about: Mapping[str, Any]) -> str:
         fingerprint=model["fingerprint"],
         kind=model["kind"],
         recipe=f"{recipe['name']}@{recipe['digest']}",
-        bos=settled.get("bos"),
-        eos=settled.get("eos"),
+        bos=resolved_policy.get("bos"),
+        eos=resolved_policy.get("eos"),
         norm=None if model["kind"] in ("nli", "choice") else about["policy"]["norm"],
         nli=_setting(about),
-        pll=settled.get("pll"),
+        pll=resolved_policy.get("pll"),
         ties=about["policy"]["ties"],
         context=_context(about),
         dtype=model["dtype"],
-        max=settled.get("max_length"),
+        batch=model.get("batch"),
+        max=resolved_policy.get("max_length"),
     )
 
 

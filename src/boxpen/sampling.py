@@ -1,8 +1,8 @@
 """Samples of suites: some of the items, drawn by a seed, so that a quick number is a fair one.
 
-Every set is represented by its share, and the items of a block stay together. What is drawn
-depends on the ids and the seed alone, not on the order of the file; and a larger sample of the
-same seed holds most of a smaller one, so that its scores are in the cache already.
+Every item has the same chance of being drawn, every set gets its share, and the items of a block
+stay together. What is drawn depends on the items and the seed alone, not on the order of the file.
+A larger sample of the same seed contains the smaller one, so its scores are cached already.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _STRATA = ("part", "set", "task")  # tags by which a suite is divided
 def draw_sample(suite: Suite, count: int | None, seed: int = 0) -> Suite:
     """Return a sample of at most ``count`` items; the suite itself if it has no more.
 
-    A sample never splits a block, so it may be a little smaller than ``count``; if not even the
-    smallest block fits, it is one block.
+    Blocks are never split, so the sample may be smaller than ``count`` by less than one block; it
+    is one block if that alone is larger.
 
     Raises:
-        PolicyError: If the count is not positive or the seed is negative.
+        PolicyError: If the count is not positive, the seed is negative, or the suite is a sample.
     """
     if count is not None and count < 1:
         raise PolicyError(f"limit is {count}, expected 1 or more")
@@ -33,40 +33,47 @@ def draw_sample(suite: Suite, count: int | None, seed: int = 0) -> Suite:
         raise PolicyError(f"seed is {seed}, expected 0 or more")
     if count is None or count >= len(suite):
         return suite
-    waiting = {
-        stratum: sorted(units, key=lambda unit: _rank(unit, seed), reverse=True)
-        for stratum, units in _strata(suite).items()
-    }
-    quota = {
-        stratum: count * sum(map(len, units)) / len(suite) for stratum, units in waiting.items()
-    }
-    smallest = min((unit for units in waiting.values() for unit in units), key=len)
-    count = max(count, len(smallest))
+    if suite.sample:
+        raise PolicyError(f"suite '{suite.name}' is already a sample ({suite.sample})")
     taken: set[str] = set()
-    while waiting and len(taken) < count:
-        stratum = max(waiting, key=lambda s: (quota[s], str(s)))  # furthest below its share
-        unit = waiting[stratum].pop()
-        if len(taken) + len(unit) <= count:
-            taken.update(item.id for item in unit)
-            quota[stratum] -= len(unit)
-        if not waiting[stratum]:
-            del waiting[stratum]
+    for block in _drawing_order(suite, seed):
+        if taken and len(taken) + len(block) > count:
+            break
+        taken.update(item.id for item in block)
     drawn = suite.take([item for item in suite if item.id in taken])
     return replace(drawn, sample=f"{len(drawn)}/{len(suite)}@{seed}")
 
 
-def _strata(suite: Suite) -> dict[tuple[str | None, ...], list[list[Item]]]:
-    """Return the blocks of a suite, and the items without one, by what divides it."""
-    units: dict[tuple[str, str], list[Item]] = {}
+def _drawing_order(suite: Suite, seed: int) -> list[list[Item]]:
+    """Return all blocks, so that any first part of them is a fair sample.
+
+    In each stratum the blocks are shuffled, and block k of n gets the place (k + u) / n, where u in
+    [0, 1) is random but the same for the stratum. The place of a block is uniform in [0, 1), and
+    the number of a stratum's blocks below any place is its share of them, rounded up or down.
+    """
+    strata: dict[str, dict[str, list[Item]]] = {}
+    for name, block in _blocks(suite).items():
+        tags = sorted({repr([item.tags.get(tag) for tag in _STRATA]) for item in block})
+        strata.setdefault("\n".join(tags), {})[name] = block
+    placed: list[tuple[float, str, list[Item]]] = []
+    for stratum, blocks in strata.items():
+        start = _random(seed, "stratum", stratum)
+        shuffled = sorted(blocks, key=lambda name: _random(seed, "block", name))
+        for k, name in enumerate(shuffled):
+            placed.append(((k + start) / len(blocks), name, blocks[name]))
+    return [block for *_, block in sorted(placed, key=lambda found: found[:2])]
+
+
+def _blocks(suite: Suite) -> dict[str, list[Item]]:
+    """Return the blocks of a suite; an item without one is a block of its own."""
+    out: dict[str, list[Item]] = {}
     for item in suite:
-        key = ("item", item.id) if item.block is None else ("block", item.block)
-        units.setdefault(key, []).append(item)
-    out: dict[tuple[str | None, ...], list[list[Item]]] = {}
-    for unit in units.values():
-        out.setdefault(tuple(unit[0].tags.get(tag) for tag in _STRATA), []).append(unit)
+        name = f"item {item.id}" if item.block is None else f"block {item.block}"
+        out.setdefault(name, []).append(item)
     return out
 
 
-def _rank(unit: list[Item], seed: int) -> bytes:
-    name = unit[0].block if unit[0].block is not None else unit[0].id
-    return hashlib.sha256(f"{seed}\n{name}".encode()).digest()
+def _random(seed: int, *names: str) -> float:
+    """Return a number in [0, 1) that follows from the seed and the names."""
+    digest = hashlib.sha256(repr((seed, *names)).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:7], "big") / 2**56

@@ -220,7 +220,7 @@ def test_bad_input(tmp_path):
     with pytest.raises(ModelError, match="room for more than 258 pieces"):
         made("pieces", texts=["  "])
     _, tokenizer = made("characters")
-    with pytest.raises(ModelError, match="a batch of no texts"):
+    with pytest.raises(ModelError, match="a batch needs at least one text"):
         batch_of(tokenizer, [])
 
 

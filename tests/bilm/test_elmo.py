@@ -48,9 +48,9 @@ TEXTS = {
 
 
 def records(model, texts, **policy):
-    settled = model.settle(ScoringPolicy(**policy))
+    resolved_policy = model.resolve_policy(ScoringPolicy(**policy))
     found = {}
-    for batch in model.score([Request(t) for t in texts], settled):
+    for batch in model.score([Request(t) for t in texts], resolved_policy):
         found.update(batch)
     return [found[i] for i in range(len(texts))]
 
@@ -149,7 +149,9 @@ def test_a_softmax_whose_bias_is_no_row(copy):
     for bias in (whole["lm/softmax/b"][:, None], np.float32(1.0)):
         changed = whole | {"lm/softmax/b": np.asarray(bias)}
         bundle_writer.write_bundle(copy / "model.ckpt-935588", changed)
-        with pytest.raises(ModelError, match=r"'softmax/b' of the shape .*, expected one number a"):
+        with pytest.raises(
+            ModelError, match=r"'softmax/b' of the shape .*, expected one number per"
+        ):
             resolve_model(f"elmo:{copy}", device="cpu")
 
 
@@ -192,7 +194,9 @@ def test_a_damaged_softmax_is_refused(copy):
     raw = bytearray(data.read_bytes())
     raw[read_bundle(copy / "model.ckpt-935588.index").tensors["lm/softmax/W"].offset + 9] ^= 0xFF
     data.write_bytes(bytes(raw))
-    with pytest.raises(ModelError, match="is damaged: the tensor 'lm/softmax/W' does not fit its"):
+    with pytest.raises(
+        ModelError, match="is damaged: the tensor 'lm/softmax/W' does not match its"
+    ):
         resolve_model(f"elmo:{copy}", device="cpu").load()
 
 
@@ -208,7 +212,7 @@ def test_weights_that_the_options_do_not_name_are_refused(copy, room, name, valu
     changed = json.loads(options.read_text())
     changed[room][name] = value
     options.write_text(json.dumps(changed))
-    with pytest.raises(ModelError, match=f"has the weights '{rest} in all.*options.json says not"):
+    with pytest.raises(ModelError, match=f"has the weights '{rest} in all.*options.json does not"):
         resolve_model(f"elmo:{copy}", device="cpu").load()
 
 
@@ -266,13 +270,13 @@ def test_numbers_that_are_none_are_told_by_file(copy):
     weights = copy / "elmo_tiny_weights.hdf5"
     with h5py.File(weights, "a") as file:
         file["CNN/b_cnn_1"][2] = np.nan
-    refused(r"elmo_tiny_weights.hdf5 has the weights 'CNN/b_cnn_1' with numbers that are none")
+    refused(r"elmo_tiny_weights.hdf5 has NaN or Inf in the weights 'CNN/b_cnn_1'")
     with h5py.File(weights, "a") as file:
         file["CNN/b_cnn_1"][2] = 0
     spoilt = elmo_files.softmax()
     spoilt["lm/softmax/W"][3, 1] = np.inf
     bundle_writer.write_bundle(copy / "model.ckpt-935588", spoilt)
-    refused(r"model.ckpt-935588.index has the weights 'softmax/W' with numbers that are none")
+    refused(r"model.ckpt-935588.index has NaN or Inf in the weights 'softmax/W'")
     options = copy / "elmo_tiny_options.json"
     for name in ("cell_clip", "proj_clip"):
         for value in (float("nan"), float("inf"), 0, -1.0, "3", True):

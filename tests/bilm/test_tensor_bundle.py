@@ -57,7 +57,7 @@ def test_one_wrong_byte_of_a_tensor_is_found_and_others_are_read(tmp_path, name)
     raw = bytearray(path.read_bytes())
     raw[bundle.tensors[name].offset + bundle.tensors[name].size // 2] ^= 0xFF
     path.write_bytes(bytes(raw))
-    with pytest.raises(ModelError, match=rf"00001 is damaged: the tensor '{name}' does not fit"):
+    with pytest.raises(ModelError, match=rf"00001 is damaged: the tensor '{name}' does not match"):
         bundle.read(name)
     for other in every.keys() - {name}:
         np.testing.assert_array_equal(bundle.read(other), every[other])
@@ -116,5 +116,5 @@ def test_what_cannot_be_read(tmp_path):
     (tmp_path / "text.index").write_text(
         "no table at all, but a text that is long enough to be one"
     )
-    with pytest.raises(ModelError, match="does not end as one does"):
+    with pytest.raises(ModelError, match="its end is not that of an index"):
         read_bundle(tmp_path / "text.index")

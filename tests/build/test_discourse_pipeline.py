@@ -13,7 +13,7 @@ from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig, read_config
 from boxpen.build.discourse.pool import Pool, lot
-from boxpen.build.discourse.review import review_candidates
+from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import sample_candidates
 from boxpen.build.discourse.stages import BUILDER
 from boxpen.build.discourse.work import read_rows
@@ -21,7 +21,7 @@ from boxpen.catalog import write_suite
 from boxpen.config import check_config
 from boxpen.errors import BoxpenError, BuildError
 from boxpen.items import Card, Suite, Translate
-from boxpen.judgements import Journal, Judgement
+from boxpen.review import Journal, Judgement
 
 CONFIG = """
 name = "toy"
@@ -206,11 +206,11 @@ def test_a_journal_with_another_verdict_is_refused(tmp_path):
     rows = read_rows(tmp_path / "out" / "sampled.parquet")
     item = rows[0]["id"]
     with pytest.raises(BuildError, match=r"'ann' gives item .* the verdict 'maybe', expected acc"):
-        review_candidates(rows, [Judgement(item, "ann", "maybe")])
-    with pytest.raises(BuildError, match="'edit' and no edit, expected the new translation"):
-        review_candidates(rows, [Judgement(item, "ann", "edit")])
+        CandidateTask(rows).decide([Judgement(item, "ann", "maybe")])
+    with pytest.raises(BuildError, match="'edit' and no edit, expected the new text"):
+        CandidateTask(rows).decide([Judgement(item, "ann", "edit")])
     judged(tmp_path, *((row["id"], "ann", "reject", "") for row in rows))
-    with pytest.raises(BuildError, match="people accepted none of 4 candidates: 4 rejected, 0 op"):
+    with pytest.raises(BuildError, match="none of 4 candidates is accepted: 4 rejected, 0 op"):
         built(tmp_path, CONFIG + "[review]\n")
 
 

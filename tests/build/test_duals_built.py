@@ -12,16 +12,16 @@ from boxpen.build.duals.dictionary import Dictionary
 from boxpen.build.duals.pair import Edit
 from boxpen.build.duals.propose import Proposal
 from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist
-from boxpen.build.duals.review import VERDICTS, questions, review_duals
+from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
 from boxpen.build.duals.stages import BUILDER, PROPOSALS, SOURCE
-from boxpen.build.duals.suite import dual_suite, is_dual_suite
+from boxpen.build.duals.suite import dual_suite
 from boxpen.build.wordnet import Sense, WordNet, open_wordnet
 from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import read_suite, write_suite
 from boxpen.errors import BuildError, ConfigError
 from boxpen.items import Card, Choice, Suite
-from boxpen.judgements import Judgement, Rule
+from boxpen.review import Judgement, Rule
 from boxpen.scoring.policy import ScoringPolicy
 
 for library in ("lemminflect", "inflect", "nltk", "spellchecker"):
@@ -61,8 +61,8 @@ def test_fluency_is_the_change_of_the_mean_per_token(gpt2: Any) -> None:
     found = rank_proposals(some, items, gpt2, cache=":memory:")
 
     def alone(text: str) -> float:
-        settled = gpt2.settle(ScoringPolicy())
-        [(_, record)] = [r for batch in gpt2.score([Request(text)], settled) for r in batch]
+        resolved_policy = gpt2.resolve_policy(ScoringPolicy())
+        [(_, record)] = [r for batch in gpt2.score([Request(text)], resolved_policy) for r in batch]
         return float(record.total / len(record.logprobs))
 
     for one, before in zip(found, some, strict=True):
@@ -209,7 +209,7 @@ def said(row: Any, judge: str, verdict: str) -> Judgement:
 
 
 def test_judges_see_the_expected_sentence_first() -> None:
-    one, two = questions(ROWS)
+    one, two = DualTask(ROWS).questions()
     assert one.shown["original_sensible"] == "A box is in a pen."
     assert one.shown["dual_sensible"] == "A pen is not in a tree."
     assert two.shown["dual_sensible"] == "A tree is by a house."
@@ -221,19 +221,21 @@ def test_judges_see_the_expected_sentence_first() -> None:
 def test_people_decide_and_correct_labels() -> None:
     given = [said(ROWS[0], "a", "accept"), said(ROWS[0], "b", "accept"),
              said(ROWS[1], "a", "relabel"), said(ROWS[1], "b", "relabel")]  # fmt: skip
-    found = review_duals(ROWS, given, Rule("unanimous"), 2)
-    assert (found.rejected, found.relabelled, found.open) == (0, 1, 0)
-    assert found.accepted[0] == ROWS[0]
-    assert (found.accepted[1]["gold"], found.accepted[1]["expected"]) == (0, "flipped")
+    task = DualTask(ROWS)
+    found = task.decide(given, Rule("unanimous"), 2)
+    assert found.counts == {"accept": 1, "relabel": 1, "reject": 0, "open": 0}
+    first, second = task.accepted(found)
+    assert first == ROWS[0]
+    assert (second["gold"], second["expected"]) == (0, "flipped")
     divided = [*given[:1], said(ROWS[0], "b", "reject"), *given[2:]]
-    assert review_duals(ROWS, divided, Rule("unanimous"), 2).open == 1
-    assert review_duals(ROWS, divided, Rule("any-reject"), 2).rejected == 1
-    assert review_duals(ROWS, given, None, 3).open == 2
+    assert task.decide(divided, Rule("unanimous"), 2).counts["open"] == 1
+    assert task.decide(divided, Rule("any-reject"), 2).counts["reject"] == 1
+    assert len(task.decide(given, None, 3).open) == 2
     with pytest.raises(
         BuildError, match=r"gives item '1-add-.*' the verdict 'maybe', expected acc"
     ):
-        review_duals(ROWS, [said(ROWS[0], "a", "maybe")])
-    assert VERDICTS.read("Other") == "relabel"
+        task.decide([said(ROWS[0], "a", "maybe")])
+    assert task.verdicts.read("Other") == "relabel"
 
 
 def test_a_suite_has_a_block_for_every_dual() -> None:
@@ -257,9 +259,8 @@ def test_a_suite_has_a_block_for_every_dual() -> None:
 
 
 @pytest.mark.parametrize("notes", ["", "read (twice); accepted by people"])
-def test_the_card_says_how_many_judged_and_is_known_again(tmp_path: Path, notes: str) -> None:
+def test_the_card_says_how_many_judged(notes: str) -> None:
     source = replace(SUITE, card=replace(SUITE.card, notes=notes))
-    path = tmp_path / "duals.jsonl"
     judged = {
         (): "",
         (2, 2): "; accepted by judges, each dual judged by 2",
@@ -269,18 +270,6 @@ def test_the_card_says_how_many_judged_and_is_known_again(tmp_path: Path, notes:
     for judges, told in judged.items():
         suite = dual_suite(source, ROWS, "d", judges=judges)
         assert suite.card.notes == "duals made by boxpen build duals" + told + end
-        write_suite(suite, path)
-        assert is_dual_suite(path, source)
-        assert not is_dual_suite(path, replace(source, card=replace(source.card, notes="x")))
-
-    def is_known(told: str) -> bool:
-        card = replace(suite.card, notes="duals made by boxpen build duals" + told + end)
-        write_suite(replace(suite, card=card), path)
-        return is_dual_suite(path, source)
-
-    assert is_known("; accepted by people")  # as it was said before
-    assert not is_known("; accepted by judges")
-    assert not is_known(judged[2, 2] + "; tagged since")
 
 
 class Reordered(WordNet):

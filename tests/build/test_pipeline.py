@@ -75,13 +75,13 @@ def test_the_same_seed_the_same_suite_in_any_order_of_rows(whole, tmp_path):
 
 
 def test_people_decide(tmp_path):
-    from boxpen.build.kg.review import triple_questions
-    from boxpen.judgements import Journal, Judgement
+    from boxpen.build.kg.review import TripleTask
+    from boxpen.review import Journal, Judgement, Target, find_task
 
     for stage in ("read", "filter", "rank", "sample"):
         built(tmp_path, stage=stage)
     table = pl.read_parquet(tmp_path / "out" / "sampled.parquet")
-    asked = triple_questions(table)
+    asked = TripleTask(table).questions()
     verdicts = ["accept", "reject", ""]
     Journal(tmp_path / "review.jsonl").append(
         Judgement(q.item, "anna", verdicts[n % 3], seen=q.digest)
@@ -95,6 +95,14 @@ def test_people_decide(tmp_path):
     assert [report[k] for k in ("accepted", "rejected", "open")] == counts
     suite = boxpen.load_suite(tmp_path / "out" / "toy.jsonl")
     assert set(suite.blocks()) == {q.item for n, q in enumerate(asked) if n % 3 == 0}
+    for target in (tmp_path / "kg.toml", tmp_path / "out"):
+        journal = tmp_path / "review.jsonl" if target.is_dir() else None
+        task = find_task(Target((str(target),), journal))
+        assert task.name == "triples"
+        assert list(task.review().counts.values()) == [counts[0], 0, *counts[1:]]
+    wrong = find_task(Target((str(tmp_path / "out"),)), "wrong-answers")
+    assert wrong.journal.path == tmp_path / "out" / "review-wrong.jsonl"
+    assert wrong.questions()
 
 
 def test_wrong_tails_come_from_the_chosen_triples_alone_if_told(tmp_path):

@@ -64,18 +64,18 @@ class Spy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)
 
-    def score(self, requests: Sequence[Request], settled: Any) -> Any:
+    def score(self, requests: Sequence[Request], policy: Any) -> Any:
         self.asked += requests
         for done, request in enumerate(requests):
             if done == self._batches:
                 raise KeyboardInterrupt
-            yield [(done, record) for _, record in next(self._model.score([request], settled))]
+            yield [(done, record) for _, record in next(self._model.score([request], policy))]
 
 
 def alone(model: Any, text: str, prefix: str = "") -> tuple[float, int]:
     """The log-probability and the length of one text, scored by itself."""
-    settled = model.settle(ScoringPolicy())
-    [(_, record)] = [r for b in model.score([Request(text, prefix)], settled) for r in b]
+    policy = model.resolve_policy(ScoringPolicy())
+    [(_, record)] = [r for b in model.score([Request(text, prefix)], policy) for r in b]
     return record.total, len(record.logprobs)
 
 

@@ -11,18 +11,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from boxpen.build.kg.review import (
-    review_triples,
-    review_wrong_tails,
-    triple_questions,
-    wrong_tail_questions,
-)
-from boxpen.build.kg.review_edits import canonical_edit, edited, worded
+from boxpen.build.kg.review import TripleTask, WordingTask, WrongAnswerTask
+from boxpen.build.kg.review_edits import edited, worded
 from boxpen.build.kg.triples import read_table, schema, triple_id, write_table
 from boxpen.cli.app import app
-from boxpen.cli.review_kg import review
+from boxpen.cli.review import review
 from boxpen.errors import BuildError
-from boxpen.judgements import Judgement, Line, Rule
+from boxpen.review import Judgement, Review, Rule
 
 TRIPLES = [
     ("usedfor", "pencil", "shade sketch", "a pencil", "shade a sketch", "vp", -2.0),
@@ -59,6 +54,19 @@ def triples(*, worded: bool = True, wrong: dict[str, list[str]] | None = None) -
     return pl.DataFrame(rows, schema={**schema(), **kinds})
 
 
+class Reviewed:
+    """What verdicts make of a table."""
+
+    def __init__(self, task: TripleTask, review: Review) -> None:
+        self.accepted, self.dropped, self.open = task.divide(review)
+        self.decisions, self.outdated = review.decisions, review.outdated
+
+
+def review_triples(table, given, rule=None, least=1, **options) -> Reviewed:
+    task = TripleTask(table, **options)
+    return Reviewed(task, task.decide(given, rule, least))
+
+
 def votes(*given: tuple[str, str, str]) -> list[Judgement]:
     """Judgements of (item, judge, verdict); 'edit:text' for an edit."""
     return [Judgement(i, j, v.partition(":")[0], v.partition(":")[2]) for i, j, v in given]
@@ -77,7 +85,7 @@ def nothing(_row) -> None:
 
 class TestQuestions:
     def test_triples_are_shown_as_they_are_worded(self):
-        first = triple_questions(triples())[0]
+        first = TripleTask(triples()).questions()[0]
         assert first.item == PENCIL
         assert first.shown == {
             "relation": "usedfor", "head": "a pencil", "tail": "shade a sketch",
@@ -88,32 +96,32 @@ class TestQuestions:
         )  # fmt: skip
 
     def test_a_plausibility_that_is_no_number_is_none(self):
-        last = triple_questions(triples())[-1]
+        last = TripleTask(triples()).questions()[-1]
         assert (last.score, last.hints) == (None, {"plausibility": ""})
 
     def test_triples_that_nobody_has_worded_can_be_judged(self):
-        first = triple_questions(triples(worded=False))[0]
+        first = TripleTask(triples(worded=False)).questions()[0]
         assert (first.shown["tail"], first.shown["sentence"], first.hints) == (
             "shade sketch", "", {},
         )  # fmt: skip
 
     def test_a_question_for_every_wrong_tail(self):
         table = triples(wrong={HERON: ["a spoon", "a lamp"], BRICK: ["a lamp"]})
-        questions = wrong_tail_questions(table)
+        questions = WrongAnswerTask(table).questions()
         assert [q.shown["wrong tail"] for q in questions] == ["a spoon", "a lamp", "a lamp"]
         assert questions[0].shown["question"] == "Is the wrong tail really wrong?"
         assert {q.item.split("/")[0] for q in questions} == {HERON, BRICK}
         assert len({q.item for q in questions}) == 3
 
     def test_tables_that_cannot_be_asked_about(self):
-        refused(lambda: triple_questions(pl.concat([triples()] * 2)), f"'{PENCIL}' twice")
-        refused(lambda: wrong_tail_questions(triples()), "no wrong tails", "wrong_text")
+        refused(lambda: TripleTask(pl.concat([triples()] * 2)).questions(), f"'{PENCIL}' twice")
+        refused(lambda: WrongAnswerTask(triples()).questions(), "no wrong tails", "wrong_text")
         table = triples(wrong={HERON: ["a spoon", "a spoon"]})
-        refused(lambda: wrong_tail_questions(table), "twice")
+        refused(lambda: WrongAnswerTask(table).questions(), "twice")
         table = triples(wrong={HERON: ["a spoon"]}).with_columns(
             wrong_text=pl.lit([], pl.List(str))
         )
-        refused(lambda: wrong_tail_questions(table), HERON, "1 wrong tails and 0 texts")
+        refused(lambda: WrongAnswerTask(table).questions(), HERON, "1 wrong tails and 0 texts")
 
 
 class TestTriples:
@@ -187,7 +195,7 @@ class TestTriples:
         found = review_triples(table, votes(edit, (HERON, "anna", "accept"), spoon))
         assert found.accepted["id"].to_list() == [triple_id("usedfor", "brick", "bird"), HERON]
         assert found.dropped.select("id", "reason").rows() == [
-            (BRICK, f"edited by 1 of 1 judges into '{HERON}', which is there already")
+            (BRICK, f"edited by 1 of 1 judges into '{HERON}', which is already there")
         ]
         found = review_triples(table, votes(edit, (HERON, "anna", "reject")))
         assert f"'{HERON}', which is rejected" in found.dropped["reason"][1]
@@ -212,7 +220,7 @@ class TestTriples:
     def test_verdicts_that_are_none(self):
         refused(
             lambda: review_triples(triples(), votes((HERON, "anna", "tense"))),
-            "'anna'", HERON, "'tense'", "accept, reject, edit",
+            "'anna'", HERON, "'tense'", "accept (a, y, yes), edit (e), reject",
         )  # fmt: skip
         refused(lambda: review_triples(triples(), votes((HERON, "bo", "edit:"))), "'bo'", "no edit")
         refused(lambda: review_triples(triples(), [], Rule("any-rejct")), "'rejct'", "'reject'")
@@ -222,8 +230,9 @@ class TestTriples:
 class TestEdits:
     ROW = triples().row(0, named=True)
 
-    def line(self, edit: str, item: str = PENCIL) -> Line:
-        return Line(Path("s.csv"), 7, Judgement(item, "anna", "edit", edit))
+    def checked(self, edit: str) -> Judgement:
+        task = TripleTask(triples())
+        return task.check(Judgement(PENCIL, "anna", "edit", edit), task.questions()[0])
 
     @pytest.mark.parametrize(
         ("edit", "kept"),
@@ -237,9 +246,8 @@ class TestEdits:
         ],
     )
     def test_one_spelling(self, edit, kept):
-        questions = {q.item: q for q in triple_questions(triples())}
-        assert canonical_edit(self.line(edit), questions).edit == kept
-        assert canonical_edit(self.line(kept), questions).edit == kept
+        assert self.checked(edit).edit == kept
+        assert self.checked(kept).edit == kept
 
     @pytest.mark.parametrize(
         ("edit", "parts"),
@@ -251,13 +259,13 @@ class TestEdits:
         ],
     )
     def test_edits_that_are_none(self, edit, parts):
-        questions = {q.item: q for q in triple_questions(triples())}
-        refused(lambda: canonical_edit(self.line(edit), questions), "s.csv, line 7", *parts)
+        refused(lambda: self.checked(edit), *parts)
 
     def test_a_right_tail_is_no_wrong_one(self):
-        (question,) = wrong_tail_questions(triples(wrong={HERON: ["a lamp"]}))
-        line = self.line("a bird", question.item)
-        refused(lambda: canonical_edit(line, {question.item: question}), "line 7", "right tail")
+        task = WrongAnswerTask(triples(wrong={HERON: ["a lamp"]}))
+        (question,) = task.questions()
+        one = Judgement(question.item, "anna", "edit", "a bird")
+        refused(lambda: task.check(one, question), "is the right tail")
 
     @pytest.mark.parametrize(
         ("edit", "sentence"),
@@ -308,14 +316,16 @@ WRONG_TAILS = {
 
 
 class TestWrongTails:
-    def reviewed(self, answers: dict[tuple[str, str], str], **options):
+    def reviewed(self, answers: dict[tuple[str, str], str], at_least: int = 1) -> Reviewed:
         table = triples(wrong=WRONG_TAILS).filter(pl.col("id") != BRICK)
         items = {
             (q.item.split("/")[0], q.shown["wrong tail"]): q.item
-            for q in wrong_tail_questions(table)
+            for q in WrongAnswerTask(table).questions()
         }
         given = votes(*((items[key], "anna", verdict) for key, verdict in answers.items()))
-        return review_wrong_tails(table, given, **options)
+        task = WrongAnswerTask(table)
+        task.at_least = at_least
+        return Reviewed(task, task.decide(given))
 
     def test_what_is_not_really_wrong_goes(self):
         found = self.reviewed(
@@ -436,13 +446,6 @@ class TestCommands:
         fine("import", folder / "ranked.parquet", folder / "all.csv")
         assert (folder / "review.jsonl").read_bytes() == before
 
-    def test_a_changed_verdict_is_shown(self, folder):
-        self.judged(folder, "anna", {HERON: ("a",)})
-        path = folder / "all.csv"
-        fine("export", folder / "ranked.parquet", "--judge", "anna", "--all", "--out", path)
-        fill(path, {HERON: ("r",)})
-        assert f"anna, {HERON}: accept → reject" in fine("import", folder / "ranked.parquet", path)
-
     def test_what_one_has_said_oneself_is_no_dispute_of_others(self, folder):
         self.judged(folder, "anna", {HERON: ("a",)})
         self.judged(folder, "bo", {HERON: ("r",)})
@@ -450,14 +453,6 @@ class TestCommands:
         fine("export", folder / "ranked.parquet", "--judge", "bo", "--disputed", "--all", "--out",
              path)  # fmt: skip
         assert not path.exists()
-
-    def test_each_item_by_some_of_the_judges(self, folder):
-        found = []
-        for judge in ("anna", "bo", "cy"):
-            fine("export", folder / "ranked.parquet", "--judge", judge, "--judges", "anna", "bo",
-                 "cy", "--each", 2, "--out", folder / f"{judge}.csv")  # fmt: skip
-            found += items(folder / f"{judge}.csv")
-        assert sorted(found) == sorted([PENCIL, SPOON, HERON, BRICK] * 2)
 
     def test_samples_are_the_same_for_all_and_blind_sheets_tell_nothing(self, folder):
         for judge in ("anna", "bo"):
@@ -471,13 +466,15 @@ class TestCommands:
         table = folder / "negatives.parquet"
         write_table(triples(wrong={HERON: ["a spoon", "an animal"]}).filter(id=HERON), table)
         path = folder / "w.csv"
-        fine("export", table, "--wrong", "--judge", "anna", "--out", path)
+        fine("export", table, "--task", "wrong-answers", "--judge", "anna", "--out", path)
         first, second = items(path)
         fill(path, {first: ("y",), second: ("n",)})
-        fine("import", table, path, "--wrong")
+        fine("import", table, path, "--task", "wrong-answers")
         assert (folder / "review-wrong.jsonl").exists()
-        assert "accept 1, edit 0, reject 1, open 0" in fine("status", table, "--wrong")
-        fine("apply", table, "--wrong", "--out", folder / "checked.parquet")
+        assert "accept: 1, edit: 0, reject: 1, open: 0" in fine(
+            "status", table, "--task", "wrong-answers"
+        )
+        fine("apply", table, "--task", "wrong-answers", "--out", folder / "checked.parquet")
         assert pl.read_parquet(folder / "checked.parquet")["wrong_text"].to_list() == [["a spoon"]]
 
     @pytest.mark.parametrize(
@@ -485,8 +482,11 @@ class TestCommands:
         [
             (("export", "T", "--judge", "a", "--out", "T"), ("ranked.parquet", "ends in .csv")),
             (("export", "no.parquet", "--judge", "a", "--out", "x.csv"), ("no.parquet",)),
-            (("export", "T", "--judge", "a", "--each", 2, "--out", "x.csv"), ("--judges",)),
-            (("export", "T", "--judge", "a", "--wrong", "--out", "x.csv"), ("no column 'wrong'",)),
+            (("export", "T", "--judge", "a", "--overlap", 2, "--out", "x.csv"), ("--judges",)),
+            (
+                ("export", "T", "--judge", "a", "--task", "wrong-answers", "--out", "x.csv"),
+                ("no column 'wrong'",),
+            ),
             (("export", "T", "--judge", "a", "--out", "no/x.csv"), ("cannot be written",)),
             (("import", "T", "no.csv"), ("no.csv", "cannot be read")),
             (("status", "T", "--rule", "adjudicator"), ("name of the adjudicator",)),
@@ -516,20 +516,20 @@ class TestCommands:
             assert done.output == f"boxpen: {told}\n"
         assert sorted(folder.iterdir()) == before
 
-    def test_an_adjudicator_whom_the_journal_does_not_know(self, folder):
-        self.judged(folder, "anna", {HERON: ("a",)})
-        table, out = folder / "ranked.parquet", folder / "accepted.parquet"
-        for words in (("status", table), ("apply", table, "--out", out)):
-            rule = (*words, "--rule", "adjudicator", "--adjudicator")
-            done = boxpen(*rule, "ana")
-            assert done.exit_code == 2
-            said = f"there is no judge 'ana' in {folder / 'review.jsonl'}, expected one of anna"
-            assert done.output == f"boxpen: {said}\n"
-            assert not out.exists()
-            fine(*rule, "anna")
-
-    def test_a_torn_journal_is_said(self, folder):
-        self.judged(folder, "anna", {HERON: ("a",)})
-        with (folder / "review.jsonl").open("a") as stream:
-            stream.write('{"item": "is')
-        assert "line 2 was cut off" in fine("status", folder / "ranked.parquet")
+    def test_wordings_are_reviewed_by_themselves(self, folder):
+        table, sheet, out = folder / "ranked.parquet", folder / "w.csv", folder / "worded.parquet"
+        task = ("--task", "wordings")
+        fine("export", table, *task, "--judge", "anna", "--out", sheet)
+        good = "A pencil is for shading sketches."
+        fill(sheet, {HERON: ("a",), BRICK: ("r",), PENCIL: ("e", good)})
+        fine("import", table, sheet, *task)
+        assert (folder / "review-wordings.jsonl").exists()
+        assert not (folder / "review.jsonl").exists()
+        fine("apply", table, *task, "--out", out)
+        rows = read_table(out, "sentence", "edited_from").rows(named=True)
+        assert [row["id"] for row in rows] == [PENCIL, HERON]
+        assert rows[0]["sentence"] == good
+        assert rows[0]["plausibility"] == -2.0  # the triple is the same
+        question = WordingTask(triples()).questions()[0]
+        same = Judgement(PENCIL, "anna", "edit", question.shown["sentence"])
+        refused(lambda: WordingTask(triples()).check(same, question), "changes nothing")

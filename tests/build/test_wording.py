@@ -242,14 +242,20 @@ VERBS = "eat apple|carry old umbrella|see unicorn|write|be happy|watch owl in tr
     st.sampled_from([*NOUNS.split(), *VERBS.split("|")]),
 )
 def test_sentences_are_clean(relation: str, head: str, tail: str) -> None:
-    for wording in wordings(relation, head.replace("-", " "), tail.replace("-", " ")):
+    triple = relation, head.replace("-", " "), tail.replace("-", " ")
+    found = wordings(*triple)
+    assert found or unwordable(*triple) is not None
+    for wording in found:
         _check(wording.sentence)
         assert wording.sentence.startswith(wording.stem)
 
 
 @given(st.sampled_from(ATOMIC), st.sampled_from([*VERBS.split("|"), "happy", "to rest", "sings"]))
 def test_event_sentences_are_clean(relation: str, tail: str) -> None:
-    for wording in wordings(relation, "PersonX finds PersonX's umbrella", tail):
+    triple = relation, "PersonX finds PersonX's umbrella", tail
+    found = wordings(*triple)
+    assert found or unwordable(*triple) is not None
+    for wording in found:
         _check(wording.sentence)
 
 

@@ -69,12 +69,17 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (CSV + "choice,1,a,b,x\n", {}, "line 2: column 'gold' is 'x', expected a whole number"),
         (CSV + "choice,1,a,b,\n", {}, "line 2: key 'gold' is missing"),
         (CSV + '\n\nchoice,1,"a\nb",b,9\n', {}, "x.csv, line 4: item '1' has label 9"),
-        (CSV + 'choice,1,"a,b,0\n', {}, "x.csv, line 2 is no row of a table"),
+        (CSV + 'choice,1,"a,b,0\n', {}, "x.csv, line 2 is not a valid row"),
         (CSV.replace("gold", "glod"), {}, "line 1 has the unknown column 'glod', did you mean"),
         (CSV.replace("id", "gold"), {}, "line 1 has the column 'gold' twice"),
         ("kind,x\n", {}, "x.csv has no column 'id'"),
         (CSV.encode() + b"\nchoice,1,a,\xe9,0\n", {}, "x.csv, line 3, byte 12 is 0xe9"),
-        (PLAIN, {}, "has the columns 'good', 'bad', 'right', expected candidates and a gold"),
+        ("a,b,right\n", {}, "has the columns 'a', 'b', 'right', expected 'correct' and 'wrong', "),
+        ("a,b\n", {}, "they are with: boxpen suite import "),
+        ("good\n", {}, "'good', but none for the wrong candidates that go with 'good'; say which"),
+        ("x_wrong\n", {}, "but none for the right candidates that go with 'x_wrong'"),
+        ("premise,x\n", {}, "but none named 'hypothesis', 'label'; say which"),
+        ("sent0,sent1\n", {}, "but none named 'label' or 'gold' with the number of the right one"),
         (PLAIN, MAP | {"gold": "rigth"}, "has no column 'rigth', did you mean 'right'?"),
         (PLAIN, MAP | {"gold": "zzz"}, "has no column 'zzz', known: good, bad, right."),
         (PLAIN, MAP | {"glod": "right"}, "option 'glod' is unknown, did you mean 'gold'"),
@@ -84,7 +89,7 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (PLAIN + "a,b,2\n", MAP, "line 2: item '1' has label 2, expected 0 to 1"),
         (PLAIN + "a,b,0\n", MAP | {"gold_start": 1}, "line 2: item '1' has label -1"),
         (PLAIN + "a,,0\n", MAP, "line 2: item '1' has 1 candidate(s), expected two or more"),
-        (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is no row of a table (field larger"),
+        (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is not a valid row (field larger"),
         ("premise,hypothesis,label\na,b,1\n", {}, "line 2: item '1' has label '1', expected ent"),
         ("x_correct,x_incorrect\na,\n", {}, "line 2: item '1' has 1 candidate(s)"),
     ],
@@ -93,9 +98,23 @@ def test_csv(tmp_path, content, options, message):
     assert message in refused(tmp_path / "x.csv", content, **options)
 
 
-def test_json_lines_take_no_column_options(tmp_path):
+def test_a_suite_takes_no_column_options(tmp_path):
     message = refused(tmp_path / "x.jsonl", GOOD, source="a")
-    assert "x.jsonl is JSON Lines, expected a table for the option 'source'" in message
+    assert "x.jsonl is already a suite, so the option 'source' does not apply" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ('{"good": "a", "bad": "b"}\n{"good": "a"}\n', {}, "line 2: item '2' has 1 candidate(s)"),
+        ('{"good": "a", "bad": ["b"]}\n', {}, "line 1: key 'bad' is '[\"b\"]', expected a text"),
+        ('{"a": "x"}\n', {"correct": "a", "wrong": "b"}, "x.jsonl has no column 'b'"),
+        ('{"a": "x"}\n', {"language": "en"}, "--out x-suite.jsonl --correct COLUMN"),
+        ('{"a": "x", "id": "1"}\n', {}, "line 1: unknown key 'a' in a choice item"),
+    ],
+)
+def test_json_lines_of_others(tmp_path, content, options, message):
+    assert message in refused(tmp_path / "x.jsonl", content, **options)
 
 
 def test_parquet(tmp_path):

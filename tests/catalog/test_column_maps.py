@@ -1,5 +1,10 @@
 """A user's own tables: columns that are named, and columns that are recognised."""
 
+import json
+import re
+import zipfile
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -48,10 +53,60 @@ def test_numbered_columns(read, stem):
 
 def test_columns_that_count_from_one_must_be_named(read):
     content = "answer,option1,option2\n2,a,b\n"
-    with pytest.raises(Exception, match="say which columns these are"):
+    with pytest.raises(Exception, match="say which columns they are"):
         read(content)
     [item] = read(content, candidates=["option1", "option2"], gold="answer", gold_start=1)
     assert (item.candidates, item.gold) == (("a", "b"), 1)
+
+
+BLIMP = {
+    "sentence_good": "Aaron breaks the glass.", "sentence_bad": "Aaron appeared the glass.",
+    "field": "syntax", "linguistics_term": "argument_structure", "UID": "causative",
+    "simple_LM_method": True, "one_prefix_word_good": "breaks", "one_prefix_word_bad": "appeared",
+    "lexically_identical": False, "pairID": "0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+@pytest.mark.parametrize(
+    ("good", "bad"), [("good", "bad"), ("Sentence_Good", "sentence_bad"), ("good", "bad_sentence")]
+)
+def test_good_and_bad(read, good, bad, ending):
+    delimiter = "\t" if ending == ".tsv" else ","
+    content = f"{good}{delimiter}{bad}\na{delimiter}b\n"
+    if ending == ".jsonl":
+        content = json.dumps({good: "a", bad: "b"}) + "\n"
+    assert read(content, ending).items == (Choice(id="1", candidates=("a", "b"), gold=0),)
+
+
+def test_blimp(read):
+    tags = {"UID": "causative", "linguistics_term": "argument_structure", "field": "syntax"}
+    other = {k: v for k, v in BLIMP.items() if not k.startswith("one_prefix")} | {"pairID": "1"}
+    suite = read("".join(json.dumps(row) + "\n" for row in (BLIMP, other)), ".jsonl")
+    pair = (BLIMP["sentence_good"], BLIMP["sentence_bad"])
+    assert suite.items == tuple(
+        Choice(id=id_, candidates=pair, gold=0, tags=tags) for id_ in ("1", "2")
+    )
+
+
+def test_the_files_of_blimp_are_read(data_dir, tmp_path):
+    path = data_dir / "blimp" / "BLiMP.zip"
+    if not path.is_file():
+        pytest.skip("needs BLiMP")
+    with zipfile.ZipFile(path) as archive:
+        names = [n for n in archive.namelist() if re.fullmatch(r"data/\w+\.jsonl", n)]
+        for name in names:
+            (tmp_path / "blimp.jsonl").write_bytes(archive.read(name))
+            suite = read_suite(tmp_path / "blimp.jsonl")
+            assert len(suite) == 1000
+            assert suite.tag_values()["UID"] == [Path(name).stem]
+    assert len(names) == 67
+
+
+def test_json_objects_with_named_keys(read):
+    content = '{"n": 7, "chosen": "a", "rejected": "b", "why": ["x"]}\n'
+    [item] = read(content, ".jsonl", correct="chosen", wrong="rejected", id="n", language="en")
+    assert item == Choice(id="7", candidates=("a", "b"), gold=0)
 
 
 def test_entailment(read):

@@ -158,7 +158,9 @@ def test_written_files_have_the_usual_permissions(tmp_path):
 
 def test_a_table_refuses_an_empty_text(tmp_path):
     suite = Suite("s", (Choice(id="1", candidates=("a", ""), gold=0),))
-    with pytest.raises(SuiteError, match="'candidate_1', which a table cannot tell from none"):
+    with pytest.raises(
+        SuiteError, match="'candidate_1', which a table cannot distinguish from a missing one"
+    ):
         write_suite(suite, tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
 

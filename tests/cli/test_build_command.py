@@ -1,7 +1,6 @@
 """boxpen build on the command line: what it prints where, and how it ends."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -120,25 +119,32 @@ def test_the_example_of_a_builder_is_printed(boxpen):
     assert 'builder = "kg"' in out
 
 
-def test_a_sheet_is_somebodys(boxpen, config):
-    assert boxpen("build", "run", config)[0] == 0
-    table, sheet = config.parent / "out" / "ranked.parquet", config.with_name("sheet.csv")
-    words = ("build", "kg", "review", "export", table, "--out", sheet, "--judge")
-    code, _, err = boxpen(*words, " ")
-    assert code == 2
-    assert "--judge is empty, expected the judge's name" in err
-    assert not Path(sheet).exists()
-    code, _, err = boxpen(*words, "ann", "--disputed")
-    assert (code, err) == (0, "ann: no item to judge, so no sheet was written\n")
-    assert not Path(sheet).exists()
-    assert boxpen(*words, "ann")[0] == 0
-
-
 def test_a_review_is_not_written_over_its_table(boxpen, config):
     assert boxpen("build", "run", config)[0] == 0
     table = config.parent / "out" / "ranked.parquet"
     before = table.read_bytes()
-    code, _, err = boxpen("build", "kg", "review", "apply", table, "--out", table)
+    code, _, err = boxpen("review", "apply", table, "--out", table, "--overwrite")
     assert code == 2
-    assert "itself, expected another file" in err
+    assert "which holds the table that is reviewed; expected another file" in err
     assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize("named", ["", "builder = 'kg'\n"])
+def test_a_review_finds_the_build_of_a_configuration(boxpen, config, named):
+    config.write_text(named + CONFIG + "[review]\nmin_judges = 2\n")
+    assert boxpen("build", "run", config, "--stage", "read")[0] == 0
+    for stage in ("filter", "rank", "sample"):
+        assert boxpen("build", "run", config, "--stage", stage)[0] == 0
+    sheet = config.with_name("ann.csv")
+    code, _, err = boxpen("review", "export", config, "--judge", "ann", "--out", sheet)
+    assert (code, err) == (0, f"ann: 3 item(s) to judge, written to {sheet}\n")
+    code, _, err = boxpen("review", "status", config, "--task", "candidates")
+    assert code == 2
+    assert "reviews a folder or configuration of the builder 'discourse', not" in err
+
+
+def test_a_review_needs_the_builder_of_a_configuration(boxpen, config):
+    config.write_text("name = 'toy'\n")
+    code, _, err = boxpen("review", "status", config)
+    assert code == 2
+    assert f"{config}: builder is missing; add builder = NAME" in err

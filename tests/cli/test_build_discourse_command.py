@@ -137,7 +137,7 @@ def test_people_decide_by_sheets(boxpen, config):
     assert "sample: 3 candidates" in out  # what was done is shown
     assert "review.jsonl; 'boxpen review import' writes it" in err
     none = folder / "none.csv"
-    words = ("build", "discourse", "export", config, "--judge", "cy", "--out", none, "--disputed")
+    words = ("review", "export", config, "--judge", "cy", "--out", none, "--disputed")
     code, _, err = boxpen(*words)
     assert (code, err) == (0, "cy: no item to judge, so no sheet was written\n")
     assert not none.exists()
@@ -147,20 +147,16 @@ def test_people_decide_by_sheets(boxpen, config):
     }
     for judge, verdicts in says.items():
         sheet = folder / f"{judge}.csv"
-        code, _, err = boxpen(
-            "build", "discourse", "export", config, "--judge", judge, "--out", sheet
-        )
+        code, _, err = boxpen("review", "export", config, "--judge", judge, "--out", sheet)
         assert (code, err) == (0, f"{judge}: 3 item(s) to judge, written to {sheet}\n")
         rows = filled(sheet, dict(zip((en for en, _ in FILMS[1::2]), verdicts, strict=True)))
         assert rows[0]["class"]
         assert rows[0]["context"]
         assert rows[0]["reason"]
-    code, _, err = boxpen(
-        "build", "discourse", "import", config, folder / "ann.csv", folder / "bob.csv"
-    )
+    code, _, err = boxpen("review", "import", config, folder / "ann.csv", folder / "bob.csv")
     assert code == 0
     assert "6 judgement(s) added to " in err
-    code, out, _ = boxpen("build", "discourse", "status", config, "--json")
+    code, out, _ = boxpen("review", "status", config, "--json")
     assert code == 0
     status = json.loads(out)
     assert status["decisions"] == {"accept": 1, "edit": 1, "reject": 0, "open": 1}
@@ -169,7 +165,7 @@ def test_people_decide_by_sheets(boxpen, config):
     # Of three items they agree on two; by chance on 2/9 + 1/9, as Ann accepts two, Bob one.
     assert whole["percent"] == pytest.approx(2 / 3)
     assert whole["cohen"] == pytest.approx((2 / 3 - 3 / 9) / (1 - 3 / 9))
-    code, out, _ = boxpen("build", "discourse", "status", config)
+    code, out, _ = boxpen("review", "status", config)
     assert code == 0
     assert "ann: 3 of 3 judged" in out
     code, out, _ = boxpen("build", "run", config)
@@ -186,9 +182,9 @@ def test_people_decide_by_sheets(boxpen, config):
     [
         (
             "edit: 他们带来了一个蛋糕",
-            "line 2 has the edit '他们带来了一个蛋糕', expected one with 她们",
+            "line 2: the edit is '他们带来了一个蛋糕', expected one with 她们",
         ),
-        ("edit: 她们带来了一个蛋糕", "which is the translation as it was"),
+        ("edit: 她们带来了一个蛋糕", "is the old translation, expected a new one"),
         ("good", "line 2"),
     ],
 )
@@ -198,9 +194,9 @@ def test_an_answer_that_cannot_be_is_refused(boxpen, config, verdict, message):
     (config.parent / "films.tsv").write_text("".join(rows))
     sheet = config.parent / "ann.csv"
     boxpen("build", "run", config)
-    boxpen("build", "discourse", "export", config, "--judge", "ann", "--out", sheet)
+    boxpen("review", "export", config, "--judge", "ann", "--out", sheet)
     filled(sheet, {FILMS[3][0]: verdict})
-    code, _, err = boxpen("build", "discourse", "import", config, sheet)
+    code, _, err = boxpen("review", "import", config, sheet)
     assert code == 2
     assert message in err
     assert not (config.parent / "out" / "review.jsonl").exists()
@@ -211,22 +207,22 @@ def reviewed(boxpen, config, verdict="a"):
     config.write_text(CONFIG + "[review]\n")
     sheet = config.parent / "ann.csv"
     boxpen("build", "run", config)
-    boxpen("build", "discourse", "export", config, "--judge", "ann", "--out", sheet)
+    boxpen("review", "export", config, "--judge", "ann", "--out", sheet)
     filled(sheet, dict.fromkeys((en for en, _ in FILMS), verdict))
-    assert boxpen("build", "discourse", "import", config, sheet)[0] == 0
+    assert boxpen("review", "import", config, sheet)[0] == 0
     return config.parent / "out" / "review.jsonl"
 
 
 def test_a_torn_judgement_is_told(boxpen, config):
     journal = reviewed(boxpen, config)
     journal.write_bytes(journal.read_bytes()[:-20])
-    told = f"{journal}, line 3 was cut off while it was written, and is left out; import its sheet"
+    told = f"{journal}, line 3 was cut off while it was written, and is skipped; import its sheet"
     for words in ((), (), ("--json",)):  # the second time nothing is to be done
         code, out, err = boxpen("build", "run", config, *words)
         assert code == 0
         assert [line for line in err.splitlines() if line] == [f"{told} again"]
     assert json.loads(out)[3]["warnings"] == [f"{told} again"]
-    boxpen("build", "discourse", "import", config, config.parent / "ann.csv")
+    boxpen("review", "import", config, config.parent / "ann.csv")
     code, out, err = boxpen("build", "run", config)
     assert (code, err.strip()) == (0, "")
     assert "accept: 3 candidates accepted, 0 rejected, 0 open" in out
@@ -237,7 +233,7 @@ def test_a_torn_judgement_is_told_where_nothing_is_accepted(boxpen, config):
     journal.write_bytes(journal.read_bytes()[:-20])
     code, _, err = boxpen("build", "run", config)
     assert code == 2
-    assert "accepted none of 3 candidates: 2 rejected, 1 open; " in err
+    assert "none of 3 candidates is accepted: 2 rejected, 1 open; " in err
     assert "line 3 was cut off" in err
 
 
@@ -247,13 +243,13 @@ def test_a_torn_line_within_the_journal_is_refused(boxpen, config):
     journal.write_bytes(first[:-20] + b"\n" + b"".join(rest))
     code, _, err = boxpen("build", "run", config)
     assert code == 2
-    assert f"boxpen: {journal}, line 1 is no judgement (" in err
+    assert f"boxpen: {journal}, line 1 is not a judgement (" in err
     assert not (journal.parent / "accepted.parquet").exists()
 
 
 def test_a_sheet_comes_after_the_sample(boxpen, config):
     code, _, err = boxpen(
-        "build", "discourse", "export", config, "--judge", "ann", "--out", config.parent / "a.csv"
+        "review", "export", config, "--judge", "ann", "--out", config.parent / "a.csv"
     )
     assert code == 2
     assert "sampled.parquet; run the stage that writes it first" in err
@@ -355,14 +351,14 @@ def test_contrasts_are_read_from_json_lines_and_written_so(boxpen, bare, name):
 def test_names_with_control_characters_are_refused(boxpen, config, name):
     boxpen("build", "run", config)
     sheet = config.parent / "a.csv"
-    export = ("export", config, "--out", sheet)
+    export = ("review", "export", config, "--out", sheet)
     for words, what in (
         ((*export, "--judge", name), "--judge"),
-        ((*export, "--judge", "ann", "--judges", "ann", name, "--each", 1), "--judges"),
-        (("import", config, sheet, "--judge", name), "--judge"),
-        (("contrast", name, "--out", config.parent / "new.jsonl"), "SUITE"),
+        ((*export, "--judge", "ann", "--judges", "ann", name, "--overlap", 1), "--judges"),
+        (("review", "import", config, sheet, "--judge", name), "--judge"),
+        (("build", "discourse", "contrast", name, "--out", config.parent / "new.jsonl"), "SUITE"),
     ):
-        code, out, err = boxpen("build", "discourse", *words)
+        code, out, err = boxpen(*words)
         assert (code, out) == (2, "")
         assert err == f"boxpen: {what} is {name!r}, expected a name without control characters\n"
     assert not sheet.exists()
@@ -383,25 +379,9 @@ def test_names_of_other_scripts_and_with_wide_spaces_are_fine(boxpen, config):
     for name in ("安娜\u3000李", "Zoë\u00a0O’Neil"):
         sheet = config.parent / f"{len(name)}.csv"
         words = ("--judge", name, "--out", sheet)
-        assert boxpen("build", "discourse", "export", config, *words)[0] == 0
+        assert boxpen("review", "export", config, *words)[0] == 0
         with sheet.open(encoding="utf-8-sig", newline="") as stream:
             assert {row["judge"] for row in csv.DictReader(stream)} == {name}
-
-
-def test_only_a_sheet_is_written_over(boxpen, config):
-    boxpen("build", "run", config)
-    sheet = config.parent / "a.csv"
-    words = ("build", "discourse", "export", config, "--judge", "ann", "--out", sheet)
-    assert boxpen(*words)[0] == 0
-    whole = sheet.read_bytes()
-    sheet.write_bytes(whole[: len(whole) // 2])
-    assert boxpen(*words, "--overwrite")[0] == 0
-    assert sheet.read_bytes() == whole
-    sheet.write_text('{"item": "x", "judge": "ann", "verdict": "accept"}\n')
-    code, _, err = boxpen(*words, "--overwrite")
-    assert code == 2
-    assert err.startswith(f"boxpen: {sheet} is no sheet: its first line does not name the columns")
-    assert sheet.read_text() == '{"item": "x", "judge": "ann", "verdict": "accept"}\n'
 
 
 LONG = "x" * 300
@@ -425,11 +405,7 @@ def test_what_the_system_refuses_is_told_with_its_path(boxpen, config, text, pat
 
 
 def test_paths_of_options_are_told_too(boxpen, config, bare):
-    out = config.parent / f"{LONG}.csv"
-    words = ("export", config, "--judge", "ann", "--out", out)
-    code, _, err = boxpen("build", "discourse", *words)
-    assert (code, err) == (2, f"boxpen: {out} cannot be used: File name too long\n")
-    out = out.with_suffix(".jsonl")
+    out = config.parent / f"{LONG}.jsonl"
     code, _, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
     assert (code, err) == (2, f"boxpen: {out} cannot be used: File name too long\n")
 

@@ -87,7 +87,7 @@ class TestCheck:
         text = "[[rule]]\nsuite = 'small'\nmetric = 'accuracy'\nmin = 0.5\n"
         done = invoke("check", good, other, "--rules", rules(text))
         assert done.exit_code == 0
-        assert f"no rule speaks of {other}" in done.stderr
+        assert f"no rule applies to {other}" in done.stderr
 
     def test_refusals(self, good, bad, rules, tmp_path):
         refused(invoke("check", good), "--min or --rules")
@@ -97,7 +97,7 @@ class TestCheck:
         missing = tmp_path / "none"
         refused(invoke("check", good, "--rules", rules(PAIRED), "--baseline", missing), "none")
         own = ("--rules", rules(PAIRED), "--baseline", good.parent)
-        refused(invoke("check", good, *own), "its own baseline")
+        refused(invoke("check", good, *own), "both a run to check and a baseline")
         refused(invoke("check", good, "--rules", rules("[[rule]]\nmin = 1")), "metric is missing")
 
 
@@ -167,10 +167,10 @@ class TestReport:
         assert done.stdout.count("suite-6 B") == 1
 
     def test_refusals(self, good):
-        refused(invoke("report", good, "--csv", "--latex"), "--csv and --latex", "expected one")
+        refused(invoke("report", good, "--csv", "--latex"), "--csv and --latex", "choose one")
         refused(invoke("report", good, "--json", "--markdown"), "--markdown and --json")
-        refused(invoke("report", good, "--metric", "accuracy"), "--metric goes with --matrix")
-        refused(invoke("report", good, "--markdown", "--by", "set"), "--by goes with")
+        refused(invoke("report", good, "--metric", "accuracy"), "--metric requires --matrix")
+        refused(invoke("report", good, "--markdown", "--by", "set"), "--by requires")
         refused(invoke("report", good, "--matrix", "--metric", "x"), "no run has the metric 'x'")
         refused(invoke("report", good, "--csv", "--by", "x"), "the tag 'x'")
         refused(invoke("report", good / "nothing"), "not a run directory")

@@ -88,13 +88,13 @@ def test_a_folder_of_runs_is_as_good(two):
 def test_runs_made_in_another_way_are_refused_and_said_why(tmp_path, two):
     other = small_run("+-" * 10, model="half", norm="char").save(tmp_path / "other")
     done = invoke("compare", two[0], other)
-    refused(done, "not made in the same way", "norm sum and char", "--force")
+    refused(done, "have different settings", "norm sum and char", "--force")
     assert invoke("compare", two[0], other, "--force").exit_code == 0
 
 
 def test_other_items_are_refused_and_said_which(tmp_path, two):
     fewer = small_run("+-" * 5, model="fewer").save(tmp_path / "other")
-    refused(invoke("compare", two[0], fewer), "suite small@", "--common compares the items")
+    refused(invoke("compare", two[0], fewer), "suite small@", "use --common to compare the items")
     done = invoke("compare", two[0], fewer, "--common", "--json")
     assert json.loads(done.stdout)["pairs"][0]["n"] == 10
 
@@ -102,7 +102,7 @@ def test_other_items_are_refused_and_said_which(tmp_path, two):
 def test_nothing_to_compare(tmp_path, two):
     other = small_run("+-", suite="elsewhere").save(tmp_path / "other")
     refused(invoke("compare", two[0]), "only one run is given")
-    refused(invoke("compare", two[0], other), "no two runs are of the same suite")
+    refused(invoke("compare", two[0], other), "no two runs are on the same suite")
     refused(invoke("compare", two[0], tmp_path / "nowhere"), "not a run directory")
     again = two[0].parent / ".." / "runs" / two[0].name
     refused(invoke("compare", two[0], again), "given twice")
@@ -218,7 +218,7 @@ def test_a_curve_is_printed_and_drawn(tmp_path, two):
     assert [(p["curve"], p["size"], p["value"]) for p in points] == [
         ("A", 1e5, 1.0), ("A", 1e6, 1.0), ("B", 1e5, 0.0), ("B", 1e6, 1.0),
     ]  # fmt: skip
-    refused(invoke("curve", two[0]), "names no size")
+    refused(invoke("curve", two[0]), "has no size")
     refused(invoke("curve", f"lots={two[0]}"), "'lots' is no size")
     refused(
         invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot be written"
@@ -235,7 +235,7 @@ def test_curves_of_two_suites_keep_their_names(tmp_path, two):
 
 def test_other_items_under_the_same_ids_are_refused(tmp_path, two):
     other = small_run("+-" * 10, model="four", k=4).save(tmp_path / "other")
-    refused(invoke("compare", two[0], other, "--common"), "different items of one name")
+    refused(invoke("compare", two[0], other, "--common"), "different items with the same name")
     refused(invoke("compare", two[0], other, "--force"), "is not the same for")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,7 +67,12 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 def judged(folder: Path, runs: list[Path], judge: str, verdicts: dict[str, str]) -> Path:
     sheet = folder / f"sheet-{judge}.csv"
-    assert invoke("discourse", "export", *runs, "--judge", judge, "--out", sheet).exit_code == 0
+    assert (
+        invoke(
+            "review", "export", "--task", "classes", *runs, "--judge", judge, "--out", sheet
+        ).exit_code
+        == 0
+    )
     rows = rows_of(sheet)
     for row in rows:
         row["verdict"] = verdicts.get(row["translation"], "")
@@ -149,7 +155,7 @@ class TestCompare:
         runs = [good, bad]
         verdicts = {GOOD[0]: "wrong", BAD[0]: "right", GOOD[2]: "right"}
         sheet = judged(tmp_path, runs, "anna", verdicts)
-        assert invoke("discourse", "import", *runs, sheet).exit_code == 0
+        assert invoke("review", "import", "--task", "classes", *runs, sheet).exit_code == 0
         done = invoke("discourse", "compare", *runs, "--by", "readers", "--json")
         pairs = {pair["part"]: pair for pair in json.loads(done.stdout)["pairs"]}
         # Only one sentence is judged of both; of the connective only one side is.
@@ -169,7 +175,14 @@ class TestCompare:
             BAD[3]: "wrong",
         }
         assert (
-            invoke("discourse", "import", *runs, judged(tmp_path, runs, "anna", verdicts)).exit_code
+            invoke(
+                "review",
+                "import",
+                "--task",
+                "classes",
+                *runs,
+                judged(tmp_path, runs, "anna", verdicts),
+            ).exit_code
             == 0
         )
         done = invoke("discourse", "compare", *runs, "--by", "readers", "--json")
@@ -260,7 +273,7 @@ class TestPeople:
                                                                        BAD[3]: "ok"})  # fmt: skip
         bo = judged(tmp_path, runs, "bo", dict.fromkeys(GOOD, "right") | {BAD[0]: "c", BAD[2]: "w"})
         assert len(rows_of(ann)) == 7  # one translation is the same in both
-        done = invoke("discourse", "import", *runs, ann, bo)
+        done = invoke("review", "import", "--task", "classes", *runs, ann, bo)
         assert done.exit_code == 0, done.output
         assert "13 judgement(s) added" in done.stderr
         assert (good.parent / "discourse-judgements.jsonl").exists()
@@ -270,7 +283,7 @@ class TestPeople:
         done = invoke("discourse", "table", *beside, "--by", "readers", "--json")
         assert done.exit_code == 0, done.output
         refused(invoke("discourse", "table", beside[-1]), "is not a run directory")
-        assert invoke("discourse", "status", *beside).exit_code == 0
+        assert invoke("review", "status", "--task", "classes", *beside).exit_code == 0
         data = json.loads(invoke("discourse", "table", *runs, "--by", "readers", "--json").stdout)
         assert json.loads(done.stdout) == data
         right = {(r["system"], r["class"]): r["right"] for r in data["accuracy"]}
@@ -296,16 +309,27 @@ class TestPeople:
         assert "not decided for every system, and left out: 2 of 8" in same
         assert "BLEU is of all items" in same
 
-        status = json.loads(invoke("discourse", "status", *runs, "--json").stdout)
-        assert status["verdicts"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}
+        status = json.loads(invoke("review", "status", "--task", "classes", *runs, "--json").stdout)
+        assert status["decisions"] == {"right": 5, "wrong": 1, "cannot tell": 0, "open": 1}
         whole = status["class_judge"][0]
         assert (whole["part"], whole["items"], whole["same"]) == ("all", 6, pytest.approx(5 / 6))
-        shown = invoke("discourse", "status", *runs).stdout
+        shown = invoke("review", "status", "--task", "classes", *runs).stdout
         assert "ann: 7 of 7 judged" in shown
-        assert "κ of three" in shown
+        assert re.search(r"all +6 +0\.833 +0\.\d+ \[", shown)
         assert "ann wrong; bo cannot tell" in shown
         asked = tmp_path / "cy.csv"
-        invoke("discourse", "export", *runs, "--judge", "cy", "--out", asked, "--disputed")
+        invoke(
+            "review",
+            "export",
+            "--task",
+            "classes",
+            *runs,
+            "--judge",
+            "cy",
+            "--out",
+            asked,
+            "--disputed",
+        )
         assert [row["translation"] for row in rows_of(asked)] == [BAD[0]]
 
     def test_a_sheet_shows_the_context_and_not_the_system(self, tmp_path, good, bad):
@@ -336,47 +360,26 @@ class TestRefused:
 
     def test_a_table_of_no_sentence_that_all_have(self, tmp_path, good, bad):
         sheet = judged(tmp_path, [good, bad], "ann", {GOOD[0]: "r", BAD[2]: "w"})
-        assert invoke("discourse", "import", good, bad, sheet).exit_code == 0
+        assert invoke("review", "import", "--task", "classes", good, bad, sheet).exit_code == 0
         done = invoke("discourse", "table", good, bad, "--by", "readers", "--same-items")
         refused(done, "no sentence is decided for every one of 2 systems")
 
     def test_an_unknown_verdict(self, tmp_path, good):
         sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "maybe"})
-        done = invoke("discourse", "import", good, sheet)
+        done = invoke("review", "import", "--task", "classes", good, sheet)
         refused(done, "has the verdict 'maybe', expected right (r, ok), wrong (w), cannot tell")
-
-    def test_a_text_that_was_changed(self, tmp_path, good):
-        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
-        text = sheet.read_text("utf-8-sig").replace("They left.", "They leave.")
-        sheet.write_text(text, "utf-8-sig")
-        done = invoke("discourse", "import", good, sheet)
-        refused(done, "is 'They leave.', expected 'They left.'; export the sheet anew")
-        assert "'edit'" not in done.stderr  # which is refused here
 
     def test_a_journal_of_other_verdicts(self, tmp_path, good):
         sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
-        assert invoke("discourse", "import", good, sheet).exit_code == 0
+        assert invoke("review", "import", "--task", "classes", good, sheet).exit_code == 0
         journal = good.parent / "discourse-judgements.jsonl"
         journal.write_text(journal.read_text("utf-8").replace('"right"', '"accept"'), "utf-8")
-        done = invoke("discourse", "status", good)
-        refused(done, f"{journal.resolve()}: the verdict of 'ann'", "is 'accept', expected right")
-
-    def test_half_of_what_is_needed(self, tmp_path, good):
-        sheet = judged(tmp_path, [good], "ann", {})
-        refused(invoke("discourse", "import", sheet), "there is no run directory among")
-        refused(invoke("discourse", "import", good), "there is no sheet among")
-
-    def test_a_sample_of_nothing(self, tmp_path, good):
-        words = ("--judge", "ann", "--out", tmp_path / "a.csv", "--sample", 0)
-        refused(invoke("discourse", "export", good, *words), "the sample is 0")
-
-    def test_an_adjudicator(self, good):
-        done = invoke("discourse", "status", good, "--rule", "adjudicator", "--adjudicator", "cy")
-        refused(done, "there is no judge 'cy'")
-
-    def test_runs_in_several_folders_need_a_journal(self, tmp_path, good):
-        other = saved(tmp_path / "elsewhere", BAD, "bad")
-        refused(invoke("discourse", "status", good, other), "the runs stand in", "--journal")
+        done = invoke("review", "status", "--task", "classes", good)
+        refused(
+            done,
+            f"{journal.resolve()}: judge 'ann' gives item",
+            "the verdict 'accept', expected right",
+        )
 
     @pytest.mark.parametrize("name", ["a\nb", "a\tb", "a\x1b[31mb", "a\udcffb"])
     def test_judges_with_control_characters(self, tmp_path, good, name):
@@ -384,55 +387,21 @@ class TestRefused:
         out = tmp_path / "new.csv"
         adjudicator = ("--rule", "adjudicator", "--adjudicator", name)
         for words, what in (
-            (("export", good, "--judge", name, "--out", out), "--judge"),
-            (("import", good, sheet, "--judge", name), "--judge"),
-            (("status", good, *adjudicator), "--adjudicator"),
-            (("table", good, "--by", "readers", *adjudicator), "--adjudicator"),
+            (("review", "export", good, "--judge", name, "--out", out), "--judge"),
+            (("review", "import", good, sheet, "--judge", name), "--judge"),
+            (("discourse", "table", good, "--by", "readers", *adjudicator), "--adjudicator"),
         ):
-            done = invoke("discourse", *words)
+            done = invoke(*words)
             refused(done, f"{what} is {name!r}, expected a name without control characters")
         assert not out.exists()
 
-    @pytest.mark.parametrize(
-        "content",
-        [
-            b'{"item": "d0/d1", "judge": "ann", "verdict": "right"}\n',
-            b"item,judge,verdict\n",  # somebody's table
-            b'item\r\0,"verdict\n',
-            b"\xff\xfei\0t\0e\0m\0",
-            b"",
-        ],
-        ids=["journal", "table", "control", "utf-16", "empty"],
-    )
-    def test_to_write_over_what_is_no_sheet(self, tmp_path, good, content):
-        path = tmp_path / "mine.csv"
-        path.write_bytes(content)
-        words = ("--judge", "ann", "--out", path, "--overwrite")
-        refused(invoke("discourse", "export", good, *words), f"{path} is no sheet: its first line")
-        assert path.read_bytes() == content
-
-    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-    def test_but_not_to_write_over_a_sheet(self, tmp_path, good, delimiter):
-        sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "r"})
-        rows = rows_of(sheet)
-        with sheet.open("w", encoding="utf-8", newline="") as stream:  # as programs save it
-            writer = csv.DictWriter(stream, list(reversed(rows[0])), delimiter=delimiter)
-            writer.writeheader()
-            writer.writerows(rows)
-        done = invoke("discourse", "export", good, "--judge", "bo", "--out", sheet, "--overwrite")
-        assert done.exit_code == 0, done.output
-        assert {row["judge"] for row in rows_of(sheet)} == {"bo"}
-
     def test_paths_that_the_system_refuses(self, tmp_path, good):
         long = tmp_path / ("x" * 300)
-        out = long.with_suffix(".csv")
         told = "cannot be used: File name too long"
         for words, path in (
             (("judge", long), long / "run.json"),
             (("table", good, long), long / "run.json"),
             (("context", long), long / "run.json"),
-            (("import", good, long), long),
-            (("export", good, "--judge", "ann", "--out", out), out),
         ):
             refused(invoke("discourse", *words), f"boxpen: {path} {told}")
 

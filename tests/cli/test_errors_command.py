@@ -1,9 +1,10 @@
-"""boxpen errors: sheets, answers and tables, and what is refused."""
+"""Types of translation errors: sheets, answers and tables, and what is refused."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def judged(folder: Path, runs: list[Path], judge: str, **verdicts: str) -> Path:
     """The sheet of a judge, with a verdict for translations by their last letter."""
     sheet = folder / f"sheet-{judge}.csv"
-    assert invoke("errors", "export", *runs, "--judge", judge, "--out", sheet).exit_code == 0
+    assert invoke("review", "export", *runs, "--judge", judge, "--out", sheet).exit_code == 0
     rows = rows_of(sheet)
     for row in rows:
         row["verdict"] = verdicts.get(row["translation"][-1], "")
@@ -57,11 +58,11 @@ def test_from_sheets_to_the_table(tmp_path, one, two):
     runs = [one, two]
     ann = judged(tmp_path, runs, "ann", a="r", b="c", c="c + m", d="C", x="ok", y="o")
     bo = judged(tmp_path, runs, "bo", a="right", b="c", c="m+c", d="c", x="o", y="o")
-    done = invoke("errors", "import", *runs, ann, bo)
+    done = invoke("review", "import", *runs, ann, bo)
     assert done.exit_code == 0, done.output
     journal = one.parent / "translation-errors.jsonl"
     assert f"12 judgement(s) added to {journal.resolve()}" in done.stderr
-    assert "12 known already" in invoke("errors", "import", ann, bo, *runs).stderr
+    assert "12 known already" in invoke("review", "import", ann, bo, *runs).stderr
 
     data = json.loads(invoke("errors", "table", *runs, "--json").stdout)
     totals = {row["system"]: row for row in data["shares"] if row["part"] == "total"}
@@ -85,7 +86,7 @@ def test_from_sheets_to_the_table(tmp_path, one, two):
 
 def test_the_numbers_of_the_paper_stand_beside_its_suite(tmp_path):
     run = saved(tmp_path / "runs", "+-", "ab", "one", suite="commonmt.LA")
-    assert invoke("errors", "import", run, judged(tmp_path, [run], "ann", a="c")).exit_code == 0
+    assert invoke("review", "import", run, judged(tmp_path, [run], "ann", a="c")).exit_code == 0
     shown = invoke("errors", "table", run, "--markdown").stdout
     assert "| paper |  |  |  | 71.6 | 22.7 | 5.7 |" in shown
 
@@ -97,57 +98,30 @@ def test_a_sheet_does_not_tell_the_system(tmp_path, one, two):
     assert list(rows[0]) == ["item", "source", "reference", "wrong", "translation", "verdict",
                              "edit", "comment", "judge", "digest"]  # fmt: skip
     again = tmp_path / "again.csv"
-    invoke("errors", "export", two, one, "--judge", "ann", "--out", again)
+    invoke("review", "export", two, one, "--judge", "ann", "--out", again)
     assert sorted(map(str, rows_of(again))) == sorted(map(str, rows))
     assert again.read_bytes() == sheet.read_bytes()
-
-
-def test_samples_are_of_items_and_the_same_for_all_judges(tmp_path, one, two):
-    sheets = []
-    for judge in ("ann", "bo"):
-        sheets.append(tmp_path / f"{judge}.csv")
-        done = invoke("errors", "export", one, two, "--judge", judge, "--out", sheets[-1],
-                      "--sample", 2, "--seed", 5)  # fmt: skip
-        assert done.exit_code == 0, done.output
-    ann, bo = ([row["item"] for row in rows_of(sheet)] for sheet in sheets)
-    assert sorted(ann) == sorted(bo)
-    assert len({item.partition("/")[0] for item in ann}) == 2
-
-
-def test_the_next_sheet_has_what_is_open_and_one_for_disputes(tmp_path, one):
-    ann = judged(tmp_path, [one], "ann", a="r", b="c")
-    bo = judged(tmp_path, [one], "bo", a="r", b="m")
-    assert invoke("errors", "import", one, ann, bo).exit_code == 0
-
-    def export(judge: str, *more: str) -> list[dict[str, str]]:
-        out = tmp_path / "next.csv"
-        words = ("--judge", judge, "--out", out, "--overwrite", "--order", "suite", *more)
-        assert invoke("errors", "export", one, *words).exit_code == 0
-        return rows_of(out)
-
-    assert [row["translation"] for row in export("ann")] == ["made c", "made d"]
-    assert [row["verdict"] for row in export("ann", "--all")] == ["right", "common sense", "", ""]
-    assert [row["translation"] for row in export("cy", "--disputed")] == ["made b"]
 
 
 def test_status_shows_progress_agreement_and_disputes(tmp_path, one):
     ann = judged(tmp_path, [one], "ann", a="r", b="c", c="c+m")
     bo = judged(tmp_path, [one], "bo", a="r", b="m", c="c", d="o")
-    invoke("errors", "import", one, ann, bo)
-    shown = invoke("errors", "status", one).stdout
+    invoke("review", "import", one, ann, bo)
+    shown = invoke("review", "status", one).stdout
     assert "ann: 3 of 4 judged\nbo: 4 of 4 judged\n" in shown
-    assert "right 1, common sense 0, ordinary meaning 0, other 1, open 2" in shown
-    assert "ann, bo: 0.400 of 5 labels of errors, 0.571 of 7 with 'right'" in shown
+    assert "right: 1, common sense: 0, ordinary meaning: 0, other: 1, open: 2" in shown
+    assert re.search(r"ann +bo +0\.400 +5 +0\.571 +7\n", shown)
     assert "ann common sense; bo ordinary meaning" in shown
-    data = json.loads(invoke("errors", "status", one, "--json").stdout)
-    assert data["labels"]["open"] == 2
-    assert [row["part"] for row in data["types"]] == ["common sense", "ordinary meaning", "other"]
+    data = json.loads(invoke("review", "status", one, "--json").stdout)
+    assert data["decisions"]["open"] == 2
+    types = [row["part"] for row in data["agreement"]][-3:]
+    assert types == ["common sense", "ordinary meaning", "other"]
     assert sorted(data["open"].values()) == [
         "judges are divided: common sense 1, common sense+ordinary meaning 1",
         "judges are divided: common sense 1, ordinary meaning 1",
     ]
     decided = json.loads(
-        invoke("errors", "status", one, "--rule", "adjudicator", "--adjudicator", "ann",
+        invoke("review", "status", one, "--rule", "adjudicator", "--adjudicator", "ann",
                "--json").stdout
     )  # fmt: skip
     assert decided["open"] == {}
@@ -157,60 +131,37 @@ class TestRefused:
     def test_runs_without_translations(self, tmp_path):
         bare = small_run("+-").save(tmp_path / "runs")
         out = tmp_path / "sheet.csv"
-        done = invoke("errors", "export", bare, "--judge", "ann", "--out", out)
+        done = invoke("review", "export", bare, "--judge", "ann", "--out", out)
         refused(done, f"run {bare.name} has no translations", "'small' has no sources")
         assert not out.exists()
 
     def test_the_sheet_of_another_run(self, tmp_path, one, two):
         sheet = judged(tmp_path, [two], "ann", a="r", x="c")
         parts = ("sheet-ann.csv, line ", "which is not in the run; expected the sheet of this run")
-        refused(invoke("errors", "import", one, sheet), *parts)
+        refused(invoke("review", "import", one, sheet), *parts)
         assert not (one.parent / "translation-errors.jsonl").exists()
-        assert invoke("errors", "import", one, two, sheet).exit_code == 0
+        assert invoke("review", "import", one, two, sheet).exit_code == 0
         other = saved(tmp_path / "runs", "++++", "efgh", "three")
-        refused(invoke("errors", "import", one, other, sheet), "expected the sheet of this set of")
+        refused(invoke("review", "import", one, other, sheet), "expected the sheet of this set of")
 
     @pytest.mark.parametrize("verdict", ["wrong", "c+c", "r+c", "c, m"])
     def test_an_unknown_verdict(self, tmp_path, one, verdict):
         sheet = judged(tmp_path, [one], "ann", b=verdict)
-        done = invoke("errors", "import", one, sheet)
+        done = invoke("review", "import", one, sheet)
         refused(done, f"has the verdict '{verdict}', expected right (r, ok), common sense (c, cs)",
-                "also several, joined by '+', each once")  # fmt: skip
-
-    def test_half_of_what_is_needed(self, tmp_path, one):
-        sheet = judged(tmp_path, [one], "ann")
-        refused(invoke("errors", "import", sheet), "there is no run directory among")
-        refused(invoke("errors", "import", one), "there is no sheet among")
-        refused(invoke("errors", "import", one, tmp_path / "no.csv"), "no.csv cannot be read")
-
-    def test_a_sheet_is_somebodys_and_is_not_written_over(self, tmp_path, one):
-        sheet = judged(tmp_path, [one], "ann")
-        refused(invoke("errors", "export", one, "--judge", "ann", "--out", sheet), "is there alr")
-        out = tmp_path / "new.csv"
-        refused(invoke("errors", "export", one, "--judge", " ", "--out", out), "--judge is empty")
+                "other, joined by '+', each once")  # fmt: skip
 
     def test_a_table_of_nothing(self, one):
         refused(invoke("errors", "table", one), "no translation is decided", "has 0 judgement(s)")
         done = invoke("errors", "table", one, "--json", "--markdown")
         refused(done, "--json and --markdown were given together")
 
-    def test_runs_in_several_folders_need_a_journal(self, tmp_path, one):
-        other = saved(tmp_path / "elsewhere", "+-", "ab", "other")
-        out = tmp_path / "sheet.csv"
-        words = ("errors", "export", one, other, "--judge", "ann", "--out", out)
-        refused(invoke(*words), "the runs stand in", "--journal")
-        assert invoke(*words, "--journal", tmp_path / "j.jsonl").exit_code == 0
-
-    def test_a_rule_and_its_adjudicator(self, one):
-        refused(invoke("errors", "status", one, "--rule", "adjudicator"), "name of the adjudicator")
-        refused(invoke("errors", "status", one, "--adjudicator", "cy"), "expected no adjudicator")
-
     def test_an_adjudicator_whom_the_journal_does_not_know(self, tmp_path, one):
         words = ("--rule", "adjudicator", "--adjudicator", "an")
-        refused(invoke("errors", "status", one, *words), "no judge 'an' in", "nobody has judged")
+        refused(invoke("review", "status", one, *words), "no judge 'an' in", "nobody has judged")
         ann, bo = (judged(tmp_path, [one], judge, a="r") for judge in ("ann", "bo"))
-        assert invoke("errors", "import", one, ann, bo).exit_code == 0
+        assert invoke("review", "import", one, ann, bo).exit_code == 0
         journal = one.parent.resolve() / "translation-errors.jsonl"
-        for task in ("status", "table"):
-            done = invoke("errors", task, one, *words)
+        for task in (("review", "status"), ("errors", "table")):
+            done = invoke(*task, one, *words)
             refused(done, f"no judge 'an' in {journal}, expected one of ann, bo")

@@ -26,8 +26,8 @@ from boxpen.cli.sentences import Sentences
 from boxpen.cli.training_display import TrainingDisplay
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.errors import NmtError
-from boxpen.nmt.training import Course
-from boxpen.nmt.validation import Look
+from boxpen.nmt.training import TrainState
+from boxpen.nmt.validation import ValidationResult
 from boxpen.report.scale import scale_table
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
@@ -141,14 +141,12 @@ class TestTrain:
                 begun.send_signal(signal.SIGINT)
         assert begun.wait() == 130
         assert begun.stdout.read() == ""
-        assert said[-1] == (
-            "boxpen: interrupted; the same command goes on from what was kept, if anything was\n"
-        )
+        assert said[-1] == ("boxpen: interrupted; rerun the same command to resume\n")
         assert not [line for line in said if "Traceback" in line]
         last = max(losses(tmp_path / "out"))
         config(toy, tmp_path, max_steps=str(last + 10))
         done = invoke("nmt", "train", path, "--device", "cpu", "--json")
-        assert re.search(r"^going on from step [1-9]\d*$", done.stderr, re.M)
+        assert re.search(r"^resuming from step [1-9]\d*$", done.stderr, re.M)
         assert json.loads(done.stdout)["steps"] == last + 10
         assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
 
@@ -217,7 +215,7 @@ class TestBadInput:
     def test_another_vocabulary(self, toy, tmp_path):
         text = CONFIG.replace('"out"', f'"{toy / "out"}"').replace('"data"', f'"{tmp_path}/data"')
         path = config(toy, tmp_path, text.replace("size = 450", "size = 440"))
-        told(invoke("nmt", "train", path), str(toy / "out"), "begun with another vocabulary")
+        told(invoke("nmt", "train", path), str(toy / "out"), "started with another vocabulary")
 
     def test_a_folder_that_cannot_be_used_is_told_before_the_corpus_is_read(self, corpus, toy):
         (corpus / "out").write_text("not a folder")
@@ -225,10 +223,10 @@ class TestBadInput:
         refused(done, "out is a file, expected a folder for the model")
         below = CONFIG.replace('"out"', '"toy.toml/out"')
         done = invoke("nmt", "train", write_config(corpus, below))
-        refused(done, "out cannot be made", "toy.toml is a file, expected a folder")
+        refused(done, "out cannot be created", "toy.toml is a file, expected a folder")
         other = CONFIG.replace('"out"', f'"{toy / "out"}"')
         done = invoke("nmt", "train", write_config(corpus, other, learning_rate="1e-3"))
-        refused(done, "begun with [train] learning_rate = 0.003, not 0.001")
+        refused(done, "started with [train] learning_rate = 0.003, not 0.001")
         assert not (corpus / "data").exists()
 
     def test_a_folder_of_data_that_cannot_be_used(self, corpus):
@@ -294,7 +292,7 @@ class TestBadInput:
 
     def test_devices(self, toy, monkeypatch):
         monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-        for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "no device 'cuda'")):
+        for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "use cpu or auto")):
             for task in (("train", toy / "toy.toml"), ("translate", toy / "out", toy / "valid.zh"),
                          ("scale", toy / "toy.toml", "--out", toy / "s")):  # fmt: skip
                 refused(invoke("nmt", *task, "--device", device), part)
@@ -387,7 +385,7 @@ class TestTranslate:
         (tmp_path / "link").symlink_to(source)
         for out in (source, tmp_path / "link"):
             done = invoke("nmt", "translate", toy / "out", source, "--out", out)
-            refused(done, f"--out {out} is what is translated")
+            refused(done, f"--out {out} is the input file")
         assert source.read_bytes() == before
 
     def test_sources_that_cannot_be_read(self, toy, tmp_path):
@@ -408,8 +406,8 @@ class TestTranslate:
 
     def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
         missing = tmp_path / "missing"
-        refused(invoke("nmt", "translate", missing, source), f"there is no folder {missing}")
-        refused(invoke("nmt", "translate", tmp_path, source), "there is no config.json in it")
+        refused(invoke("nmt", "translate", missing, source), f"folder {missing} does not exist")
+        refused(invoke("nmt", "translate", tmp_path, source), "it has no config.json")
         (tmp_path / "training.json").write_text("{}")
         refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")
         refused(
@@ -472,10 +470,10 @@ class TestDisplay:
         monkeypatch.setenv("COLUMNS", "80")
 
     @staticmethod
-    def course(step: int, seconds: float, looks: int = 0) -> Course:
+    def state(step: int, seconds: float, validations: int = 0) -> TrainState:
         log = {"epoch": 123.456, "loss": 12.3456, "tokens_per_second": 123_456}
-        seen = [Look(step, 10.1234, 12.34) for _ in range(looks)]
-        return Course(step=step, seconds=seconds, looks=seen, log=log)
+        seen = [ValidationResult(step, 10.1234, 12.34) for _ in range(validations)]
+        return TrainState(step=step, seconds=seconds, validations=seen, log=log)
 
     def shown(self, capsys) -> list[str]:
         text = capsys.readouterr().err
@@ -483,9 +481,9 @@ class TestDisplay:
 
     def test_two_lines_of_80_columns_with_notes_above(self, terminal, capsys):
         with TrainingDisplay(TrainConfig(max_steps=1_000_000)) as display:
-            display.show(self.course(250_000, 90_000.0))
+            display.show(self.state(250_000, 90_000.0))
             print("going on", file=sys.stderr)
-            display.show(self.course(500_000, 180_000.0, looks=1))
+            display.show(self.state(500_000, 180_000.0, validations=1))
         lines = self.shown(capsys)
         assert max(map(len, lines)) <= 80
         assert lines[-2].startswith("step 500,000/1,000,000  ━")
@@ -497,7 +495,7 @@ class TestDisplay:
 
     def test_standard_output_is_left_alone(self, terminal, capsys):
         with TrainingDisplay(TrainConfig(max_steps=10)) as display:
-            display.show(self.course(5, 1.0))
+            display.show(self.state(5, 1.0))
             print("a result")
         assert capsys.readouterr().out == "a result\n"
 
@@ -513,21 +511,21 @@ class TestDisplay:
     )
     def test_what_is_left_of_it(self, capsys, limits, left):
         with TrainingDisplay(TrainConfig(**limits)) as display:
-            display.show(self.course(100, 100.0))
+            display.show(self.state(100, 100.0))
         assert self.shown(capsys)[0].split("tokens/s  ")[1] == left
 
     def test_steps_are_seen_before_the_first_line_of_the_log(self, terminal, capsys):
-        course = Course()
+        state = TrainState()
         with TrainingDisplay(TrainConfig(max_steps=1_000)) as display:
-            display.show(course)
-            course.step = 3  # as the training does with every step
+            display.show(state)
+            state.step = 3  # as the training does with every step
         lines = self.shown(capsys)
         assert any(line.startswith("step 0/1,000  0:00:00") for line in lines)
         assert any(line.startswith("step 3/1,000  ") for line in lines)
 
     def test_a_file_gets_no_line_before_the_first_of_the_log(self, capsys):
         with TrainingDisplay(TrainConfig()) as display:
-            display.show(Course())
+            display.show(TrainState())
             assert capsys.readouterr().err == ""
 
     def test_nothing_is_shown_of_no_training(self, terminal, capsys):
@@ -645,9 +643,9 @@ class TestScale:
 
     def test_what_is_refused(self, small, suite):
         done = self.run(small, "--suite", suite, "--train-only")
-        refused(done, "--suite and --train-only are given")
+        refused(done, "--suite and --train-only cannot be combined")
         refused(self.run(small, "--suite", suite, "--recipe", "nosuch"), "no recipe 'nosuch'")
-        refused(self.run(small, "--share", "2"), "'2' is no share of the data")
+        refused(self.run(small, "--share", "2"), "'2' is not a share of the data")
         refused(self.run(small, "--steps-power", "-1"), "the power of the steps is -1")
 
     def test_fewer_steps_for_a_smaller_share(self, small):

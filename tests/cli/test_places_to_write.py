@@ -11,19 +11,14 @@ import pytest
 from test_commands import CSV, invoke, refused
 
 from boxpen.catalog import load_suite
-from boxpen.cli.judging import check_sheet
-from boxpen.judgements import Question, write_sheet
+from boxpen.review import Question, check_sheet, write_sheet
 from small_runs import small_run
 
 EXPORTS = {
-    "kg": ("build", "kg", "review", "export", "ranked.parquet"),
-    "build discourse": ("build", "discourse", "export", "suite.toml"),
-    "duals": ("build", "duals", "export", "folder"),
-    "errors": ("errors", "export", "run"),
-    "discourse": ("discourse", "export", "run"),
-    "tags": ("suite", "tag", "export", "starter", "--tag", "steps"),
+    "builds": ("review", "export", "ranked.parquet"),
+    "suites": ("review", "export", "starter"),
 }
-"""All commands that write a sheet; a bad place is told before anything is read."""
+"""A bad place for a sheet is reported before anything is read."""
 
 
 @pytest.mark.parametrize("command", EXPORTS.values(), ids=EXPORTS)
@@ -40,7 +35,7 @@ class TestSheets:
         path = tmp_path / "mine.csv"
         path.write_bytes(content)
         done = invoke(*command, "--judge", "ann", "--out", path, "--overwrite")
-        refused(done, f"{path} is no sheet: its first line does not name the columns")
+        refused(done, f"{path} is not a sheet: its first line does not name the columns")
         assert path.read_bytes() == content
 
     @pytest.mark.parametrize(
@@ -86,10 +81,10 @@ WRITERS = {
     "export": (("suite", "export", "mine.jsonl", "--out"), "csv"),
     "import": (("suite", "import", "mine.csv", "--block-size", 2, "--out"), "jsonl"),
     "tag export": (
-        ("suite", "tag", "export", "mine.jsonl", "--tag", "steps", "--judge", "ann", "--out"),
+        ("review", "export", "mine.jsonl", "--tag", "steps", "--judge", "ann", "--out"),
         "csv",
     ),
-    "tag write": (("suite", "tag", "write", "mine.jsonl", "--tag", "steps", "--out"), "jsonl"),
+    "tag apply": (("review", "apply", "mine.jsonl", "--tag", "steps", "--out"), "jsonl"),
     "contrast": (("build", "discourse", "contrast", "mine.jsonl", "--out"), "jsonl"),
     "report": (("report", "run", "--html"), "html"),
     "check": (("check", "run", "--min", "accuracy>=0", "--junit"), "xml"),

@@ -102,8 +102,8 @@ def test_what_has_no_duals_is_refused(tmp_path, dual):
     refused(invoke("robust", plain, "--by", "sat"), "no item", "did you mean 'set'")
     loose = stepped(tmp_path / "loose", "++", "12")
     refused(invoke("robust", loose), "the run of small has no blocks, expected")
-    refused(invoke("robust", dual, "--json", "--markdown"), "expected one of them")
-    refused(invoke("robust", dual, "--top", 3), "--top goes with --items")
+    refused(invoke("robust", dual, "--json", "--markdown"), "cannot be combined; choose one")
+    refused(invoke("robust", dual, "--top", 3), "--top requires --items")
     refused(invoke("robust", tmp_path / "nowhere"), "nowhere")
 
 
@@ -147,13 +147,16 @@ def test_days_are_shown_as_the_tag_has_them(tmp_path):
 def test_trends_that_cannot_be_are_refused(tmp_path):
     run = stepped(tmp_path, "++--", "1122")
     trend = ("slices", run, "--by", "steps", "--trend")
-    refused(invoke(*trend, "--interval", "bootstrap"), "--interval bootstrap goes without --trend")
+    refused(
+        invoke(*trend, "--interval", "bootstrap"),
+        "--interval bootstrap cannot be combined with --trend",
+    )
     assert invoke(*trend, "--interval", "wilson").exit_code == 0
     large = stepped(tmp_path / "large", "++--", ["1", "1", "1e308", "1e308"])
     refused(invoke("slices", large, "--by", "steps", "--trend"), "its value '1e308' is too large")
-    refused(invoke("slices", run, "--trend"), "--trend needs a tag of numbers, expected --by")
+    refused(invoke("slices", run, "--trend"), "--trend requires --by")
     refused(invoke("slices", run, "--by", "set", "--trend"), "'A' is no number, expected a tag")
-    refused(invoke("slices", run, "--by", "steps", "--markdown"), "--markdown goes with --trend")
+    refused(invoke("slices", run, "--by", "steps", "--markdown"), "--markdown requires --trend")
     refused(invoke("slices", run, "--by", "depth", "--trend"), "cannot be divided by 'depth'")
     one = stepped(tmp_path / "one", "++--", "2222")
     refused(invoke("slices", one, "--by", "steps", "--trend"), "all items have the value 2")

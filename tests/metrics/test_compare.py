@@ -154,7 +154,9 @@ def test_common_items_are_those_that_all_have():
 
 def test_other_items_are_refused_or_left_out():
     a, b = verdicts([1, 0, 1.0]), verdicts([1, 0.0])
-    with pytest.raises(RunError, match=r"1 stand in one run only .*--common compares the other 2"):
+    with pytest.raises(
+        RunError, match=r"1 appear in one run only .*use --common to compare the other 2"
+    ):
         compare_verdicts({"a": a, "b": b}, "s")
     (pair,) = compare_verdicts({"a": a, "b": b}, "s", common=True)
     assert pair.n == 2

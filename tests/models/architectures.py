@@ -18,7 +18,7 @@ import torch
 import transformers as t
 
 from boxpen import Model
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 
 VOCABULARY = 64
 _WIDTH = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2}
@@ -182,7 +182,7 @@ def whole(ids: Sequence[int]) -> Encoded:
 def run(model: Model, encoded: Sequence[Encoded]) -> list[Any]:
     """The log-probabilities of distinct encoded requests, in their order."""
     found: dict[int, Any] = {}
-    for batch in model.run(encoded, Settled()):
+    for batch in model.run(encoded, ResolvedPolicy()):
         for number, values in batch:
             assert number not in found, "a request was scored twice"
             found[number] = values

@@ -14,7 +14,7 @@ import tiny
 import torch
 
 from boxpen import Model, Record, Request, ScoringPolicy, resolve_model
-from boxpen.models.base import Settled
+from boxpen.models.base import ResolvedPolicy
 
 
 @pytest.fixture(autouse=True)
@@ -79,12 +79,15 @@ def twin(tiny_models: TinyModels) -> Any:
 
 
 def scored(
-    model: Model, requests: list[Request], settled: Settled | None = None, **policy: Any
+    model: Model,
+    requests: list[Request],
+    resolved_policy: ResolvedPolicy | None = None,
+    **policy: Any,
 ) -> list[Record]:
     """Return the records of requests in their order."""
-    settled = settled or model.settle(ScoringPolicy(**policy))
+    resolved_policy = resolved_policy or model.resolve_policy(ScoringPolicy(**policy))
     found: dict[int, Record] = {}
-    for batch in model.score(requests, settled):
+    for batch in model.score(requests, resolved_policy):
         for index, record in batch:
             assert index not in found, "a request was scored twice"
             found[index] = record

@@ -18,7 +18,7 @@ import torch
 import transformers as t
 
 from boxpen import resolve_model
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 
 VOCABULARY = 256_000
 SHAPE = {
@@ -66,7 +66,7 @@ def measure(kind: str, make: Any) -> None:
     model.load()
     encoded = texts(kind)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for batch in model.run(encoded, Settled(pll="original")):
+    for batch in model.run(encoded, ResolvedPolicy(pll="original")):
         assert all(np.isfinite(values).all() for _, values in batch)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     unit = 1 if sys.platform == "darwin" else 1024

@@ -141,7 +141,7 @@ def test_a_long_text_is_cut_and_flagged(kind, scorers, score_all, pairs, agree):
         words = model.tokenizer(tiny.LONG, return_offsets_mapping=True)["offset_mapping"]
         agree(cut, brute_force(pairs[kind], tiny.LONG[words[-10][0] :]))
     with pytest.raises(ModelError, match="max_length 600 is more than"):
-        model.settle(ScoringPolicy(max_length=600))
+        model.resolve_policy(ScoringPolicy(max_length=600))
 
 
 @settings(max_examples=15, deadline=None)
@@ -189,16 +189,14 @@ def test_what_does_not_belong_together(pairs, folders):
     model, _ = pairs["characters"]
     _, tokenizer = pairs["pieces"]
     with pytest.raises(ModelError, match="reads characters, its tokenizer pieces"):
-        list(resolve_model((model, tokenizer)).encode([Request("a")], _settled()))
+        list(resolve_model((model, tokenizer)).encode([Request("a")], _resolved_policy()))
     _, short = new_model(tiny.lines() * 2, size="tiny", vocabulary=400, seed=1)
     short.init_kwargs["max_characters"] = 20
     with pytest.raises(ModelError, match="reads words of 50 characters, its tokenizer writes 20"):
-        list(resolve_model((model, short)).encode([Request("a")], _settled()))
-    with pytest.raises(ModelError, match="which is not compiled"):
-        resolve_model(f"hf:{folders['pieces']}", device="cpu", compiled=True)
+        list(resolve_model((model, short)).encode([Request("a")], _resolved_policy()))
 
 
-def _settled():
-    from boxpen.models.base import Settled
+def _resolved_policy():
+    from boxpen.models.base import ResolvedPolicy
 
-    return Settled(eos=False, max_length=512)
+    return ResolvedPolicy(eos=False, max_length=512)

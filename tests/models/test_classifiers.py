@@ -159,8 +159,8 @@ class TestTwins:
             [Request(text="Box", prefix="It rained"), Request(text="It rained", prefix="Box")],
         )
         assert np.abs(one.logprobs - other.logprobs).max() > 1e-3
-        settled = model.settle(boxpen.ScoringPolicy())
-        (encoded,) = model.encode([Request(text="Box", prefix="It rained")], settled)
+        resolved_policy = model.resolve_policy(boxpen.ScoringPolicy())
+        (encoded,) = model.encode([Request(text="Box", prefix="It rained")], resolved_policy)
         assert sorted(set(encoded.types)) == [0, 1]
 
     @pytest.mark.parametrize("name", ["bert", "llama"])
@@ -180,7 +180,7 @@ class TestTwins:
         requests = [Request(text="Box", prefix=tiny.LONG), Request(text="Box", prefix="Who?")]
         long, short = score_all(model, requests, max_length=24)
         assert (long.truncated, short.truncated) == (True, False)
-        encoded = model.encode(requests, model.settle(boxpen.ScoringPolicy(max_length=24)))
+        encoded = model.encode(requests, model.resolve_policy(boxpen.ScoringPolicy(max_length=24)))
         assert [len(e.ids) for e in encoded] == [24, len(encoded[1].ids)]
         suite = Suite("long", (entailment().items[0], _entail(tiny.LONG, "Box")), EN)
         run = boxpen.evaluate(model, suite, cache=":memory:", max_length=24)
@@ -283,11 +283,11 @@ class TestLabels:
             resolved(classifiers.nli("bert"), labels=labels)
 
     def test_a_map_for_another_kind_of_model(self, tiny_models):
-        with pytest.raises(ModelError, match="no inference classifier"):
+        with pytest.raises(ModelError, match="not an inference classifier"):
             resolved(tiny_models.pair("gpt2"), labels=LABELS)
-        with pytest.raises(ModelError, match="no inference classifier"):
+        with pytest.raises(ModelError, match="not an inference classifier"):
             resolve_model("smollm2", labels=LABELS)
-        with pytest.raises(ModelError, match="where it is resolved"):
+        with pytest.raises(ModelError, match="already loaded; give them when loading it"):
             resolve_model(resolved(classifiers.nli("bert")), labels=LABELS)
 
 
@@ -484,7 +484,7 @@ class TestPlans:
         assert plain.verdicts == told.verdicts
         with pytest.raises(PolicyError, match="takes no prompt"):
             boxpen.evaluate(pair, suite, cache=":memory:", template="{context} so")
-        with pytest.raises(PolicyError, match="one number a candidate"):
+        with pytest.raises(PolicyError, match="one number per candidate"):
             boxpen.evaluate(pair, suite, cache=":memory:", norm="word")
 
     def test_nothing_left_is_an_error(self):
@@ -609,18 +609,14 @@ class TestCheckpoints:
         module, tokenizer = classifiers.nli("bert")
         other = copy.deepcopy(tokenizer)
         setattr(other, attribute, value)
-        request, settled = (
+        request, resolved_policy = (
             Request(text="Box", prefix=tiny.LONG),
             boxpen.ScoringPolicy(max_length=24),
         )
         models = [resolved((module, t)) for t in (tokenizer, other)]
-        one, two = (m.encode([request], m.settle(settled))[0] for m in models)
+        one, two = (m.encode([request], m.resolve_policy(resolved_policy))[0] for m in models)
         assert one != two
         assert models[0].fingerprint != models[1].fingerprint
-
-    def test_compiling_is_for_others(self):
-        with pytest.raises(ModelError, match="leave out --compile"):
-            resolved(classifiers.nli("bert"), compiled=True)
 
     def test_deterministic_runs_are_the_same_to_the_last_bit(self, score_all):
         model = resolved(classifiers.nli("bert"), deterministic=True)

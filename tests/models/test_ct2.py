@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import tiny
-import torch
 
 from boxpen import Request, resolve_model
 
@@ -21,18 +20,9 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """The checkpoint, and what CTranslate2's own converter makes of it."""
-    converters = pytest.importorskip("ctranslate2.converters")
+    pytest.importorskip("ctranslate2")
     root = tmp_path_factory.mktemp("ct2")
-    module, tokenizer = tiny.marian(root)
-    pad = module.config.pad_token_id
-    with torch.no_grad():  # as in every trained Marian: the decoder starts from zero, and the
-        module.model.shared.weight[pad] = 0  # padding token, which CTranslate2 drops, is
-        module.final_logits_bias[0, pad] = -1e9  # never produced
-    module.save_pretrained(root / "hf")
-    tokenizer.save_pretrained(root / "hf")
-    converters.TransformersConverter(str(root / "hf")).convert(str(root / "ct2"))
-    for name in ("source.spm", "target.spm"):
-        shutil.copy(root / "hf" / name, root / "ct2" / name)
+    tiny.ct2(root)
     return root
 
 

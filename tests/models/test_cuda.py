@@ -10,11 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen.models.base import Encoded, Settled  # noqa: E402
+from boxpen.models.base import Encoded, ResolvedPolicy  # noqa: E402
 from boxpen.models.causal import CausalModel  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-SETTLED = Settled(bos=True, eos=False, max_length=8192)
+RESOLVED = ResolvedPolicy(bos=True, eos=False, max_length=8192)
 
 
 class NoTokenizer:
@@ -55,7 +55,7 @@ def texts(lengths, shared=0, vocabulary=500):
 
 
 def run(scorer, encoded):
-    found = {n: values for batch in scorer.run(encoded, SETTLED) for n, values in batch}
+    found = {n: values for batch in scorer.run(encoded, RESOLVED) for n, values in batch}
     return [found[n] for n in range(len(encoded))]
 
 
@@ -130,8 +130,3 @@ def test_deterministic_scores_are_equal_to_the_last_bit():
     first = [run(one, [e])[0] for e in encoded]
     second = [run(other, [e])[0] for e in reversed(encoded)][::-1]
     assert [a.tobytes() for a in first] == [b.tobytes() for b in second]
-
-
-def test_compiled_scores_are_the_same():
-    encoded = texts((5, 9, 30, 200, 31, 77), 4)
-    agree(run(model(compiled=True), encoded), alone(model(), encoded))

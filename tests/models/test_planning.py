@@ -96,15 +96,6 @@ def test_translations_are_searched_and_scored_without_plans(tiny_models, watched
     assert not any(seen)
 
 
-def test_a_model_that_is_compiled_keeps_its_plans(tiny_models, watched, monkeypatch):
-    model = tiny_models.model("gpt2")
-    with model.algorithms():
-        assert not planned()
-    monkeypatch.setattr(model, "compiled", True)
-    with model.algorithms():
-        assert planned()
-
-
 def test_a_training_makes_no_plans(watched):
     with fast_arithmetic(CUDA):
         assert not planned()

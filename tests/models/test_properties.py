@@ -20,33 +20,6 @@ few = settings(
 WORDS = st.sampled_from(
     ["The", "box", "was", "in", "the", "pen.", "souvenir", "unforgettable", "箱子", "大雨,", "a"]
 )
-TEXTS = st.lists(WORDS, min_size=2, max_size=8).map(" ".join)
-
-
-@pytest.mark.parametrize("name", ["gpt2", "bert", "xlnet", "marian"])
-@few
-@given(data=st.data())
-def test_order_duplicates_and_splits_change_nothing(name, data, tiny_models, score_all, agree):
-    model = tiny_models.shared(name)
-    texts = data.draw(st.lists(TEXTS, min_size=1, max_size=4, unique=True))
-    requests = [
-        Request(text=t, source="箱子在围栏里。") if model.encoder else Request(text=t)
-        for t in texts
-    ]
-    model.batch_size = None
-    base = dict(zip(requests, score_all(model, requests), strict=True))
-    many = data.draw(st.permutations(requests * 2))
-    model.batch_size = data.draw(st.sampled_from([None, 1, 2, 5]))
-    cut = data.draw(st.integers(0, len(many)))
-    records = score_all(model, many[:cut]) + score_all(model, many[cut:])
-    for request, record in zip(many, records, strict=True):
-        expected = base[request]
-        agree(record, (expected.token_ids.tolist(), expected.logprobs.tolist()))
-    together = dict.fromkeys(requests)
-    for request, record in zip(many, score_all(model, many), strict=True):
-        if together[request] is not None:  # equal requests: equal to the last bit
-            assert together[request] == record.logprobs.tobytes()
-        together[request] = record.logprobs.tobytes()
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
@@ -70,7 +43,7 @@ def test_prefix_and_text_sum_to_the_whole(name, words, data, tiny_models, score_
 def test_no_requests(tiny_models):
     for name in ("gpt2", "bert", "xlnet", "marian"):
         model = tiny_models.model(name)
-        assert list(model.score([], model.settle(ScoringPolicy()))) == []
+        assert list(model.score([], model.resolve_policy(ScoringPolicy()))) == []
 
 
 # --- Segmentation

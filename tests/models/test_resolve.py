@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import shutil
+from pathlib import Path
 
 import pytest
 import tiny
@@ -11,15 +12,17 @@ import torch
 import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
+from boxpen.models import resolve
 from boxpen.models.fingerprint import of_directory
 from boxpen.models.kinds import kind_of
+from boxpen.models.resolve import recognised, shadowed_by_preset
 from small_runs import Liking
 
 
 def use_of(spec) -> None:
     """Resolve a model and score something: weights are loaded when first needed."""
     model = resolve_model(spec, device="cpu")
-    list(model.score([Request(text="a box")], model.settle(ScoringPolicy())))
+    list(model.score([Request(text="a box")], model.resolve_policy(ScoringPolicy())))
 
 
 def refused(spec, match: str, *, use: bool = False) -> None:
@@ -195,12 +198,68 @@ def test_an_added_token_is_refused_only_where_a_text_has_it(tiny_models, score_a
         ("tf:gpt2", "is unknown"),
         ("hf:/nowhere/at/all", "is not a checkpoint folder"),
         ("hf:./nowhere", "is not a checkpoint folder"),
-        ("gguf:/nowhere.gguf", "there is no file"),
-        ("ct2:/nowhere", "there is no folder"),
+        ("gguf:/nowhere.gguf", r"file .*nowhere\.gguf does not exist"),
+        ("ct2:/nowhere", r"folder .*nowhere does not exist"),
+        ("./nowhere", r"model './nowhere': no such file or folder$"),
+        ("nowhere.gguf", "no such file or folder"),
+        ("org/mine", r"is neither a preset nor a path; for the hub, write hf:org/mine$"),
+        ("x" * 5000, "cannot be read: File name too long"),
     ],
 )
 def test_names_that_mean_nothing(spec, match):
     refused(spec, match)
+
+
+@pytest.mark.parametrize(
+    ("files", "scheme"),
+    [
+        (["config.json", "model.safetensors", "vocab.json"], "hf"),
+        (["model.bin", "shared_vocabulary.json", "config.json"], "ct2"),
+        (["model.bin", "shared_vocabulary.txt"], "ct2"),
+        (["metadata.json", "model/model.bin", "model/source_vocabulary.json"], "ct2"),
+        (["elmo_weights.hdf5", "elmo_options.json", "vocab.txt"], "elmo"),
+        (["config.json", "model/model.bin", "model/shared_vocabulary.json"], "hf"),
+    ],
+)
+def test_a_folder_is_recognised_by_what_is_in_it(files, scheme, tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    for spec in (str(folder), "./mine", "mine", "mine/"):
+        assert recognised(spec) == f"{scheme}:{spec}"
+
+
+def test_a_gguf_file_is_recognised_by_how_it_begins(tmp_path):
+    (tmp_path / "a.gguf").write_bytes(b"GGUF\x03\x00\x00\x00")
+    assert recognised(str(tmp_path / "a.gguf")) == f"gguf:{tmp_path / 'a.gguf'}"
+    (tmp_path / "a.bin").write_bytes(b"PK")
+    refused(str(tmp_path / "a.bin"), "is a file, expected a model folder or a GGUF file")
+    refused(str(tmp_path), rf"is a folder without a model, .*; did you mean {tmp_path}/a.gguf\?$")
+
+
+def test_a_path_needs_no_scheme(tiny_models, tmp_path, monkeypatch):
+    folder = tiny_models.folder("gpt2")
+    monkeypatch.chdir(folder.parent)
+    plain, schemed = resolve_model("./gpt2", device="cpu"), resolve_model("hf:./gpt2", device="cpu")
+    assert (plain.name, plain.short) == (schemed.name, schemed.short) == ("hf:./gpt2", "gpt2")
+    assert plain.fingerprint == schemed.fingerprint
+    (tmp_path / "out" / "checkpoint-5").mkdir(parents=True)
+    shutil.copy(folder / "config.json", tmp_path / "out" / "checkpoint-5")
+    refused(str(tmp_path / "out"), "did you mean .*/out/checkpoint-5")
+
+
+def test_a_preset_wins_over_a_folder_of_its_name_and_says_so(tiny_models, monkeypatch, tmp_path):
+    monkeypatch.chdir(tiny_models.folder("gpt2").parent)
+    assert shadowed_by_preset("gpt2") == (
+        "'gpt2' is the preset; for the path of that name, write ./gpt2"
+    )
+    assert shadowed_by_preset("./gpt2") is None
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "smollm2").mkdir()  # no model is in it
+    assert shadowed_by_preset("smollm2") is None
+    assert shadowed_by_preset("gpt2") is None
 
 
 def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
@@ -212,7 +271,7 @@ def test_things_that_are_no_checkpoint(tiny_models, tmp_path):
     file.write_bytes(b"")
     refused(f"gguf:{file}", "is not a GGUF file")
     refused(f"ct2:{tmp_path}", "no model.bin")
-    refused((*tiny_models.pair("gpt2"), 1), "found 3 things")
+    refused((*tiny_models.pair("gpt2"), 1), "found 3 values")
     (tmp_path / "config.json").write_text("{ not json", "utf-8")
     refused(f"hf:{tmp_path}", "configuration cannot be loaded")
 
@@ -248,7 +307,10 @@ def test_a_hub_name_without_a_hub(monkeypatch):
     import huggingface_hub.constants
 
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
-    refused("hf:boxpen-nobody/boxpen-nothing", "configuration cannot be loaded")
+    refused(
+        "hf:boxpen-nobody/boxpen-nothing",
+        "not in the cache and HF_HUB_OFFLINE is set; .* a local folder",
+    )
 
 
 def test_dtype(tiny_models, score_all):
@@ -295,3 +357,8 @@ def test_what_a_training_leaves_does_not_make_another_model(tiny_models, tmp_pat
         assert of_directory(folder) == known, name
     (folder / "generation_config.json").write_text("{}")
     assert of_directory(folder) != known
+
+
+def test_models_know_nothing_of_suites():
+    for path in Path(resolve.__file__).parent.glob("*.py"):
+        assert "boxpen.catalog" not in path.read_text("utf-8"), path

@@ -18,7 +18,7 @@ PIANO = "Some porter put a piano into the drawer."
 
 def warm(model, *requests):
     """Let the model do its self-checks."""
-    for _ in model.score(list(requests), model.settle(ScoringPolicy(pll="original"))):
+    for _ in model.score(list(requests), model.resolve_policy(ScoringPolicy(pll="original"))):
         pass
 
 
@@ -120,7 +120,7 @@ def test_targets_of_one_source_share_their_beginning(name, tiny_models, score_al
     with spied(model.body) as calls:
         records = score_all(model, requests)
     assert model.engine == "sources once, targets as prefix trees"
-    encoded = model.encode(requests, model.settle(ScoringPolicy()))
+    encoded = model.encode(requests, model.resolve_policy(ScoringPolicy()))
     lengths = [e.scored[-1] + 1 for e in encoded]  # the decoder reads one token before each
     ids = [r.token_ids.tolist() for r in records]
     shared = next(i for i, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
@@ -166,7 +166,7 @@ def test_a_literal_pad_in_a_target_is_read_as_the_model_reads_it(name, tiny_mode
 @torch.inference_mode()
 def check_against_the_module(model, score_all, requests) -> None:
     """One forward pass of the whole module for each request, fed with its labels."""
-    encoded = model.encode(requests, model.settle(ScoringPolicy()))
+    encoded = model.encode(requests, model.resolve_policy(ScoringPolicy()))
     for one, record in zip(encoded, score_all(model, requests), strict=True):
         logits = model.module(
             input_ids=torch.tensor([one.source]), labels=torch.tensor([one.ids])

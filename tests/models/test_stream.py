@@ -66,10 +66,10 @@ def test_what_tokenising_raises_reaches_the_caller(fed, monkeypatch, score_all):
     before = set(threading.enumerate())
     encode, calls = fed.encode, itertools.count()
 
-    def failing(requests, settled):
+    def failing(requests, policy):
         if next(calls) == 3:
             raise ScoringError("no more")
-        return encode(requests, settled)
+        return encode(requests, policy)
 
     monkeypatch.setattr(fed, "encode", failing)
     with pytest.raises(ScoringError, match="no more"):
@@ -95,7 +95,7 @@ def test_what_the_model_raises_reaches_the_caller(fed, monkeypatch, score_all):
 
 def test_a_stream_that_is_left_ends_its_threads(fed):
     before = set(threading.enumerate())
-    stream = fed.score([Request(t) for t in TEXTS], fed.settle(ScoringPolicy()))
+    stream = fed.score([Request(t) for t in TEXTS], fed.resolve_policy(ScoringPolicy()))
     next(stream)
     stream.close()
     assert gone(set(threading.enumerate()) - before)

@@ -44,21 +44,21 @@ def asked(model, text: str, **rest) -> Request:
 
 def warmed(model):
     """The same model after its self-checks, which also run the module."""
-    settled = model.settle(ScoringPolicy(pll="original"))
-    for _ in model.score([asked(model, "Box is")], settled):
+    resolved_policy = model.resolve_policy(ScoringPolicy(pll="original"))
+    for _ in model.score([asked(model, "Box is")], resolved_policy):
         pass
     return model
 
 
-def run(model, encoded, settled):
+def run(model, encoded, resolved_policy):
     """The log-probabilities of distinct encoded requests, in their order."""
-    found = dict(pair for batch in model.run(encoded, settled) for pair in batch)
+    found = dict(pair for batch in model.run(encoded, resolved_policy) for pair in batch)
     assert sorted(found) == list(range(len(encoded)))
     return [found[i] for i in range(len(encoded))]
 
 
 def tokens(model, requests, **policy):
-    return model.encode(requests, model.settle(ScoringPolicy(**policy)))
+    return model.encode(requests, model.resolve_policy(ScoringPolicy(**policy)))
 
 
 # --- Causal models
@@ -95,21 +95,21 @@ def test_trap_01_bos_has_three_states(tiny_models, score_all):
     assert auto.logprobs.tolist() == always.logprobs.tolist()
     assert len(never.logprobs) == len(auto.logprobs) - 1
     assert (auto.unscored, never.unscored) == (0, 1)
-    settled = [model.settle(ScoringPolicy(bos=b)).bos for b in ("auto", "always", "never")]
-    assert settled == [True, True, False]
+    chosen = [model.resolve_policy(ScoringPolicy(bos=b)).bos for b in ("auto", "always", "never")]
+    assert chosen == [True, True, False]
 
 
 def test_trap_01_bos_is_not_taken_from_eos(tiny_models):
     """A tokenizer without BOS was given its EOS instead."""
     gpt = tiny_models.model("gpt")
-    assert gpt.settle(ScoringPolicy()).bos is False
+    assert gpt.resolve_policy(ScoringPolicy()).bos is False
     with pytest.raises(ModelError, match="no BOS token"):
-        gpt.settle(ScoringPolicy(bos="always"))
+        gpt.resolve_policy(ScoringPolicy(bos="always"))
     module, tokenizer = tiny_models.pair("gpt2")
     without = copy.deepcopy(tokenizer)
     without.bos_token = None
     model = resolve_model((module, without))
-    assert model.settle(ScoringPolicy()).bos is False
+    assert model.resolve_policy(ScoringPolicy()).bos is False
     (encoded,) = tokens(model, [Request(text=CAT)])
     assert tokenizer.eos_token_id not in encoded.ids
 
@@ -181,13 +181,13 @@ def test_trap_04_off_by_one(name, tiny_models):
     the probabilities of all that could stand there sum to one.
     """
     model = tiny_models.model(name)
-    settled = model.settle(ScoringPolicy())
-    (encoded,) = model.encode([Request(text=CAT)], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy())
+    (encoded,) = model.encode([Request(text=CAT)], resolved_policy)
     variants = [
         Encoded(ids=(*encoded.ids[:-1], token), scored=encoded.scored)
         for token in range(len(model.tokenizer))
     ]
-    values = np.array(run(model, variants, settled), dtype=np.float64)
+    values = np.array(run(model, variants, resolved_policy), dtype=np.float64)
     assert np.abs(values[:, :-1] - values[0, :-1]).max() < 1e-4
     assert math.fsum(np.exp(values[:, -1])) == pytest.approx(1, abs=1e-4)
 
@@ -235,7 +235,7 @@ def test_trap_05_a_cut_causal_text_is_scored_as_the_twin_of_what_is_left(
 
 
 def test_trap_05_bos_survives_truncation_before_a_scored_eos(tiny_models):
-    """BOS is what a settled ``bos: yes`` promises, whether EOS is scored or not."""
+    """BOS is what a resolved ``bos: yes`` promises, whether EOS is scored or not."""
     model = tiny_models.model("llama")
     for eos in ("never", "always"):
         (encoded,) = tokens(model, [Request(text=tiny.LONG)], max_length=16, eos=eos)
@@ -375,10 +375,10 @@ def test_trap_08b_prefixes_of_each_other_and_equal_texts(name, tiny_models, twin
 
 def masks_of(model, text: str, pll: str) -> list[list[int]]:
     """Return the masked places of every copy, in the order of the scored tokens."""
-    settled = model.settle(ScoringPolicy(pll=pll))
-    encoded = model.encode([Request(text=text)], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy(pll=pll))
+    encoded = model.encode([Request(text=text)], resolved_policy)
     with spied(warmed(model).body) as calls:
-        run(model, encoded, settled)
+        run(model, encoded, resolved_policy)
     mask = model.tokenizer.mask_token_id
     rows = [row for call in calls for row in call["input_ids"].tolist()]
     return sorted([i - 1 for i, token in enumerate(row) if token == mask] for row in rows)
@@ -489,8 +489,8 @@ def test_trap_12_the_target_is_hidden(name, tiny_models):
     model = tiny_models.model(name)
 
     def mass(pll: str) -> float:
-        settled = model.settle(ScoringPolicy(pll=pll))
-        (encoded,) = model.encode([Request(text=CAT)], settled)
+        resolved_policy = model.resolve_policy(ScoringPolicy(pll=pll))
+        (encoded,) = model.encode([Request(text=CAT)], resolved_policy)
         place = encoded.scored[2]
         variants = [
             Encoded(
@@ -500,7 +500,7 @@ def test_trap_12_the_target_is_hidden(name, tiny_models):
             )
             for token in range(len(model.tokenizer))
         ]
-        return math.fsum(math.exp(v[0]) for v in run(model, variants, settled))
+        return math.fsum(math.exp(v[0]) for v in run(model, variants, resolved_policy))
 
     assert mass("original") == pytest.approx(1, abs=1e-4)
     assert mass("within_word_l2r") == pytest.approx(1, abs=1e-4)
@@ -553,7 +553,7 @@ def test_trap_13_a_plain_piece_is_no_language_code(name, code, tiny_models):
 
 def test_trap_13_languages_must_be_known(tiny_models):
     model = tiny_models.model("nllb")
-    with pytest.raises(ModelError, match="must be told the languages"):
+    with pytest.raises(ModelError, match="needs to know the languages"):
         tokens(model, [Request(text=CAT, source="大雨")])
     with pytest.raises(ModelError, match="does not know the language 'vi'"):
         tokens(model, [Request(text=CAT, source="大雨", languages=("vi", "en"))])
@@ -585,7 +585,7 @@ def test_trap_14_not_a_number_fails_loudly_and_is_not_kept(tiny_models, tmp_path
     with torch.no_grad():
         broken.transformer.ln_f.weight[0] = math.nan
     cache = tmp_path / "scores.sqlite"
-    with pytest.raises(ScoringError, match="nan"):
+    with pytest.raises(ScoringError, match="NaN"):
         evaluate((broken, tokenizer), two_candidates(), cache=cache)
     import sqlite3
 

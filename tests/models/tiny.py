@@ -7,10 +7,12 @@ more than the tolerance of the tests.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sentencepiece
 import torch
 import transformers
@@ -244,6 +246,71 @@ def marian(folder: Path) -> Pair:
         decoder_start_token_id=vocab["<pad>"], eos_token_id=0, forced_eos_token_id=0,
     )  # fmt: skip
     return wide(transformers.MarianMTModel(config)), tokenizer
+
+
+def ct2(root: Path, *quantizations: str) -> None:
+    """Save the Marian as ``hf``, and what CTranslate2's own converter makes of it.
+
+    The folders are ``ct2`` for float32, and one named after each quantization.
+    """
+    from ctranslate2.converters import TransformersConverter
+
+    module, tokenizer = marian(root)
+    pad = module.config.pad_token_id
+    with torch.no_grad():  # as in every trained Marian: the decoder starts from zero, and the
+        module.model.shared.weight[pad] = 0  # padding token, which CTranslate2 drops, is
+        module.final_logits_bias[0, pad] = -1e9  # never produced
+    module.save_pretrained(root / "hf")
+    tokenizer.save_pretrained(root / "hf")
+    for folder, quantization in (("ct2", None), *zip(quantizations, quantizations, strict=True)):
+        TransformersConverter(str(root / "hf")).convert(
+            str(root / folder), quantization=quantization
+        )
+        for name in ("source.spm", "target.spm"):
+            shutil.copy(root / "hf" / name, root / folder / name)
+
+
+def gguf(path: Path) -> None:
+    """Write a Llama with weights in Q8_0, as llama.cpp would."""
+    import gguf
+    from gguf.quants import quantize
+
+    width, inner, layers = 32, 64, 2
+    vocab, merges = _byte_level(["<|endoftext|>"])
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(layers)
+    writer.add_context_length(256)
+    writer.add_embedding_length(width)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(2)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_dimension_count(width // 2)
+    writer.add_vocab_size(len(vocab))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(sorted(vocab, key=lambda token: vocab[token]))
+    writer.add_token_types([1] * len(vocab))
+    writer.add_token_merges([" ".join(merge) for merge in merges])
+    for add in (writer.add_bos_token_id, writer.add_eos_token_id):
+        add(vocab["<|endoftext|>"])
+    blocks = {
+        **dict.fromkeys(("attn_q", "attn_k", "attn_v", "attn_output"), (width, width)),
+        **dict.fromkeys(("ffn_gate", "ffn_up"), (inner, width)),
+        "ffn_down": (width, inner),
+    }
+    shapes = {f"blk.{n}.{name}": shape for n in range(layers) for name, shape in blocks.items()}
+    dice = np.random.default_rng(1)
+    kind = gguf.GGMLQuantizationType.Q8_0
+    for name, shape in {"token_embd": (len(vocab), width), **shapes}.items():
+        drawn = dice.normal(0, 1 if name == "token_embd" else 0.25, shape).astype(np.float32)
+        writer.add_tensor(f"{name}.weight", quantize(drawn, kind), raw_dtype=kind)
+    norms = [f"blk.{n}.{part}_norm" for n in range(layers) for part in ("attn", "ffn")]
+    for name in (*norms, "output_norm"):
+        writer.add_tensor(f"{name}.weight", np.ones(width, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def nllb() -> Pair:

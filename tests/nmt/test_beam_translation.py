@@ -278,7 +278,7 @@ def test_memory_that_runs_out_halves_the_batch(monkeypatch):
         raise torch.OutOfMemoryError("out of memory")
 
     monkeypatch.setattr(model, "generate", never)
-    with pytest.raises(ModelError, match="does not fit into the memory"):
+    with pytest.raises(ModelError, match="does not fit in memory"):
         list(translate_lines(model, tokenizer, words))
 
 

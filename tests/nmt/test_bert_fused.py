@@ -422,5 +422,5 @@ def test_bad_settings_are_named() -> None:
         fuse(base, bert, 1.5)
     with pytest.raises(NmtError, match="cannot be made of a BertModel and a MarianMTModel"):
         fuse(bert, base)
-    with pytest.raises(NmtError, match="is_decoder=True, expected a BERT that is none"):
+    with pytest.raises(NmtError, match="is_decoder=True, expected a BERT encoder"):
         BertFusedConfig(bert_config={"is_decoder": True})

@@ -187,8 +187,8 @@ def spoil(folder: Path, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("no config", r"tiny-bert is no BERT: its config.json cannot be read \(No such file"),
-        ("gpt", "is no BERT: its config.json has the model_type 'gpt2', expected 'bert' or"),
+        ("no config", r"tiny-bert is not a BERT: its config.json cannot be read \(No such file"),
+        ("gpt", "is not a BERT: its config.json has the model_type 'gpt2', expected 'bert' or"),
         ("no number", "config.json: vocab_size of BERT is 'many', expected a number"),
         ("no tokenizer", "tiny-bert has no tokenizer of BERT, expected tokenizer.json or vocab"),
         ("more words", "has 12 tokens, but BERT's embedding has 11: it is a BERT of another tok"),
@@ -316,7 +316,10 @@ def test_damaged_tokens_of_bert_are_made_again(
     damage(path)
     assert path.read_bytes() != whole
     again = making.with_bert(prepared, config, told.append)
-    assert told == [f"{path} is damaged, and made again", f"train: cut into the tokens of {folder}"]
+    assert told == [
+        f"{path} is damaged and will be rebuilt",
+        f"train: cut into the tokens of {folder}",
+    ]
     assert np.array_equal(again.train.bert, first.train.bert)
     assert np.array_equal(again.train.bert_ends, first.train.bert_ends)
     assert list(prepared.folder.glob("train-bert-*")) == [path]
@@ -332,5 +335,5 @@ def test_a_bert_that_is_no_number_is_refused(folder: Path, monkeypatch: pytest.M
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     monkeypatch.setattr(making, "load_base", lambda *_: tiny_marian(1))
     config = ModelConfig(architecture="bert-fused", base=Path("base"), bert=folder)
-    with pytest.raises(NmtError, match=r"bert = .* no finite numbers in its weight 'encoder"):
+    with pytest.raises(NmtError, match=r"bert = .* has NaN or Inf in its weight 'encoder"):
         making.new_context_model(config, Path("subwords"), lambda: None)

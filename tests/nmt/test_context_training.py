@@ -210,8 +210,8 @@ def test_a_training_with_context_goes_on_after_a_kill_as_if_nothing_had_been(toy
     class KilledError(Exception):
         pass
 
-    def kill(course):
-        if course.step == 20:
+    def kill(state):
+        if state.step == 20:
             raise KilledError
 
     losses = []
@@ -310,7 +310,7 @@ def test_a_model_that_reads_context_must_be_given_some(trained):
         force_score(model, tokenizer, lines, targets)
     assert len(list(translate_lines(model, tokenizer, lines, contexts=[""], beam=1))) == 1
     assert len(force_score(model, tokenizer, lines, targets, contexts=[""])) == 1
-    told = "the context of 'They sing.' is None, expected a string, empty where nothing stands"
+    told = "the context of 'They sing.' is None, expected a string, empty for no context"
     with pytest.raises(NmtError, match=told):
         list(translate_lines(model, tokenizer, lines, contexts=[None]))
     with pytest.raises(NmtError, match=told):
@@ -335,8 +335,8 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
     same = CliRunner().invoke(app, [*command, "--context", "none"], input=text)
     assert same.stdout.splitlines()[1] == same.stdout.splitlines()[4]
     for folder, more, reason in (
-        (model, [], "reads the sentences before each, expected --context lines or none"),
-        (toy / "base", ["--context", "lines"], "reads no context; leave it out"),
+        (model, [], "reads context; give --context lines or --context none"),
+        (toy / "base", ["--context", "lines"], "does not read context; leave it out"),
     ):
         refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
         assert refused.exit_code == 2
@@ -346,7 +346,7 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
 def test_a_wrong_base_is_told_first_and_leaves_the_folder_free(toy, tmp_path):
     config = configured(toy, tmp_path, "thumt", max_steps="2")
     wrong = replace(config, model=replace(config.model, base=tmp_path / "nowhere"))
-    with pytest.raises(NmtError, match=r"base = .*nowhere is no model: there is no config\.json"):
+    with pytest.raises(NmtError, match=r"base = .*nowhere is not a model: it has no config\.json"):
         check_folder(wrong)
     with pytest.raises(NmtError, match="nowhere"):
         Training(wrong, prepare(wrong), device="cpu").run()
@@ -391,7 +391,7 @@ def test_a_lock_that_was_taken_away_is_none(toy, tmp_path, monkeypatch):
     config = configured(toy, tmp_path, "concat")
     folder = ModelFolder(config, prepare(config))
     monkeypatch.setattr(fcntl, "flock", lambda *_: (config.folder / ".lock").unlink())
-    with pytest.raises(NmtError, match="another training is at work in"), folder.alone():
+    with pytest.raises(NmtError, match="another training is running in"), folder.alone():
         pass
 
 
@@ -422,7 +422,7 @@ def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):
     ModelFolder(config, prepared).begin()
     (config.folder / "checkpoints" / "step-1").mkdir(parents=True)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match="was begun with other pairs"):
+    with pytest.raises(NmtError, match="was started with other pairs"):
         ModelFolder(config, replace(prepared, train=loose)).check()
 
 
@@ -481,7 +481,7 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     said = "".join(f"{line}\n" for line in (before[1], lines[0]))
     command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
     told = CliRunner().invoke(app, [*command, "--context", "lines"], input=said).stderr
-    assert "1 sentence(s) or contexts of sentences were longer than the model can read" in told
+    assert "1 sentence(s) or contexts of sentences exceeded the model's maximum length" in told
     long = replace(suite().items[0], context=before[1])
     run = boxpen.evaluate(
         f"hf:{config.folder}", suite().take([long, suite().items[1]]), cache=":memory:"
@@ -499,10 +499,10 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     config = configured(toy, tmp_path, "concat", max_steps="2")
     prepared = prepare(config)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[\[corpora\]\] "):
+    with pytest.raises(NmtError, match=r"'concat' reads context, but no pair of \[\[corpora\]\] "):
         Training(config, replace(prepared, train=loose), device="cpu").run()
     loose = replace(prepared.valid, document=np.full(len(prepared.valid), -1, np.int32))
-    with pytest.raises(NmtError, match=r"'concat' reads context, and no pair of \[valid\] has one"):
+    with pytest.raises(NmtError, match=r"'concat' reads context, but no pair of \[valid\] has any"):
         Training(config, replace(prepared, valid=loose), device="cpu").run()
     assert not config.folder.exists()
     refused = CliRunner().invoke(
@@ -511,7 +511,7 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
         input="They sing.\n",
     )
     assert refused.exit_code == 2
-    assert "stands in the folder of the model" in " ".join(refused.stderr.split())
+    assert "is inside the model folder" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize("part", ["[[corpora]]", "[valid]"])

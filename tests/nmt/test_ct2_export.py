@@ -124,9 +124,13 @@ def test_boxpen_scores_both_alike(exported):
     for name in ("hf", "ct2"):
         model = resolve_model(f"{name}:{root / name}", device="cpu")
         assert model.direction == ("zh", "en")
-        settled = model.settle(ScoringPolicy())
-        encoded = model.encode(requests, settled)
-        sums = {i: float(values.sum()) for few in model.run(encoded, settled) for i, values in few}
+        resolved_policy = model.resolve_policy(ScoringPolicy())
+        encoded = model.encode(requests, resolved_policy)
+        sums = {
+            i: float(values.sum())
+            for few in model.run(encoded, resolved_policy)
+            for i, values in few
+        }
         totals.append([sums[i] for i in range(len(requests))])
     assert totals[0] == pytest.approx(totals[1], abs=1e-3)
     assert max(totals[0]) - min(totals[0]) > 10
@@ -149,17 +153,21 @@ def test_what_is_too_long_is_flagged_and_scored_as_far_as_it_is_read(exported):
     found = []
     for name in ("hf", "ct2"):
         model = resolve_model(f"{name}:{root / name}", device="cpu")
-        settled = model.settle(ScoringPolicy())
-        assert settled.max_length == 64
-        encoded = model.encode(requests, settled)
+        resolved_policy = model.resolve_policy(ScoringPolicy())
+        assert resolved_policy.max_length == 64
+        encoded = model.encode(requests, resolved_policy)
         added = 1 if name == "ct2" else 0  # EOS of the source, which CTranslate2 is given later
         assert len(encoded[2].ids) == len(encoded[1].source) + added == 64
-        sums = {i: float(values.sum()) for few in model.run(encoded, settled) for i, values in few}
+        sums = {
+            i: float(values.sum())
+            for few in model.run(encoded, resolved_policy)
+            for i, values in few
+        }
         assert all(total < 0 for total in sums.values())
         found.append((len(sums), [e.truncated for e in encoded]))
     assert found == [(3, [False, True, True])] * 2
     with pytest.raises(ModelError, match=r"max_length 65 is more than .* takes \(64\)"):
-        model.settle(ScoringPolicy(max_length=65))
+        model.resolve_policy(ScoringPolicy(max_length=65))
 
 
 def test_a_long_text_is_translated(exported):
@@ -191,12 +199,14 @@ def test_a_model_that_does_not_say_it_fails_in_one_sentence(exported, tmp_path):
     shutil.copytree(root / "ct2", tmp_path / "ct2")
     (tmp_path / "ct2" / "metadata.json").unlink()
     model = resolve_model(f"ct2:{tmp_path / 'ct2'}", device="cpu")
-    settled = model.settle(ScoringPolicy())
-    assert settled.max_length == 1024
-    encoded = model.encode([Request(text="Who?", source=LONG, languages=("zh", "en"))], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy())
+    assert resolved_policy.max_length == 1024
+    encoded = model.encode(
+        [Request(text="Who?", source=LONG, languages=("zh", "en"))], resolved_policy
+    )
     says = r'texts of up to \d+ tokens \(.*\); write \{"max_length": 64\} into its metadata'
     with pytest.raises(ModelError, match=says):
-        list(model.run(encoded, settled))
+        list(model.run(encoded, resolved_policy))
     with pytest.raises(ModelError, match=says):
         list(model.translate([LONG], ("zh", "en"), beam=1))
     for nonsense in ("64", 1, True, None):
@@ -224,14 +234,14 @@ def test_what_stands_there_gives_way_only_if_told_so(exported, tmp_path):
     out = tmp_path / "out"
     export_ct2(root / "hf", out)
     before = (out / "model.bin").read_bytes()
-    with pytest.raises(NmtError, match="out exists already"):
+    with pytest.raises(NmtError, match="out already exists"):
         export_ct2(root / "hf", out, quantization="int8")
     assert (out / "model.bin").read_bytes() == before
     export_ct2(root / "hf", out, quantization="int8", overwrite=True)
     assert (out / "model.bin").stat().st_size < len(before)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
-    with pytest.raises(NmtError, match="mine is no CTranslate2 model, so it is not overwritten"):
+    with pytest.raises(NmtError, match="mine is not a CTranslate2 model, so it is not overwritten"):
         export_ct2(root / "hf", tmp_path / "mine", overwrite=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "out"]
 

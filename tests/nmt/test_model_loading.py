@@ -137,8 +137,7 @@ def test_a_base_that_is_no_number_is_refused(models, copied, value):
         with pytest.raises(NmtError) as found:
             ModelFolder(config, prepare(config)).new_model()
         assert str(found.value) == (
-            f"{folder} has values that are no finite numbers in its weight '{FC1}', expected a "
-            "trained model"
+            f"{folder} has NaN or Inf in its weight '{FC1}', expected a trained model"
         )
 
 
@@ -150,12 +149,12 @@ def test_a_model_that_is_no_number_does_not_translate(copied, kind, value):
     name = next(n for n in sorted(weights) if n.endswith(".weight") and "embed" not in n)
     weights[name].flatten()[3] = value
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    refused(folder, f"has values that are no finite numbers in its weight '{name}', expected")
+    refused(folder, f"has NaN or Inf in its weight '{name}', expected")
     command = ["nmt", "translate", str(folder)]
     command += ["--context", "none"] if kind not in ("transformer", "rnnsearch") else []
     done = CliRunner().invoke(app, command, input="猫\n")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "no finite numbers" in " ".join(done.stderr.split())
+    assert "has NaN or Inf" in " ".join(done.stderr.split())
 
 
 def test_what_is_not_learnt_may_forbid_a_token(copied):
@@ -227,21 +226,25 @@ def test_a_target_vocabulary_larger_than_the_model_is_refused_by_the_scorer(copi
     ("file", "text", "says"),
     [
         ("vocab.json", "{}", "no tokenizer that can be loaded: '<unk> token must be in the vocab'"),
-        ("vocab.json", "[]", "no tokenizer that can be loaded: its vocab.json is no JSON object"),
+        (
+            "vocab.json",
+            "[]",
+            "no tokenizer that can be loaded: its vocab.json is not a JSON object",
+        ),
         (
             "vocab.json",
             '{"<unk>": -1, "<pad>": 2}',
             "the number -1 for the piece '<unk>' of its",
         ),
         ("target_vocab.json", "{}", "has a target vocabulary of no pieces"),
-        ("target_vocab.json", "null", "its target_vocab.json is no JSON object"),
+        ("target_vocab.json", "null", "its target_vocab.json is not a JSON object"),
         ("target_vocab.json", '{"</s>": "a"}', "has the number 'a' for the piece '</s>' of its t"),
         ("target_vocab.json", '{"a": 450}', "the number 450 for the piece 'a' of its target"),
-        ("tokenizer_config.json", '"x"', "its tokenizer_config.json is no JSON object"),
-        ("generation_config.json", "[]", "its generation_config.json is no JSON object"),
-        ("generation_config.json", "{", "its generation_config.json is no JSON ("),
+        ("tokenizer_config.json", '"x"', "its tokenizer_config.json is not a JSON object"),
+        ("generation_config.json", "[]", "its generation_config.json is not a JSON object"),
+        ("generation_config.json", "{", "its generation_config.json is not JSON ("),
         ("generation_config.json", "{}", "has decoder_start_token_id = None in its generation_c"),
-        ("config.json", "3", "cannot be loaded: its config.json is no JSON object"),
+        ("config.json", "3", "cannot be loaded: its config.json is not a JSON object"),
         ("config.json", "{}", "cannot be loaded: Unrecognized model"),
     ],
 )

@@ -33,7 +33,7 @@ from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.training import Training
-from boxpen.nmt.validation import Look, Validation
+from boxpen.nmt.validation import Validation, ValidationResult
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_toy_language_is_learnt_and_the_model_is_one_of_transformers(
         learning_rate="6e-3",
     )
     seen = []
-    result = trained(config, watch=lambda course: seen.append(course.step))
+    result = trained(config, watch=lambda state: seen.append(state.step))
     assert result["bleu"] > 90
     assert result["loss"] < 0.3
     assert seen[:2] == [0, 5]
@@ -145,9 +145,9 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
         "from boxpen.nmt.prepared import prepare\n"
         "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
         "import time\n"
-        "def watch(course):\n"
-        "    print(course.step, flush=True)\n"
-        "    if course.step >= 15: time.sleep(60)\n"
+        "def watch(state):\n"
+        "    print(state.step, flush=True)\n"
+        "    if state.step >= 15: time.sleep(60)\n"
         "Training(config, prepare(config), device='cpu', watch=watch).run()\n"
     )
     begun = subprocess.Popen(
@@ -163,7 +163,7 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
     assert not (other.folder / "config.json").exists()
     told = []
     again = trained(other, note=told.append)
-    assert told[0] == "going on from step 10"
+    assert told[0] == "resuming from step 10"
     assert re.fullmatch(r"training: [\d,]{6,} parameters, \d+ pairs, on cpu", told[1])
     assert len(told) == 2
     assert losses(other.folder).keys() == losses(one.folder).keys()
@@ -186,8 +186,8 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
     weights = config.folder / "checkpoints" / "step-10" / "model.safetensors"
     with contextlib.ExitStack() as disk:
 
-        def watch(course):
-            if course.step == 15:
+        def watch(state):
+            if state.step == 15:
                 disk.enter_context(largest_file(int(weights.stat().st_size * share)))
 
         with pytest.raises(NmtError) as found:
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
     assert "the checkpoint of step 20 cannot be written to" in said
     assert "File too large" in said
     assert "enforce fail" not in said
-    assert "step-10 stays, and the same command goes on from there" in said
+    assert "rerun the same command to resume from step-10" in said
     assert Checkpoints(config.folder / "checkpoints").steps() == [10]
     assert not list((config.folder / "checkpoints").glob(".*"))
     assert trained(config)["steps"] == 20
@@ -205,9 +205,9 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
 def test_the_folder_of_another_training_is_refused(corpus, tmp_path):
     config = config_of(corpus, tmp_path, max_steps="5", validate_every="5")
     trained(config)
-    with pytest.raises(NmtError, match=r"was begun with \[train\] tokens = 400, not 500"):
+    with pytest.raises(NmtError, match=r"was started with \[train\] tokens = 400, not 500"):
         trained(config_of(corpus, tmp_path, max_steps="5", validate_every="5", tokens="500"))
-    with pytest.raises(NmtError, match=r"was begun with seed = 1, not 2"):
+    with pytest.raises(NmtError, match=r"was started with seed = 1, not 2"):
         trained(replace(config, seed=2))
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "thesis.txt").write_text("mine")
@@ -220,7 +220,7 @@ def test_a_checkpoint_of_another_vocabulary_is_refused(corpus, tmp_path):
     trained(config)
     write_corpus(tmp_path, pairs=200)
     smaller = replace(config, subwords=replace(config.subwords, size=440), data=tmp_path / "data")
-    with pytest.raises(NmtError, match="was begun with another vocabulary"):
+    with pytest.raises(NmtError, match="was started with another vocabulary"):
         trained(smaller)
     (tmp_path / "mixed").mkdir()
     for file in config.folder.iterdir():
@@ -349,7 +349,7 @@ def test_averages_equal_a_twin(tmp_path):
             assert float(found[row, column]) == pytest.approx(mean, rel=1e-6)
     for other in ({"other": torch.zeros(1)}, {"w": torch.zeros(5, 4)}):
         save_file(other, tmp_path / "0" / "model.safetensors")
-        with pytest.raises(NmtError, match="is of another model"):
+        with pytest.raises(NmtError, match="belongs to a different model"):
             averaged([tmp_path / "1", tmp_path / "0"])
 
 
@@ -372,14 +372,14 @@ def test_patience_counts_looks_without_gain(corpus, tmp_path):
     config = config_of(corpus, tmp_path, patience="2")
     prepared = open_prepared(corpus / "data")
     validation = Validation(config, prepared, None)
-    looks = [Look(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
-    assert validation.best(looks).step == 1  # the first of equals
-    assert not validation.given_up(looks[:3])
-    assert validation.given_up(looks)
+    results = [ValidationResult(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
+    assert validation.best(results).step == 1  # the first of equals
+    assert not validation.given_up(results[:3])
+    assert validation.given_up(results)
     by_bleu = replace(config, train=replace(config.train, metric="bleu"))
     by_bleu = Validation(by_bleu, prepared, None)
-    looks = [Look(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
-    assert by_bleu.best(looks).step == 1
+    results = [ValidationResult(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
+    assert by_bleu.best(results).step == 1
 
 
 def test_a_training_stops_early(corpus, tmp_path):
@@ -472,7 +472,7 @@ def test_lines_with_an_empty_side_are_counted(tmp_path):
     ("old", "new", "says"),
     [
         ("size = 450", "size = 440", "another vocabulary: [subwords] size = 450, not 440; use"),
-        ('"keep"', '"drop"', "begun with [clean] duplicates = 'keep', not 'drop'; use"),
+        ('"keep"', '"drop"', "started with [clean] duplicates = 'keep', not 'drop'; use"),
     ],
 )
 def test_a_training_that_is_refused_leaves_the_corpus_as_it_is(tmp_path, old, new, says):
@@ -550,8 +550,8 @@ def test_the_last_steps_are_logged(corpus, tmp_path):
 
 
 def _interrupts(at):
-    def watch(course):
-        if course.step >= at:
+    def watch(state):
+        if state.step >= at:
             raise KeyboardInterrupt
 
     return watch
@@ -563,7 +563,7 @@ def test_a_damaged_checkpoint_is_told(corpus, tmp_path):
         trained(config, watch=_interrupts(at=15))
     weights = config.folder / "checkpoints" / "step-10" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(NmtError, match=r"step-10 cannot be taken up .* to begin anew"):
+    with pytest.raises(NmtError, match=r"step-10 cannot be resumed from .* to start over"):
         trained(config)
 
 
@@ -587,7 +587,7 @@ def test_other_pairs_of_the_same_number_are_refused(corpus, tmp_path):
     (tmp_path / "train.en").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
     other = read_config(tmp_path / "toy.toml")
     # the vocabulary of another order of lines is the same, or it would be refused before
-    with pytest.raises(NmtError, match=r"was begun with (other pairs|another vocabulary)"):
+    with pytest.raises(NmtError, match=r"was started with (other pairs|another vocabulary)"):
         trained(replace(other, folder=config.folder, data=tmp_path / "data"))
 
 
@@ -611,7 +611,7 @@ def test_a_checkpoint_with_weights_of_another_vocabulary_is_told(corpus, tmp_pat
     save_file(weights, file)
     with pytest.raises(NmtError) as found:
         trained(config)
-    assert "step-10 cannot be taken up (the weights are not of this model: " in str(found.value)
+    assert "step-10 cannot be resumed from (the weights are not of this model: " in str(found.value)
     assert f"'{name}' has the shape (440, 64), expected (450, 64)); remove" in str(found.value)
 
 
@@ -637,9 +637,9 @@ def test_a_state_that_is_none_is_one_sentence(corpus, tmp_path, change, says):
     with pytest.raises(NmtError) as found:
         trained(config)
     told = str(found.value)
-    assert told.startswith(f"{file} is no state of a training (")
+    assert told.startswith(f"{file} is not the state of a training (")
     assert says in told
-    assert told.endswith(f"remove {file.parents[1]} to begin anew, or use another folder")
+    assert told.endswith(f"remove {file.parents[1]} to start over, or use another folder")
 
 
 def test_weights_of_another_model_are_refused():
@@ -699,9 +699,9 @@ def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
     config = config_of(corpus, tmp_path, max_steps="4", validate_every="2", log_every="2")
     refused = []
 
-    def watch(course):
-        if course.step == 2 and not refused:
-            with pytest.raises(NmtError, match="another training is at work in"):
+    def watch(state):
+        if state.step == 2 and not refused:
+            with pytest.raises(NmtError, match="another training is running in"):
                 trained(config)
             refused.append(True)
 
@@ -723,24 +723,24 @@ def own_corpus(corpus, folder):
 
 
 def test_a_corpus_that_is_prepared_anew_in_the_midst_changes_nothing(corpus, tmp_path):
-    """Validation set and vocabulary become others between the looks of a training."""
+    """Validation set and vocabulary change between two validations."""
     config, other = own_corpus(corpus, tmp_path)
     whole = trained(replace(config, folder=tmp_path / "whole"))
     vocabulary = vocabulary_digest(config.data / "subwords")
 
-    def watch(course):
-        if course.step == 15:
+    def watch(state):
+        if state.step == 15:
             prepare(other)
             assert vocabulary_digest(config.data / "subwords") != vocabulary
 
     result = trained(config, watch=watch)
     assert {**result, "seconds": 0} == {**whole, "seconds": 0}
     assert vocabulary_digest(config.folder) == vocabulary
-    looks, expected = (
+    seen, expected = (
         [{**e, "seconds": 0} for e in map(json.loads, lines) if "bleu" in e]
         for lines in ((c / "log.jsonl").open() for c in (config.folder, tmp_path / "whole"))
     )
-    assert looks == expected
+    assert seen == expected
     load_model(config.folder)
 
 
@@ -750,7 +750,7 @@ def test_a_corpus_that_was_prepared_anew_is_not_gone_on_with(corpus, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         Training(config, prepared, device="cpu", watch=_interrupts(at=15)).run()
     anew = prepare(other)
-    with pytest.raises(NmtError, match="was begun with another vocabulary"):
+    with pytest.raises(NmtError, match="was started with another vocabulary"):
         Training(config, anew, device="cpu").run()
     for folder in (config.folder, tmp_path / "new"):  # what is in memory is not what is there
         with pytest.raises(NmtError, match=r"data was prepared anew while it was in use, expected"):
@@ -781,12 +781,12 @@ def test_a_model_is_not_finished_with_another_tokenizer(corpus, tmp_path):
     config = config_of(corpus, tmp_path)
     record, whole = config.folder / "training.json", []
 
-    def watch(course):
-        if course.step == 30:
+    def watch(state):
+        if state.step == 30:
             whole.append(record.read_text())
             record.write_text(json.dumps({**json.loads(whole[0]), "vocabulary": "another"}))
 
-    with pytest.raises(NmtError, match=r"is not the one that .* was begun with, expected the same"):
+    with pytest.raises(NmtError, match=r"is not the one that .* was started with"):
         trained(config, watch=watch)
     assert Checkpoints(config.folder / "checkpoints").steps() == [10, 20, 30]
     assert not (config.folder / "config.json").exists()
@@ -809,17 +809,17 @@ def test_advice_can_be_followed_in_the_same_folder(corpus, tmp_path, wrong, advi
     config = config_of(corpus, tmp_path, max_steps="10")
     assert trained(config)["steps"] == 10
     assert json.loads((config.folder / "training.json").read_text())["train"]["tokens"] == 400
-    with pytest.raises(NmtError, match=r"was begun with \[train\] tokens = 400, not 500"):
+    with pytest.raises(NmtError, match=r"was started with \[train\] tokens = 400, not 500"):
         trained(config_of(corpus, tmp_path, max_steps="10", tokens="500"))
 
 
-@pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "chance-0.pt"])
+@pytest.mark.parametrize("lost", ["optimizer.pt", "state.json", "rng_state-0.pt"])
 def test_a_checkpoint_that_lost_a_file_is_told(corpus, tmp_path, lost):
     config = config_of(corpus, tmp_path)
     with pytest.raises(KeyboardInterrupt):
         trained(config, watch=_interrupts(at=15))
     (config.folder / "checkpoints" / "step-10" / lost).unlink()
-    with pytest.raises(NmtError, match="to begin anew, or use another folder"):
+    with pytest.raises(NmtError, match="to start over, or use another folder"):
         trained(config)
 
 

@@ -91,8 +91,8 @@ def test_the_scorer_agrees_with_a_sum_over_steps() -> None:
         ("围栏", "he found it so it was in the pen"),
     ]
     requests = [Request(text, source=source) for source, text in pairs]
-    settled = model.settle(ScoringPolicy())
-    records = {i: r for few in model.score(requests, settled) for i, r in few}
+    resolved_policy = model.resolve_policy(ScoringPolicy())
+    records = {i: r for few in model.score(requests, resolved_policy) for i, r in few}
     assert model.head is not None, "the scorer did not find the parts of the model"
     for i, (source, text) in enumerate(pairs):
         read = [vocabulary[w] for w in source.split()] + [EOS]

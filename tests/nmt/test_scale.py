@@ -129,9 +129,9 @@ def killed(config: NmtConfig, place: Path) -> Experiment:
     """Begin, and be killed in the middle of the second model."""
     notes: list[str] = []
 
-    def watch(course) -> None:
+    def watch(state) -> None:
         begun = [note for note in notes if note.startswith("share ")]
-        if begun[-1].startswith("share 0.5:") and course.step == 20:
+        if begun[-1].startswith("share 0.5:") and state.step == 20:
             raise Killed
 
     with pytest.raises(Killed):
@@ -161,7 +161,7 @@ def test_a_killed_experiment_goes_on(killed, resumed):
     assert [point["share"] for point in resumed.points] == [0.25, 0.5]
     assert resumed.points[0] == killed.json["points"][0], "the finished model is judged as before"
     assert any("share-0.25 is finished" in note for note in resumed.notes)
-    assert "going on from step 15" in resumed.notes
+    assert "resuming from step 15" in resumed.notes
 
 
 def test_points_are_what_the_files_say(resumed, place: Path):
@@ -276,7 +276,7 @@ def test_little_is_never_nothing(config: NmtConfig):
 
 def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, place: Path):
     other = replace(config, train=replace(config.train, learning_rate=1e-3))
-    with pytest.raises(NmtError, match=r"begun with \[train\] learning_rate = 0.003, not 0.001"):
+    with pytest.raises(NmtError, match=r"started with \[train\] learning_rate = 0.003, not 0.001"):
         scale(other, place, [0.25])
 
 
@@ -287,7 +287,7 @@ def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, plac
         (NmtError, "a share of the data is 1.5, expected more than 0", {"shares": [0.5, 1.5]}),
         (SuiteError, "nothing.jsonl", {"suites": ["nothing.jsonl"]}),
         (NmtError, "two suites have the name 'roles'", {"suites": ["roles.jsonl", "twin.jsonl"]}),
-        (NmtError, "no item that is translated from en to zh", {"turned": True}),
+        (NmtError, "no items to translate from en to zh", {"turned": True}),
         (PolicyError, "has no recipe 'papre'", {"recipe": "papre"}),
         (NmtError, "the power of the steps is -1, expected 0 or more", {"steps_power": -1.0}),
         (NmtError, "the power of the steps is nan", {"steps_power": float("nan")}),
@@ -320,7 +320,7 @@ def test_no_share_is_trained_before_one_that_is_refused(config: NmtConfig, place
 
 
 def test_a_file_is_no_folder(config: NmtConfig, place: Path):
-    with pytest.raises(NmtError, match=r"c\.toml cannot be made: File exists"):
+    with pytest.raises(NmtError, match=r"c\.toml cannot be created: File exists"):
         scale(config, place, [0.5], out=place / "c.toml")
 
 
@@ -348,5 +348,5 @@ def test_shares_are_read():
     ["0", "2", "x", "", "0.0", "1/0", "0/3", "-1/2", "1/2/3", "1e-3", "50%", "nan", "½", "٣"],
 )
 def test_nonsense_is_no_share(text: str):
-    with pytest.raises(NmtError, match=re.escape(f"'{text}' is no share of the data; expected")):
+    with pytest.raises(NmtError, match=re.escape(f"'{text}' is not a share of the data; expected")):
         parse_share(text)

@@ -65,11 +65,11 @@ def test_data_and_a_lock_within_the_folder_are_no_strangers(config, prepared):
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"seed": 7}, "begun with seed = 1, not 7"),
-        ({"target": "de"}, "begun with target = 'en', not 'de'"),
-        ({"model": {"dropout": 0.25}}, "begun with [model] dropout = None, not 0.25"),
+        ({"seed": 7}, "started with seed = 1, not 7"),
+        ({"target": "de"}, "started with target = 'en', not 'de'"),
+        ({"model": {"dropout": 0.25}}, "started with [model] dropout = None, not 0.25"),
         ({"train": {"betas": (0.9, 0.98)}}, "[train] betas = [0.9, 0.999], not [0.9, 0.98]"),
-        ({"decode": {"beam": 3}}, "begun with [decode] beam = 5, not 3"),
+        ({"decode": {"beam": 3}}, "started with [decode] beam = 5, not 3"),
         ({"train": {"max_steps": 99, "patience": 1, "log_every": 1}}, ""),
     ],
 )
@@ -101,7 +101,7 @@ def test_without_a_checkpoint_other_settings_begin_anew(config, prepared):
     ModelFolder(other, prepared).begin()
     assert json.loads((config.folder / "training.json").read_text())["train"]["tokens"] == 500
     (config.folder / "checkpoints" / "step-10").mkdir(parents=True)
-    refused(config, "begun with [train] tokens = 500, not 400")
+    refused(config, "started with [train] tokens = 500, not 400")
 
 
 def test_a_setting_that_has_come_up_since_was_at_its_default(config, prepared):
@@ -113,14 +113,14 @@ def test_a_setting_that_has_come_up_since_was_at_its_default(config, prepared):
     record.write_text(json.dumps(then))
     check_folder(config)
     other = replace(config, train=replace(config.train, average=2))
-    refused(other, "begun with [train] average = 5, not 2")
+    refused(other, "started with [train] average = 5, not 2")
 
 
 def test_places_where_no_folder_can_be(config, tmp_path):
     config.folder.touch()
     refused(config, f"{config.folder} is a file, expected a folder for the model")
     below = replace(config, folder=config.folder / "a" / "b")
-    refused(below, f"{below.folder} cannot be made: {config.folder} is a file")
+    refused(below, f"{below.folder} cannot be created: {config.folder} is a file")
     refused(replace(config, folder=tmp_path / ("x" * 300)), "xxx cannot be", "name too long")
 
 
@@ -129,10 +129,10 @@ def test_folders_that_are_closed(config, prepared, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != config.folder)
     check_folder(config)
     config.folder.mkdir()
-    refused(config, f"{config.folder} cannot be written", "no permission")
-    refused(replace(config, folder=config.folder / "a"), f"{config.folder} is closed to you")
+    refused(config, f"{config.folder} cannot be written", "permission denied")
+    refused(replace(config, folder=config.folder / "a"), f"permission denied for {config.folder}")
     ModelFolder(config, prepared).begin()
-    refused(config, "no permission")
+    refused(config, "permission denied")
     (config.folder / "config.json").touch()  # finished: it is only read
     check_folder(config)
 
@@ -141,7 +141,7 @@ def test_folders_that_are_closed(config, prepared, monkeypatch):
 def test_a_record_that_is_none(config, text):
     config.folder.mkdir()
     (config.folder / "training.json").write_text(text)
-    with pytest.raises(NmtError, match=re.escape("training.json is damaged or no record")):
+    with pytest.raises(NmtError, match=re.escape("training.json is damaged or not the record")):
         check_folder(config)
 
 
@@ -156,7 +156,7 @@ def test_a_record_that_is_none(config, text):
         ("base", '{"model_type": "rnnsearch"}', "'rnnsearch', expected 'marian', a Transformer"),
         ("base", '{"model_type": "thumt"}', "of the type 'thumt', expected 'marian'"),
         ("base", "[]", "of the type None, expected 'marian'"),
-        ("base", "{", "is no model: its config.json cannot be read (Expecting"),
+        ("base", "{", "is not a model: its config.json cannot be read (Expecting"),
         ("bert", '{"model_type": "marian"}', "of the type 'marian', expected 'bert', a BERT"),
         ("bert", '{"model_type": "bert_fused"}', "of the type 'bert_fused', expected 'bert'"),
     ],

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from boxpen import Card, Choice, Model, Run, Suite, evaluate
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 from boxpen.runs import Translation
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><b>\'&amp;'
@@ -26,10 +26,10 @@ class Words(Model):
         self.fingerprint = f"{zlib.crc32(name.encode()):08x}" * 8
         self.vocabulary: dict[str, int] = {}
 
-    def settle(self, policy) -> Settled:
-        return Settled(bos=True, eos=False, max_length=100)
+    def resolve_policy(self, policy) -> ResolvedPolicy:
+        return ResolvedPolicy(bos=True, eos=False, max_length=100)
 
-    def encode(self, requests, settled) -> list[Encoded]:
+    def encode(self, requests, policy) -> list[Encoded]:
         out = []
         for request in requests:
             pieces = re.findall(r"\s*(?:[\w'-]+|[^\w\s])", request.text)
@@ -37,7 +37,7 @@ class Words(Model):
             out.append(Encoded(ids=tuple(ids), scored=tuple(range(len(ids)))))
         return out
 
-    def run(self, encoded: Sequence[Encoded], settled) -> Iterator:
+    def run(self, encoded: Sequence[Encoded], policy) -> Iterator:
         words = list(self.vocabulary)
         for n, one in enumerate(encoded):
             text = [words[i] for i in one.ids]
@@ -66,17 +66,17 @@ class Labelling(Model):
         self.name, self.turn, self.labels = name, turn, tuple(labels)
         self.fingerprint = f"{sum(name.encode()):08x}" * 8
 
-    def settle(self, policy) -> Settled:
-        return Settled(max_length=100)
+    def resolve_policy(self, policy) -> ResolvedPolicy:
+        return ResolvedPolicy(max_length=100)
 
-    def encode(self, requests, settled) -> list[Encoded]:
+    def encode(self, requests, policy) -> list[Encoded]:
         return [
             Encoded(ids=tuple((r.prefix + r.text).encode()), scored=range(len(self.labels)),
                     labels=self.labels, source=(ord(r.text[0]),))
             for r in requests
         ]  # fmt: skip
 
-    def run(self, encoded, settled) -> Iterator:
+    def run(self, encoded, policy) -> Iterator:
         for number, one in enumerate(encoded):
             values = LOGPROBS[self.turn or chr(one.source[0])]
             if len(self.labels) == 2:

@@ -11,14 +11,12 @@ from rich.console import Console
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, accuracies, paper
 from boxpen.analysis.discourse.people import (
+    ClassTask,
     compared,
-    discourse_questions,
     of_same_items,
-    of_sample,
     question_of,
 )
 from boxpen.analysis.discourse.renderings import Rendering
-from boxpen.judgements import Decision
 from boxpen.metrics.intervals import wilson
 from boxpen.report.discourse import (
     discourse_markdown,
@@ -26,6 +24,7 @@ from boxpen.report.discourse import (
     discourse_table,
     discourse_terminal,
 )
+from boxpen.review import Decision, sampled
 
 
 def made(number: int, phenomenon: str, cls: str, text: str = "", system: str = "one") -> Rendering:
@@ -139,9 +138,9 @@ class TestPeople:
     def test_what_systems_translate_alike_is_asked_once_and_systems_are_not_told(self):
         alike = [made(0, "pronoun", "你", "你好吗", s) for s in ("one", "two")]
         other = made(0, "pronoun", "你", "你们好吗", "two")
-        questions = discourse_questions([*alike, other])
+        questions = ClassTask([*alike, other]).questions()
         assert len(questions) == 2
-        assert questions == discourse_questions([other, *reversed(alike)])
+        assert questions == ClassTask([other, *reversed(alike)]).questions()
         assert list(questions[0].shown) == [
             "context",
             "source",
@@ -153,9 +152,11 @@ class TestPeople:
 
     def test_a_sample_has_the_translations_of_all_systems(self):
         both = [made(n, "pronoun", "你", "你", s) for n in range(9) for s in ("one", "two")]
-        taken = of_sample(both, 3, seed=1)
+        for n, one in enumerate(both):
+            both[n] = replace(one, translation=one.system)
+        taken = sampled(ClassTask(both).questions(), 3, seed=1)
         assert len(taken) == 6
-        assert taken == of_sample(both, 3, seed=1)
+        assert len({question.unit for question in taken}) == 3
 
     def test_the_class_judge_against_people_by_hand(self):
         texts = [

@@ -11,7 +11,7 @@ import boxpen
 from boxpen import Card, Choice, Entail, Model, Run, RunError, Suite
 from boxpen.cli.app import app
 from boxpen.comparison import comparable
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 from boxpen.report.html_data import suite_views
 from small_runs import Liking
 
@@ -47,13 +47,13 @@ class Rating(Model):
 
     kind, dtype, pairs, name, fingerprint = "choice", "float32", True, "rating", "c" * 64
 
-    def settle(self, policy) -> Settled:
-        return Settled(max_length=100)
+    def resolve_policy(self, policy) -> ResolvedPolicy:
+        return ResolvedPolicy(max_length=100)
 
-    def encode(self, requests, settled) -> list[Encoded]:
+    def encode(self, requests, policy) -> list[Encoded]:
         return [Encoded(ids=tuple(r.text.encode()), scored=range(1), labels=(0,)) for r in requests]
 
-    def run(self, encoded, settled):
+    def run(self, encoded, policy):
         yield [(n, np.array([one.ids[-1]], dtype=np.float32)) for n, one in enumerate(encoded)]
 
 
@@ -85,11 +85,22 @@ def test_force_compares_by_what_is_earned(labels, nli):
     assert pair.only_b == sum(a < b for a, b in zip(*earned, strict=True)) > 0
 
 
+def test_an_edited_run_of_equal_signature_is_refused():
+    three, two = judged(), judged(nli="2-way")
+    edited = replace(two, about={**two.about, "signature": three.signature})
+    said = "equal signatures but 3 and 2 scores for item 'e0': one of the runs was edited"
+    with pytest.raises(RunError, match=said):
+        boxpen.compare(three, edited)
+    pairs, reasons = comparable([three, edited])
+    assert not pairs
+    assert said in reasons[0]
+
+
 @pytest.mark.parametrize("change", [{"label": "neutral"}, {"premise": "It snowed."}])
 def test_another_label_or_premise_is_another_item(change):
     items = (replace(PAIRS.items[0], **change), *PAIRS.items[1:])
     other = judged(Suite("nli", items, EN))
-    with pytest.raises(RunError, match="different items of one name"):
+    with pytest.raises(RunError, match="different items with the same name"):
         boxpen.compare(judged(), other, common=True)
 
 

@@ -73,13 +73,13 @@ def test_blocks_are_counted_and_few_of_them_give_a_dash(run, tmp_path):
     assert table["all"][-1] == "20"
     assert table["set=a"][-1] == "12"
     assert table["set=b"][-3:] == ["–", "–", "8"]
-    assert "–: fewer than 10 blocks of the slice are whole" in list(notes(run))
+    assert "–: fewer than 10 complete blocks in this slice" in list(notes(run))
     line = next(li for li in run_markdown(run).splitlines() if li.startswith("| set=b"))
     assert line.count("–") == 2
     assert "| 8 |" in line
     by_set = matrix([run], "both_right", "set")
     assert matrix_latex(by_set).count("--") >= 1
-    assert any("fewer than 10 blocks" in note for note in by_set.notes)
+    assert any("fewer than 10 complete blocks" in note for note in by_set.notes)
     place = str(run.save(tmp_path))
     printed = CliRunner().invoke(app, ["slices", place, "--by", "set"]).output.splitlines()
     assert next(li for li in printed if li.startswith("b ")).split()[-3:] == ["–", "–", "8"]
@@ -93,7 +93,15 @@ def test_tags_that_do_not_fit_are_named(gpt2):
     found = boxpen.evaluate(
         gpt2, Suite("tags", tuple(items), Card(language="en")), cache=":memory:"
     )
-    assert main_tags(found) == (["set", "word"], ["topic"])
+    assert main_tags(found) == (["set"], ["word", "topic"])
+
+
+def test_a_set_of_too_many_values_leaves_room_for_other_tags(gpt2):
+    items = [item(n, None, set=f"s{n}", level="ab"[n % 2]) for n in range(25)]
+    found = boxpen.evaluate(
+        gpt2, Suite("sets", tuple(items), Card(language="en")), cache=":memory:"
+    )
+    assert main_tags(found) == (["level"], ["set"])
 
 
 def test_a_tag_that_all_items_share_makes_no_line(gpt2):
@@ -113,9 +121,9 @@ class TestSource:
 
     def test_a_model_that_does_not_read_the_source_is_told_apart(self, gpt2, suite, tmp_path):
         run = boxpen.evaluate(gpt2, suite, cache=":memory:")
-        assert any(note.startswith("source not read: the model judges 4") for note in notes(run))
+        assert any(note.startswith("source not read: the model judged 4") for note in notes(run))
         kept = boxpen.Run.load(run.save(tmp_path))
-        assert any("source not read by" in note for note in matrix([kept]).notes)
+        assert any("source not read: " in note for note in matrix([kept]).notes)
 
     @pytest.mark.parametrize(("template", "unread"), [("{source} =", 0), ("English:", 4)])
     def test_a_prompt_shows_it_or_not(self, gpt2, suite, template, unread):
@@ -131,10 +139,15 @@ def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) <= 40
     assert "starter (sample of 300 of 870, seed 0)" in result.stdout
-    assert "boxpen run --full (all 870 items)" in result.stderr
+    assert f"boxpen run --full --model hf:{gpt2_dir} (all 870 items)" in result.stderr
+    assert f"boxpen report {tmp_path} --html report.html" in result.stderr
     whole = CliRunner().invoke(app, ["run", "--full", *common])
     assert "sample" not in whole.stdout.partition("\n")[0]
     assert "--full" not in whole.stderr
+    for more in (["--limit", "3"], ["starter.mt"]):
+        refused = CliRunner().invoke(app, ["run", *more, "--full", *common])
+        assert refused.exit_code == 2
+        assert "--full is for runs without SUITE and --limit" in refused.stderr
 
 
 def test_the_page_shows_neither_a_share_of_few_blocks_nor_hides_an_unread_source(gpt2):
@@ -147,3 +160,5 @@ def test_the_page_shows_neither_a_share_of_few_blocks_nor_hides_an_unread_source
     assert few.count('<span class="none">–</span>') == 2
     assert '<span class="none">–</span>' not in enough
     assert "source not read" in few
+    assert "Too few blocks to show shares" in few
+    assert "Too few blocks" not in enough

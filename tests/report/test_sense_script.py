@@ -25,8 +25,8 @@ class Reader(small_runs.Liking):
         super().__init__("reader", liked)
         self.unknown = unknown
 
-    def encode(self, requests, settled) -> list[Encoded]:
-        made = super().encode(requests, settled)
+    def encode(self, requests, policy) -> list[Encoded]:
+        made = super().encode(requests, policy)
         return [
             e._replace(unknown=self.unknown.get(r.text, 0))
             for e, r in zip(made, requests, strict=True)

@@ -182,18 +182,6 @@ def test_a_place_that_cannot_be_written(tmp_path):
     refused(tmp_path)  # a folder
 
 
-def test_a_damaged_file(tmp_path):
-    path = tmp_path / "scores.sqlite"
-    with ScoreCache(path) as cache:
-        cache.add_records((key(i), record(i)) for i in range(2000))
-    data = bytearray(path.read_bytes())
-    data[8192:] = b"\xff" * (len(data) - 8192)
-    path.write_bytes(data)
-    with pytest.raises(CacheError) as caught, ScoreCache(path) as cache:
-        cache.records([key(i) for i in range(2000)])
-    assert "\n" not in str(caught.value)
-
-
 def test_a_full_disk_keeps_what_was_scored(tmp_path):
     path = tmp_path / "scores.sqlite"
     with ScoreCache(path) as cache:

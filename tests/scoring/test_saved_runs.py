@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from boxpen import Card, Choice, Model, Run, RunError, Suite, evaluate
-from boxpen.models.base import Encoded, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy
 
 
 class Letters(Model):
@@ -18,16 +18,16 @@ class Letters(Model):
 
     name, kind, fingerprint, dtype = "letters", "causal", "f" * 64, "float32"
 
-    def settle(self, policy) -> Settled:
-        return Settled(bos=True, eos=False, max_length=100)
+    def resolve_policy(self, policy) -> ResolvedPolicy:
+        return ResolvedPolicy(bos=True, eos=False, max_length=100)
 
-    def encode(self, requests, settled) -> list[Encoded]:
+    def encode(self, requests, policy) -> list[Encoded]:
         return [
             Encoded(ids=tuple(r.text.encode()), scored=tuple(range(len(r.text.encode()))))
             for r in requests
         ]
 
-    def run(self, encoded: Sequence[Encoded], settled) -> Iterator:
+    def run(self, encoded: Sequence[Encoded], policy) -> Iterator:
         yield [
             (n, np.array([-i / 256 for i in e.ids], dtype=np.float32))
             for n, e in enumerate(encoded)
@@ -182,8 +182,21 @@ def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
     ("damage", "message"),
     [
         (lambda about: about.pop("suite"), "it has no 'suite'"),
-        (lambda about: about.update(signature=7), "it has 7 where a text should be"),
+        (lambda about: about.update(signature=7), "expected a string, found 7"),
         (lambda about: about["policy"].update(context="x"), "context is 'x', expected given"),
+        (lambda about: about.update(policy={}), "it has no 'norm'"),
+        (lambda about: about["policy"].pop("ties"), "it has no 'ties'"),
+        (lambda about: about.update(policy=[]), "'policy' must be an object"),
+        (lambda about: about.update(settled=[]), "'settled' must be an object"),
+        (lambda about: about.update(settled={"bos": []}), "it has [] for 'bos', expected a text"),
+        (lambda about: about["model"].update(labels=["x"]), "it has the label 'x', expected"),
+        *(
+            (
+                lambda about, sample=sample: about["suite"].update(sample=sample),
+                f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED",
+            )
+            for sample in ("0/5@1", "6/5@1", "٣/٥@1", "3/5", "3/5@1\n")
+        ),
     ],
 )
 def test_what_run_json_lacks_is_told_with_its_name(folder, damage, message):

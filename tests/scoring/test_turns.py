@@ -76,6 +76,8 @@ def test_steps_made_ahead_are_turns():
 
 def test_a_pause_of_one_whose_turn_it_is_not_changes_nothing():
     turns = Turns()
-    turns.pause()
     with turns.first():
-        pass
+        other = threading.Thread(target=turns.pause)  # would wait for the turn, if it took one
+        other.start()
+        other.join(timeout=10)
+        assert not other.is_alive()

@@ -149,8 +149,8 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
     with monkeypatch.context() as patch:
         patch.setattr(CausalLearner, "save", full)
         message = {
-            "checkpoint": r"step 10 cannot .*No space .*that of step 5 stays",
-            "best": r"the best weights, of step 10, cannot .*No space .*goes on from its",
+            "checkpoint": r"step 10 cannot .*No space .*to resume from step 5",
+            "best": r"the best weights, of step 10, cannot .*No space .*to resume from its",
         }[what]
         with pytest.raises(TrainError, match=message):
             train_lm(out=out, **given)
@@ -177,7 +177,7 @@ def test_a_full_disk_is_told_in_the_same_words_of_a_bidirectional_model(
 
     monkeypatch.setattr(BiLMForLanguageModeling, "save_pretrained", full)
     out = tmp_path / "model"
-    with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*that of step 5 stays"):
+    with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*to resume from step 5"):
         train_lm(kind="bilm", model="new:tiny", out=out, text=[text], options=RESUMED)
     assert {p.name for p in (out / "checkpoints").iterdir()} == {"checkpoint-5", "best-5"}
 
@@ -286,16 +286,19 @@ def test_another_folder_option_or_text_is_refused_by_name(
     }  # fmt: skip
     train_lm(**given)
     for changes, message in (
-        ({"options": Options(epochs=1)}, r"was begun with --epochs 0\.2, not 1"),
-        ({"holdout": 0.2}, r"was begun with --holdout 0\.1, not 0\.2"),
-        ({"kind": "masked", "model": tiny_base("bert")}, "was begun with --kind causal, not mask"),
+        ({"options": Options(epochs=1)}, r"was started with --epochs 0\.2, not 1"),
+        ({"holdout": 0.2}, r"was started with --holdout 0\.1, not 0\.2"),
+        (
+            {"kind": "masked", "model": tiny_base("bert")},
+            "was started with --kind causal, not mask",
+        ),
         ({"valid": [text]}, "nothing is left"),
     ):
         with pytest.raises(TrainError, match=message):
             train_lm(**given | changes)
     other = tmp_path / "other.txt"
     other.write_text("".join(f"{line}\n" for line in lines(30, seed=2)))
-    with pytest.raises(TrainError, match="was begun with other sentences in --text"):
+    with pytest.raises(TrainError, match="was started with other sentences in --text"):
         train_lm(**given | {"text": [other]})
     data = write_csv(tmp_path / "nli.csv", nli_rows(40))
     train_nli(data, base=tiny_base("bert"), out=tmp_path / "nli", options=options)
@@ -318,15 +321,15 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, text: Path, tmp_path: P
         assert not new.exists(), "something was half-written"
 
     refused(ModelError, "kind 'casual' is unknown, did you mean 'causal'", kind="casual")
-    refused(SuiteError, r"empty\.txt has no text, expected one sentence a line", text=[empty])
-    refused(TrainError, "nothing to learn from, expected --text, --triples or both", text=[])
+    refused(SuiteError, r"empty\.txt has no text, expected one sentence per line", text=[empty])
+    refused(TrainError, "no training data; give --text, --triples or both", text=[])
     refused(ModelError, "is of the kind 'masked', expected 'causal'; use --kind masked",
             model=tiny_base("bert"))  # fmt: skip
     refused(ModelError, "is of the kind 'causal', expected 'masked'; use --kind causal",
             kind="masked")  # fmt: skip
     refused(ModelError, "is of the kind 'causal', expected 'bilm'", kind="bilm")
     refused(ModelError, "model 'new:huge' is unknown, known: tiny, small", model="new:huge")
-    refused(ModelError, "--vocabulary goes with a new bidirectional model", vocabulary=100)
+    refused(ModelError, "--vocabulary is only for a new bidirectional model", vocabulary=100)
     refused(ModelError, "model 'smolm2' is unknown, did you mean 'smollm2'", model="smolm2")
     refused(ModelError, "device 'tpu' is unknown", device="tpu")
     refused(SuiteError, "the share to hold out is 2, expected one between 0 and 1", holdout=2.0)
@@ -405,7 +408,7 @@ def test_sentences_without_a_token_to_predict_are_refused(tmp_path: Path, tiny_b
     (bare / "tokenizer_config.json").write_text(json.dumps(settings))
     text = tmp_path / "one.txt"
     text.write_text("cat\ndog\nman\ngirl\nboy\nbird\n")
-    with pytest.raises(TrainError, match="none of the 4 sentences to learn from has a token to"):
+    with pytest.raises(TrainError, match="none of the 4 sentences for training has a token to"):
         train_lm(kind="causal", model=str(bare), out=tmp_path / "m", text=[text], holdout=0.4)
     assert not (tmp_path / "m").exists()
 
@@ -435,7 +438,7 @@ def test_the_command_prints_the_result_alone_on_stdout(
     assert max(map(len, told)) <= 80
     done = CliRunner().invoke(app, [*command, "--seed", "3"])
     assert done.exit_code == 2
-    assert "was begun with --seed 1960, not 3" in done.stderr
+    assert "was started with --seed 1960, not 3" in done.stderr
     done = CliRunner().invoke(app, [*command[:2], "--kind", "x", *command[4:]])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == "boxpen: kind 'x' is unknown, known: causal, masked, bilm.\n"

@@ -59,9 +59,12 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     for path, message in (
         (cut, r"cut\.gz is damaged or cut off after line \d+"),
         (latin, r"latin\.txt, line 2: byte 0xe9 is not UTF-8"),
-        (written(tmp_path / "e.txt", "\n \n"), r"e\.txt has no text, expected one sentence a line"),
+        (
+            written(tmp_path / "e.txt", "\n \n"),
+            r"e\.txt has no text, expected one sentence per line",
+        ),
         (tmp_path / "absent", r"there is no file .*absent"),
-        (tmp_path, rf"^{tmp_path} is a folder, expected a file with one sentence a line"),
+        (tmp_path, rf"^{tmp_path} is a folder, expected a file with one sentence per line"),
     ):
         with pytest.raises(SuiteError, match=message):
             read_text([path])
@@ -354,13 +357,16 @@ def test_sources_without_sentences_are_refused(tmp_path: Path) -> None:
     no_parquet = written(tmp_path / "no.parquet", "no table")
     unsaid = written(tmp_path / "r.txt", "RelatedTo\tdog\tcat\nRelatedTo\tcow\thorse\n")
     for source, message in (
-        (tmp_path / "absent", "there is no .*absent, expected a file or folder of a graph"),
+        (tmp_path / "absent", "absent does not exist, expected a file or folder of a graph"),
         (tmp_path / "empty", "empty has no file of a graph, expected .txt"),
-        (Path("/dev/null"), "^/dev/null is no file, expected a file or folder of a graph"),
+        (Path("/dev/null"), "^/dev/null is not a file, expected a file or folder of a graph"),
         (no_parquet, "no.parquet is not a Parquet file"),
         (written(tmp_path / "b.tsv", header), "b.tsv has no sentence below its header"),
         (written(tmp_path / "c.tsv", f"{header}A.\tisa\n"), r"c.tsv, line 2 has 2 cell\(s\) or no"),
-        (unsaid, r"gives no sentence: 0 triples cannot be said in English, 2 are of relations"),
+        (
+            unsaid,
+            r"yields no sentence: 0 triples cannot be expressed in English, 2 are of relations",
+        ),
         (written(tmp_path / "t.txt", "Once upon a time.\n"), "t.txt is of no known format"),
     ):
         with pytest.raises(BuildError, match=message):
@@ -404,7 +410,8 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     ] == "A dog can bark.\tcapableof\tdog\tbark\tbark | dog"
     done = CliRunner().invoke(app, ["train", "sentences", "--triples", str(tmp_path / "no")])
     assert done.exit_code == 2
-    assert done.stderr.startswith("boxpen: there is no "), "nothing stands before the sentence"
+    told = f"boxpen: {tmp_path / 'no'} does not exist"
+    assert done.stderr.startswith(told), "nothing comes before the sentence"
     done = CliRunner().invoke(app, [*command, "--ways", "0", "--out", str(tmp_path / "t.txt")])
     assert (done.exit_code, done.stderr) == (2, "boxpen: ways is 0, expected 1 or more\n")
 

@@ -97,13 +97,15 @@ def test_the_bidirectional_loss_is_that_of_one_sentence_at_a_time() -> None:
 
 def test_what_is_learnt_is_what_is_scored(tiny_base: Base) -> None:
     model: Any = resolve_model(tiny_base("llama"), device="cpu")
-    settled = model.settle(ScoringPolicy())
-    encoded = model.encode([Request(text=text) for text in SENTENCES], settled)
+    resolved_policy = model.resolve_policy(ScoringPolicy())
+    encoded = model.encode([Request(text=text) for text in SENTENCES], resolved_policy)
     learner = learner_of("causal", tiny_base("llama"))
     features = learner.features(SENTENCES, 64).features
     assert [tuple(f.content) for f in features] == [tuple(e.ids) for e in encoded]
     requests = [Request(text=text) for text in SENTENCES]
-    scored = sum(record.total for some in model.score(requests, settled) for _, record in some)
+    scored = sum(
+        record.total for some in model.score(requests, resolved_policy) for _, record in some
+    )
     assert total(learner, SENTENCES)[0] == pytest.approx(-scored, abs=1e-3)
 
 

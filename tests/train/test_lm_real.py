@@ -32,7 +32,9 @@ def _at_hand() -> None:
 def loss(spec: str, tokens: int) -> float:
     """Return what boxpen scores, in nats a token."""
     model: Any = resolve_model(spec, device="cpu", dtype="float32")
-    ((_, record),) = next(iter(model.score([Request(text=ASKED)], model.settle(ScoringPolicy()))))
+    ((_, record),) = next(
+        iter(model.score([Request(text=ASKED)], model.resolve_policy(ScoringPolicy())))
+    )
     assert len(record.logprobs) == tokens
     return -record.total / tokens
 

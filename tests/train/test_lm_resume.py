@@ -76,7 +76,7 @@ def test_a_killed_training_ends_as_one_that_was_never_killed(
 
     said: list[str] = []
     result = train_lm(out=killed, note=said.append, **given)
-    assert said == [f"{killed} goes on after checkpoint-20"]
+    assert said == [f"{killed}: resuming after checkpoint-20"]
     assert result == expected
     first, second = (read_log(folder) for folder in (whole, killed))
     assert len(first) == len(second) > 8
@@ -173,7 +173,7 @@ def test_a_damaged_checkpoint_is_told_in_one_sentence(
                 train_lm(**given)
             said = str(refused.value)
             assert said.startswith(f"{folder} is damaged ("), (name, said)
-            assert said.endswith("; remove this folder, and the same command begins anew")
+            assert said.endswith("; remove this folder and rerun the same command to start over")
             assert "\n" not in said
             assert not (out / "config.json").exists()
         (folder / name).write_bytes(content)
@@ -213,10 +213,8 @@ def test_damaged_best_weights_are_told_in_one_sentence(
             train_lm(**given)
     weights = out / "checkpoints" / "best-2" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    told = (
-        r"best-2 is damaged \(.*\); the best weights are kept nowhere else, so remove .*checkpoints"
-    )
-    with pytest.raises(TrainError, match=f"{told}, and the same command begins anew"):
+    told = r"best-2 is damaged \(.*\); there is no other copy .*, so remove .*checkpoints"
+    with pytest.raises(TrainError, match=f"{told} and rerun the same command to start over"):
         train_lm(**given)
     shutil.rmtree(weights.parent)
     with pytest.raises(TrainError, match=told):  # they are missed as soon as they are needed

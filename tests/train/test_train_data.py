@@ -361,7 +361,7 @@ def test_what_cannot_be_read_for_now_is_not_called_damaged(
     place = tmp_path / "checkpoint-4"
     with pytest.raises(TrainError) as refused, whole(place):
         raise error
-    assert str(refused.value) == f"{place} cannot be read ({reason}); it may be whole"
+    assert str(refused.value) == f"{place} cannot be read ({reason}); it may be intact"
 
 
 @pytest.mark.parametrize(
@@ -384,12 +384,12 @@ def test_damage_is_told_with_what_happens_without_the_checkpoint(
         assert str(refused.value).startswith(start)
         return str(refused.value).removeprefix(start)
 
-    assert said() == "remove this folder, and the same command begins anew"
+    assert said() == "remove this folder and rerun the same command to start over"
     for name in ("checkpoint-10", "checkpoint-15", "checkpoint-x", "best-5"):
         (tmp_path / name).mkdir()
-    assert said() == "remove this folder, and the same command begins anew"
+    assert said() == "remove this folder and rerun the same command to start over"
     for name in ("checkpoint-5", "checkpoint-9"):
         (tmp_path / name).mkdir()
-    assert said() == "remove this folder, and the same command goes on after checkpoint-9"
-    best = f"so remove {tmp_path}, and the same command begins anew"
-    assert said(last=False) == f"the best weights are kept nowhere else, {best}"
+    assert said() == "remove this folder and rerun the same command to resume after checkpoint-9"
+    best = f"so remove {tmp_path} and rerun the same command to start over"
+    assert said(last=False) == f"there is no other copy of the best weights, {best}"

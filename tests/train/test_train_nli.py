@@ -135,7 +135,7 @@ def test_a_killed_training_ends_as_one_that_was_never_killed(
 
     said: list[str] = []
     result = train_nli(nli_csv, base=base, out=killed, options=RESUMED, note=said.append)
-    assert said == [f"{killed} goes on after checkpoint-20"]
+    assert said == [f"{killed}: resuming after checkpoint-20"]
     assert result == expected
     _same_log(whole / "log.jsonl", killed / "log.jsonl")
     _same_weights(whole, killed)
@@ -157,8 +157,10 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
             train_nli(nli_csv, base=base, out=out, options=options)
     kept = sorted(p.name for p in (out / "checkpoints").glob("checkpoint-*"))
     assert kept == ["checkpoint-15", "checkpoint-5"]
-    anew = "the best weights are kept nowhere else, so remove .*/checkpoints, and .* begins anew"
-    after = "remove this folder, and the same command goes on after checkpoint-5"
+    anew = (
+        "there is no other copy of the best weights, so remove .*/checkpoints and .* to start over"
+    )
+    after = "remove this folder and rerun the same command to resume after checkpoint-5"
     for name, then in zip(kept, (after, anew), strict=True):
         weights = out / "checkpoints" / name / "model.safetensors"
         content = weights.read_bytes()
@@ -174,7 +176,7 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)
     said: list[str] = []
     assert train_nli(nli_csv, base=base, out=less, options=options, note=said.append) == result
-    assert said == [f"{less} goes on after checkpoint-5"], "as it was told"
+    assert said == [f"{less}: resuming after checkpoint-5"], "as it was told"
 
 
 def test_a_full_disk_leaves_the_last_good_checkpoint(
@@ -192,7 +194,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
     base, out = tiny_base("bert"), tmp_path / "model"
     with monkeypatch.context() as patch:
         patch.setattr(ItemTrainer, "_save_rng_state", full)
-        with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*that of step 5 stays"):
+        with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*to resume from step 5"):
             train_nli(nli_csv, base=base, out=out, options=RESUMED)
     assert [p.name for p in (out / "checkpoints").iterdir()] == ["checkpoint-5"]
     train_nli(nli_csv, base=base, out=out, options=RESUMED)
@@ -225,15 +227,15 @@ def test_a_changed_option_or_other_data_is_refused_by_name(
     first = train_nli(nli_csv, base=tiny_base("bert"), out=out, options=options)
     assert first["steps"] == 2
     with pytest.raises(
-        TrainError, match=r"was begun with --epochs 0\.2, not 1; use the same value"
+        TrainError, match=r"was started with --epochs 0\.2, not 1; use the same value"
     ):
         train_nli(nli_csv, base=tiny_base("bert"), out=out, options=Options(epochs=1))
-    with pytest.raises(TrainError, match=r"was begun with --holdout 0\.1, not 0\.2"):
+    with pytest.raises(TrainError, match=r"was started with --holdout 0\.1, not 0\.2"):
         train_nli(nli_csv, base=tiny_base("bert"), out=out, options=options, holdout=0.2)
-    with pytest.raises(TrainError, match="was begun with --base "):
+    with pytest.raises(TrainError, match="was started with --base "):
         train_nli(nli_csv, base="new:tiny", out=out, options=options)
     other = write_csv(tmp_path / "other.csv", nli_rows(50))
-    with pytest.raises(TrainError, match="was begun with other items in --data"):
+    with pytest.raises(TrainError, match="was started with other items in --data"):
         train_nli(other, base=tiny_base("bert"), out=out, options=options)
 
 
@@ -275,15 +277,15 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, nli_csv: Path, tmp_path
     refused(SuiteError, r"a holdout of 0\.001 of 400 items in \d+ group\(s\) leaves", holdout=0.001)
     refused(ModelError, "base 'gtp2' is unknown, did you mean 'gpt2'", base="gtp2")
     refused(ModelError, "base 'new:huge' is unknown, known: tiny, small", base="new:huge")
-    refused(ModelError, "no config.json, so it is no checkpoint", base=f"hf:{tmp_path}")
+    refused(ModelError, "no config.json, so it is not a checkpoint", base=f"hf:{tmp_path}")
     refused(ModelError, "device 'tpu' is unknown", device="tpu")
     if not torch.cuda.is_available():
-        refused(ModelError, "there is no device 'cuda' here", device="cuda")
+        refused(ModelError, "device 'cuda' is not available; use cpu or auto", device="cuda")
     bare = shutil.copytree(base.removeprefix("hf:"), tmp_path / "bare")
     for place in bare.glob("tokenizer*"):
         place.unlink()
     refused(ModelError, r"bare has no tokenizer files", base=f"hf:{bare}", out=tmp_path / "n")
-    refused(ModelError, "--tokenizer goes with new:", tokenizer="gpt2", out=tmp_path / "o")
+    refused(ModelError, "--tokenizer is for new: only", tokenizer="gpt2", out=tmp_path / "o")
 
 
 def test_the_command_prints_the_result_alone_on_stdout(
@@ -306,7 +308,7 @@ def test_the_command_prints_the_result_alone_on_stdout(
     assert done.stdout.startswith("held-out accuracy  0.")
     done = CliRunner().invoke(app, [*command, "--seed", "3"])
     assert done.exit_code == 2
-    assert "was begun with --seed 1960, not 3" in done.stderr
+    assert "was started with --seed 1960, not 3" in done.stderr
 
 
 def _spied(seen: dict[str, Any]) -> Callable[..., None]:

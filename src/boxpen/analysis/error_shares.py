@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from boxpen.analysis.translation_errors import COMMON_SENSE, ERROR_TYPES, RIGHT, Output
-from boxpen.judgements import Decision, labels_of
 from boxpen.metrics.intervals import Estimate, share
+from boxpen.review import Decision, labels_of
 
 __all__ = ["Crossed", "ErrorShares", "crossed", "error_shares"]
 

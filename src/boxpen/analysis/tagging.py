@@ -1,8 +1,7 @@
 """Tags that people give to the items of a suite, such as the number of inference steps.
 
-What a judge sees of an item, which values may be given, and the suite with the tag when the judges
-are done. Which tag is asked for stands in every row; the value that an item may have of it already
-is not shown to judges.
+Every row of a sheet names the tag. Judges see the right answer, but not the value that the suite
+may already have for the tag.
 """
 
 from __future__ import annotations
@@ -10,18 +9,33 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from boxpen.analysis.slices import CROSS
+from boxpen.catalog import load_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item, Suite
-from boxpen.judgements import Decision, Question, VerdictSet
+from boxpen.metrics.agreement import cohen_kappa
+from boxpen.review import (
+    Applied,
+    Decision,
+    Destination,
+    Detail,
+    Journal,
+    Judgement,
+    Question,
+    Review,
+    ReviewTask,
+    Target,
+    VerdictSet,
+)
 
-__all__ = ["TAG", "AnyValue", "check_tag", "in_order", "tag_questions", "tag_values", "tagged"]
+__all__ = ["TAG", "AnyValue", "TagTask", "check_tag", "in_order", "tag_values", "tagged"]
 
 _LONGEST = 60  # characters of a value
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
 TAG = "tag"
-"""The column that says which tag is asked for."""
+"""The column with the name of the tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,110 @@ class AnyValue(VerdictSet):
 
     def __str__(self) -> str:
         return f"a value of up to {_LONGEST} characters"
+
+
+class TagTask(ReviewTask):
+    """Which value of a tag does an item have?
+
+    Args:
+        suite: The suite.
+        tag: The tag.
+        values: The values that may be given; those of the suite, or any at all, if None.
+        journal: Where judgements are kept.
+        path: The file of the suite, if it is one.
+    """
+
+    name = "tags"
+    target = "the items of a suite"
+    origin = "suite"
+    only_by_name = True
+    columns = (TAG,)
+
+    def __init__(
+        self,
+        suite: Suite,
+        tag: str,
+        values: Sequence[str] | None = None,
+        journal: Journal | None = None,
+        path: Path | None = None,
+    ) -> None:
+        check_tag(tag)
+        self.suite, self.tag, self.path = suite, tag, path
+        self.verdicts = tag_values(suite, tag, values)
+        self.journal = journal or Journal(f"{suite.name}-{tag}-tags.jsonl", tag=tag)
+
+    @classmethod
+    def find(cls, target: Target) -> TagTask | None:
+        """Return the task for a suite; the journal is beside its file, or in the current folder.
+
+        Journals from before lines named their tag are known by their name.
+        """
+        if len(target.words) > 1 or (target.path is not None and target.path.is_dir()):
+            return None
+        if target.tag is None:
+            raise BuildError("the task 'tags' needs --tag with the name of the tag")
+        check_tag(target.tag)
+        suite = load_suite(target.words[0])
+        path = target.path if target.path is not None and target.path.is_file() else None
+        own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-{target.tag}-tags.jsonl")
+        place = target.journal or (path.parent if path else Path()) / own
+        journal = Journal(place, tag=target.tag, untagged=place.name == own)
+        return cls(suite, target.tag, target.values, journal, path)
+
+    def files(self) -> dict[Path, str]:
+        """Return the file of the suite."""
+        return {self.path: "the suite that is tagged"} if self.path else {}
+
+    def questions(self) -> list[Question]:
+        """Return one question per item, which is shown with its right answer."""
+        values = ", ".join(self.verdicts.forms)
+        hints = {"values": values} if values else {}
+        return [
+            _TagQuestion(
+                item.id,
+                {TAG: self.tag, **_shown(item)},
+                part=item.tags.get("set", ""),
+                hints=hints,
+            )
+            for item in self.suite
+        ]
+
+    def check_kept(self, judgement: Judgement) -> None:
+        """Accept any value in the journal: another import may have allowed others."""
+
+    def details(self, review: Review) -> list[Detail]:
+        """Return how often the suite has the same value already, with Cohen's kappa."""
+        before, after = [], []
+        for item in self.suite:
+            verdict = review.decisions[item.id].verdict
+            if self.tag in item.tags and verdict is not None:
+                before.append(item.tags[self.tag])
+                after.append(verdict)
+        if not before:
+            return []
+        same = sum(one == other for one, other in zip(before, after, strict=True))
+        row = (same, len(before), cohen_kappa(before, after))
+        return [Detail("same_as_suite", ("same", "of", "kappa"), [row])]
+
+    def apply(self, review: Review, to: Destination) -> Applied:
+        """Write the suite with the tag; items that are open do not have it."""
+        if self.tag in self.suite.tag_values() and not to.overwrite:
+            raise BuildError(
+                f"suite '{self.suite.name}' has the tag '{self.tag}' already; use another tag, or "
+                "--overwrite to replace its values"
+            )
+        rule = review.rule
+        by = f"decided by {rule.adjudicator}" if rule.adjudicator else f"rule {rule.name}"
+        by = f"{len(review.judges)} judge(s), {by}"
+        made = tagged(self.suite, self.tag, review.decisions, by)
+        write_suite(made, to.path)
+        settled = sum(self.tag in item.tags for item in made)
+        return Applied(
+            to.path,
+            f"{made.name}: {settled} of {len(made)} items have the tag '{self.tag}', "
+            f"{len(made) - settled} are open; written to {to.path}",
+            {"tagged": settled, "open": len(made) - settled, "hash": made.hash},
+        )
 
 
 def check_tag(tag: str) -> None:
@@ -60,7 +178,7 @@ def tag_values(suite: Suite, tag: str, values: Sequence[str] | None = None) -> V
             suite does not have it, or has values that a sheet cannot tell apart.
 
     Raises:
-        BuildError: If a value is empty, means something else in a sheet, or stands twice.
+        BuildError: If a value is empty, means something else in a sheet, or is given twice.
     """
     if values is None:
         own = suite.tag_values().get(tag, [])
@@ -69,23 +187,6 @@ def tag_values(suite: Suite, tag: str, values: Sequence[str] | None = None) -> V
     if fault is not None:
         raise BuildError(f"--values of the tag '{tag}' has {fault}")
     return _restricted(values)
-
-
-def tag_questions(suite: Suite, tag: str, verdicts: VerdictSet) -> list[Question]:
-    """Return what is asked of judges: the tag of every item, which is shown with its right answer.
-
-    Args:
-        suite: The suite.
-        tag: The tag.
-        verdicts: The values that may be given.
-    """
-    hints = {"values": ", ".join(verdicts.forms)} if verdicts.forms else {}
-    return [
-        _TagQuestion(
-            item.id, {TAG: tag, **_shown(item)}, part=item.tags.get("set", ""), hints=hints
-        )
-        for item in suite
-    ]
 
 
 def tagged(suite: Suite, tag: str, decisions: Mapping[str, Decision], how: str) -> Suite:
@@ -108,7 +209,7 @@ def tagged(suite: Suite, tag: str, decisions: Mapping[str, Decision], how: str) 
     if not settled:
         raise BuildError(
             f"no item of suite '{suite.name}' is decided, expected judgements of its tag '{tag}'; "
-            "see boxpen suite tag status"
+            "see boxpen review status"
         )
     items = []
     for item in suite:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boxpen.errors import RunError
-from boxpen.judgements import Question, VerdictSet, sampled
+from boxpen.review import Question, TranslationTask, VerdictSet
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Verdict
 
@@ -19,26 +19,14 @@ __all__ = [
     "COMMON_SENSE",
     "ERROR_TYPES",
     "RIGHT",
-    "TRANSLATION_ERRORS",
+    "ErrorTask",
     "Output",
-    "of_sample",
     "outputs_of",
-    "translation_questions",
 ]
 
 RIGHT = "right"
 COMMON_SENSE = "common sense"
 ERROR_TYPES = (COMMON_SENSE, "ordinary meaning", "other")
-TRANSLATION_ERRORS = VerdictSet(
-    {
-        RIGHT: ("r", "ok"),
-        COMMON_SENSE: ("c", "cs"),
-        "ordinary meaning": ("m", "om"),
-        "other": ("o",),
-    },
-    joined=frozenset(ERROR_TYPES),
-)
-"""A translation may have errors of several types; each type is counted once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +49,32 @@ class Output:
     chose: bool | None
 
 
+class ErrorTask(TranslationTask[Output]):
+    """Which types of errors does a translation have? It may have several; each counts once."""
+
+    name = "errors"
+    target = "runs of translation models"
+    journal_file = "translation-errors.jsonl"
+    verdicts = VerdictSet(
+        {
+            RIGHT: ("r", "ok"),
+            COMMON_SENSE: ("c", "cs"),
+            "ordinary meaning": ("m", "om"),
+            "other": ("o",),
+        },
+        joined=frozenset(ERROR_TYPES),
+    )
+
+    @classmethod
+    def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:
+        """Return what systems made of the sources of their suites."""
+        return outputs_of(systems)
+
+    def question(self, one: Output) -> Question:
+        """Return the question about an output."""
+        return one.question
+
+
 def outputs_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:
     """Return what systems made of the sources of their suites.
 
@@ -76,29 +90,6 @@ def outputs_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Output]:
             for output in _outputs(system, run):
                 found.setdefault((system, output.question.item), output)
     return list(found.values())
-
-
-def translation_questions(outputs: Iterable[Output]) -> list[Question]:
-    """Return what judges are asked: each translation once, whoever made it.
-
-    Questions stand in the order of items; those of one item in an order that depends on their
-    texts alone, so that the place does not tell the system.
-    """
-    of_item: dict[str, dict[str, Question]] = {}
-    for output in outputs:
-        of_item.setdefault(output.id, {})[output.question.item] = output.question
-    return [some[name] for some in of_item.values() for name in sorted(some)]
-
-
-def of_sample(outputs: Sequence[Output], size: int | None, seed: int = 0) -> list[Output]:
-    """Take so many items at random, with the translations of all systems.
-
-    Raises:
-        BuildError: If the size is less than one.
-    """
-    items = [Question(name, {}) for name in dict.fromkeys(output.id for output in outputs)]
-    taken = {question.item for question in sampled(items, size, seed)}
-    return [output for output in outputs if output.id in taken]
 
 
 def _outputs(system: str, run: Run) -> list[Output]:
@@ -121,7 +112,7 @@ def _outputs(system: str, run: Run) -> list[Output]:
         }
         # The digest tells translations of an item apart without telling who made them.
         name = f"{made.id}/{Question(made.id, shown).digest}"
-        question = Question(name, shown, part=made.tags.get("set", ""))
+        question = Question(name, shown, part=made.tags.get("set", ""), unit=made.id)
         block = verdict.block if verdict is not None else None
         suite = run.about["suite"]["name"]  # other suites may call their blocks the same
         cluster = made.id if block is None else f"{suite}, block {block}"

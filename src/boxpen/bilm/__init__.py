@@ -1,1 +1,1 @@
-"""Bidirectional LSTM language models, as ELMo is one: shapes, layers, words, public weights."""
+"""Bidirectional LSTM language models such as ELMo: shapes, layers, words, public weights."""

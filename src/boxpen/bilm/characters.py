@@ -1,4 +1,4 @@
-"""Words as characters: the bytes of UTF-8, and five signs that are no bytes (Peters et al. 2018).
+"""Words as characters: UTF-8 bytes and five extra symbols (Peters et al. 2018).
 
 The word 'box' is 258 98 111 120 259 260 260 …: begin, b, o, x, end, and filling up to the width.
 What begins a sentence is 258 256 259 260 260 …, as if it were a word of one letter.
@@ -24,18 +24,18 @@ END = (_BEGIN_WORD, _END_SENTENCE, _END_WORD)
 
 
 def spelling(word: str, longest: int) -> tuple[int, ...]:
-    """Return the ids of a word, not filled up; what does not fit is cut off at its end.
+    """Return the ids of a word, without padding; long words are truncated.
 
     Args:
         word: The word.
-        longest: Most ids, with those that mark beginning and end.
+        longest: Maximum ids, including the marks of beginning and end.
     """
     letters = word.encode("utf-8", "ignore")[: longest - 2]
     return (_BEGIN_WORD, *letters, _END_WORD)
 
 
 def words_of(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the words of spellings that stand one after the other."""
+    """Yield the words of consecutive spellings."""
     start = 0
     for place, one in enumerate(ids, 1):
         if one == _END_WORD:
@@ -44,7 +44,7 @@ def words_of(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def spelt(rows: Sequence[Sequence[Sequence[int]]], longest: int) -> NDArray[np.int64]:
-    """Return sentences of spellings as one array, (sentences, words, longest), filled up."""
+    """Return sentences of spellings as one padded array, (sentences, words, longest)."""
     width = max((len(row) for row in rows), default=0)
     out = np.full((len(rows), width, longest), _FILLING, dtype=np.int64)
     for i, row in enumerate(rows):

@@ -1,8 +1,7 @@
 """The public weights of ELMo: options (JSON), weights (HDF5), vocabulary, and the softmax.
 
-The weights that most people have are without the softmax, for those who want word vectors need
-none. It is in the TensorFlow checkpoint that was published beside them, or in an HDF5 file that
-others made of it.
+The commonly used weights lack the softmax, which word vectors do not need. It is in the TensorFlow
+checkpoint that was published beside them, or in an HDF5 file converted from it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class ElmoFiles:
         options: Its shape, JSON.
         weights: All but the softmax, HDF5.
         softmax: The index of the TensorFlow checkpoint, or HDF5.
-        vocabulary: Words in the order of the softmax, one a line.
+        vocabulary: Words in the order of the softmax, one per line.
     """
 
     options: Path
@@ -123,8 +122,8 @@ class ElmoFiles:
             weights = dict(_weights(config, read))
             if rest := read.rest():
                 raise ModelError(
-                    f"{self.weights} has the weights '{rest[0]}' ({len(rest)} such in all), of "
-                    f"which {self.options} says nothing: they do not belong together"
+                    f"{self.weights} has the weights '{rest[0]}' ({len(rest)} such in all), "
+                    f"which {self.options} does not mention: they do not belong together"
                 )
         weights["lm_head.weight"], weights["lm_head.bias"] = _softmax(self.softmax, config)
         # Not before the weights are there: millions of layers would take hours to build.
@@ -157,7 +156,7 @@ def find_elmo(folder: Path) -> ElmoFiles:
     """Return the files of a folder: one of each kind is expected, whatever its name begins with.
 
     Raises:
-        ModelError: If one is missing, or there are several; above all, if there is no softmax.
+        ModelError: If one is missing (the softmax in particular), or there are several.
     """
     if not folder.is_dir():
         raise ModelError(f"there is no folder {folder}, expected one with the files of ELMo")
@@ -269,12 +268,12 @@ class _Reader:
 
 
 def _numbers(path: Path, name: str, found: Any) -> Array:
-    """Return weights in float32; refuse those that are no numbers."""
+    """Return weights in float32; reject NaN and Inf."""
     out = np.asarray(found, dtype=np.float32)
     if not np.isfinite(out).all():
         raise ModelError(
-            f"{path} has the weights '{name}' with numbers that are none (nan or inf): the file is "
-            "damaged, or of a training that failed"
+            f"{path} has NaN or Inf in the weights '{name}': the file is damaged, or comes from a "
+            "failed training"
         )
     return out
 
@@ -322,7 +321,7 @@ def _lstm(config: BiLMConfig, read: _Reader, place: str) -> Iterator[tuple[str, 
 
 
 def _softmax_rows(path: Path) -> int:
-    """Return how many words a softmax has; the matrix itself is not read."""
+    """Return the number of words of a softmax without reading the matrix."""
     if path.suffix == ".index":
         bundle = read_bundle(path)
         if any(f"lm/{name}" not in bundle.tensors for name in _SOFTMAX):
@@ -340,7 +339,7 @@ def _softmax_rows(path: Path) -> int:
 def _only_size(path: Path, shape: tuple[int, ...]) -> int:
     if len(shape) != 1:
         raise ModelError(
-            f"{path} has a 'softmax/b' of the shape {tuple(shape)}, expected one number a word"
+            f"{path} has a 'softmax/b' of the shape {tuple(shape)}, expected one number per word"
         )
     return int(shape[0])
 

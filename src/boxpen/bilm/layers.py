@@ -63,7 +63,7 @@ class Highway(nn.Module):
 class Direction(nn.Module):
     """Layers of LSTM with projection, read one way; a residual joins all but the lowest.
 
-    Rows are filled up on the right, where no state of a text looks: nothing need be masked.
+    Rows are padded on the right, where no state of a text looks: nothing need be masked.
     """
 
     def __init__(self, config: BiLMConfig) -> None:

@@ -34,7 +34,7 @@ _NONE = -100
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(BiLMConfig.model_type, BiLMConfig, exist_ok=True)
     AutoModel.register(BiLMConfig, BiLMForLanguageModeling, exist_ok=True)
 
@@ -44,7 +44,7 @@ class BiLMOutput(ModelOutput):  # type: ignore[misc]
     """What a model returns.
 
     Attributes:
-        loss: Mean of both directions' negative log-likelihood, in nats a predicted token.
+        loss: Mean of both directions' negative log-likelihood, in nats per predicted token.
         tokens: How many tokens each direction predicted.
         forward_log_probabilities: (batch, time), each at the token that is predicted; nan where
             none was asked for.
@@ -92,9 +92,9 @@ class BiLMForLanguageModeling(PreTrainedModel):  # type: ignore[misc]
         """Return the loss where labels are given, and log-probabilities where they are wanted.
 
         Args:
-            input_ids: Sentences between <S> and </S>, filled up on the right: the numbers of
+            input_ids: Sentences between <S> and </S>, padded on the right: the numbers of
                 pieces, (batch, time), or the characters of words, (batch, time, characters).
-            attention_mask: 1 for tokens and 0 for what fills up, (batch, time).
+            attention_mask: 1 for tokens and 0 for padding, (batch, time).
             labels: The numbers of the same tokens in the softmax, (batch, time); -100 for those
                 that are not predicted. Where </S> is, the backward model predicts <S>; the label
                 at <S> itself is not looked at.
@@ -212,7 +212,7 @@ class BiLMForLanguageModeling(PreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw the weights of a module, as those of ELMo were but for the LSTMs."""
+        """Draw the weights of a module, as in ELMo, except for the LSTMs."""
         if isinstance(module, nn.Embedding):
             init.normal_(module.weight, std=1.0 if self.pieces is None else 0.1)
         elif isinstance(module, nn.Linear | nn.Conv1d):

@@ -1,4 +1,4 @@
-"""Log-probabilities of single words from a large softmax, which is never stored whole.
+"""Log-probabilities of single words from a large softmax that is never stored as a whole.
 
 The vocabulary is gone through in tiles: each gives its part of log Σ exp, and is forgotten. Going
 back, the tiles are computed once more, so that a training needs no more memory than one of them.
@@ -88,7 +88,7 @@ class _LogProbabilities(torch.autograd.Function):
 
 
 def _logits(states: Tensor, weight: Tensor, bias: Tensor, start: int, tile: int) -> Tensor:
-    """Return the logits of a tile in float32 or better, for the caller to write over."""
+    """Return the logits of a tile in float32 or better, for the caller to overwrite."""
     part = slice(start, start + tile)
     wide = _wide(weight)
     return functional.linear(states.to(wide), weight[part].to(wide), bias[part].to(wide)).to(wide)

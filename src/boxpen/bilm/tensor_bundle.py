@@ -1,4 +1,4 @@
-"""Tensors of a TensorFlow checkpoint, read without TensorFlow.
+"""Read tensors of a TensorFlow checkpoint without TensorFlow.
 
 A checkpoint is a *bundle*: ``NAME.index`` is a sorted table (the format of LevelDB) from names of
 tensors to where their bytes lie in ``NAME.data-00000-of-00001`` and its like. No kept library
@@ -110,7 +110,7 @@ class Bundle:
         written = found.checksum
         if written is not None and _masked(_crc32c(out.reshape(-1).view(np.uint8))) != written:
             raise ModelError(
-                f"{path} is damaged: the tensor '{name}' does not fit its checksum in "
+                f"{path} is damaged: the tensor '{name}' does not match its checksum in "
                 f"{self.index.name}; get the file again"
             )
         return out
@@ -132,7 +132,7 @@ def read_bundle(index: Path) -> Bundle:
         index: The file that ends in ``.index``.
 
     Raises:
-        ModelError: If it is none, or is damaged.
+        ModelError: If it is not an index, or is damaged.
     """
     try:
         raw = index.read_bytes()
@@ -159,7 +159,7 @@ class _DamagedError(Exception):
 def _table(raw: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the entries of a sorted table."""
     if len(raw) < _FOOTER or struct.unpack("<Q", raw[-8:])[0] != _MAGIC:
-        raise _DamagedError("it does not end as one does")
+        raise _DamagedError("its end is not that of an index")
     place = len(raw) - _FOOTER
     for _ in range(2):  # of names of filters, which are not used, and of their sizes
         _, place = _varint(raw, place)
@@ -176,10 +176,10 @@ def _block(raw: bytes, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     if end + _TRAILER > len(raw):
         raise _DamagedError("it is cut short")
     if raw[end]:
-        raise _DamagedError("its table is compressed, which TensorFlow never did")
+        raise _DamagedError("its table is compressed, which TensorFlow never does")
     checksum = _masked(_crc32c(np.frombuffer(raw, np.uint8, size + 1, offset)))
     if checksum != struct.unpack_from("<I", raw, end + 1)[0]:
-        raise _DamagedError("a checksum does not fit")
+        raise _DamagedError("a checksum does not match")
     stop = end - 4 - 4 * struct.unpack_from("<I", raw, end - 4)[0]
     key, place = b"", offset
     while place < stop:

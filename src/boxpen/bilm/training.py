@@ -1,4 +1,4 @@
-"""What a training of bidirectional models needs: new ones, batches, and folders to keep them in."""
+"""Helpers for training bidirectional models: new models, batches, saving and loading."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def new_model(
     seed: int,
     input: Input = "characters",  # noqa: A002
 ) -> tuple[BiLMForLanguageModeling, Any]:
-    """Return a model with drawn weights, and a tokenizer learnt from texts.
+    """Return a model with random weights, and a tokenizer trained on texts.
 
     Args:
         texts: Sentences; read once.
@@ -65,9 +65,9 @@ def new_model(
 
 
 def batch_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tensor]:
-    """Return texts as a batch: ``model(**batch).loss`` is the loss in nats a predicted token.
+    """Return texts as a batch: ``model(**batch).loss`` is the loss in nats per predicted token.
 
-    Texts longer than the tokenizer says a model may read are cut at their end.
+    Texts longer than the tokenizer's maximum length are truncated at the end.
 
     Args:
         tokenizer: That of the model.
@@ -77,7 +77,7 @@ def batch_of(tokenizer: Any, texts: Sequence[str]) -> dict[str, Tensor]:
         ModelError: If there are none.
     """
     if not texts:
-        raise ModelError("a batch of no texts cannot be made, expected one or more")
+        raise ModelError("a batch needs at least one text")
     room = tokenizer.model_max_length - 2
     found = tokenizer(
         list(texts), add_special_tokens=False, return_attention_mask=False, verbose=False

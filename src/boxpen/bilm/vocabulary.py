@@ -1,4 +1,4 @@
-"""Texts to words or pieces, as tokenizers of Transformers that know <S>, </S> and <UNK>."""
+"""Transformers tokenizers for words or pieces, with <S>, </S> and <UNK>."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def learn_words(texts: Iterable[str], size: int, longest: int) -> Any:
     Args:
         texts: Sentences; read once.
         size: Words at most, <S>, </S> and <UNK> included.
-        longest: Most characters of a word, see ``BiLMConfig.max_characters``.
+        longest: Maximum characters per word, see ``BiLMConfig.max_characters``.
 
     Raises:
         ModelError: If there is no room for words, or there are none.
@@ -44,7 +44,7 @@ def learn_words(texts: Iterable[str], size: int, longest: int) -> Any:
     for special in _SPECIAL:
         counts.pop(special, None)
     if not counts:
-        raise ModelError("no vocabulary can be learnt: the texts have no words")
+        raise ModelError("cannot train a vocabulary: the texts have no words")
     least = min(2, max(counts.values()))
     # The order of equals must not depend on that of the texts.
     known = sorted((w for w, n in counts.items() if n >= least), key=lambda w: (-counts[w], w))
@@ -56,7 +56,7 @@ def word_tokenizer(words: Sequence[str], longest: int) -> Any:
 
     Args:
         words: In the order of the softmax, with <S>, </S> and <UNK> among them.
-        longest: Most characters of a word.
+        longest: Maximum characters per word.
 
     Raises:
         ModelError: If one of the three is missing.

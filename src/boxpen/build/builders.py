@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from boxpen.build.runner import Progress, Runner, Stage
 from boxpen.errors import ConfigError, nearest
 
-__all__ = ["BUILDERS", "Builder", "builder_named", "open_build"]
+__all__ = ["BUILDERS", "Builder", "builder_named", "find_config", "open_build"]
 
 C = TypeVar("C")
 
@@ -75,6 +75,19 @@ def open_build(path: Path) -> tuple[Builder[Any], Any]:
 
     builder = builder_named(_name(read_toml(path), path))
     return builder, builder.load(path)
+
+
+def find_config(path: Path, name: str) -> Any | None:
+    """Return the configuration in a TOML file for this builder; None if it is for another.
+
+    Raises:
+        ConfigError: If the file is wrong, or does not tell which builder it is for.
+    """
+    from boxpen.config import read_toml
+
+    if path.suffix != ".toml" or _name(read_toml(path), path) != name:
+        return None
+    return builder_named(name).load(path)
 
 
 def _name(table: Mapping[str, Any], path: Path) -> str:

@@ -10,7 +10,7 @@ from boxpen.config import AtLeast1, ConfigPath
 from boxpen.errors import ConfigError
 
 if TYPE_CHECKING:
-    from boxpen.judgements import Rule
+    from boxpen.review import Rule
 
 __all__ = ["ReviewConfig"]
 
@@ -52,7 +52,6 @@ class ReviewConfig:
 
     def decide_by(self) -> Rule:
         """Return the rule by which judges decide."""
-        from boxpen.judgements import Rule
+        from boxpen.review import Rule
 
-        otherwise = "reject" if self.divided == "reject" else None
-        return Rule(self.rule, otherwise=otherwise, adjudicator=self.adjudicator)
+        return Rule.named(self.rule, self.divided, self.adjudicator)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import secrets
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from boxpen.atomic import temporary
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ class ParquetSink:
 
     def __init__(self, path: Path, schema: Mapping[str, Any]) -> None:
         self._path = path
-        self._temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+        self._temporary = temporary(path)
         self._schema = dict(schema)
         self._frames: queue.Queue[pl.DataFrame | None] = queue.Queue(maxsize=_WAITING)
         self._error: BaseException | None = None
@@ -49,7 +49,8 @@ class ParquetSink:
         """Add the rows of a frame; other columns than the file's are left out."""
         if frame.height:
             self.rows += frame.height
-            self._put(frame.select(list(self._schema)))
+            with self._refusals():
+                self._put(frame.select(list(self._schema)))
         self._check()
 
     def __enter__(self) -> ParquetSink:
@@ -98,13 +99,7 @@ class ParquetSink:
 
     @contextlib.contextmanager
     def _refusals(self) -> Iterator[None]:
-        import polars as pl
-
         try:
             yield
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else str(error).splitlines()[0]
-            raise BuildError(f"{self._path} cannot be written: {reason}") from None
-        except pl.exceptions.PolarsError as error:
-            reason = str(error).strip().splitlines()[0]
-            raise BuildError(f"{self._path} cannot be written: {reason}") from None
+        except refusals() as error:
+            raise BuildError(f"{self._path} cannot be written: {reason(error)}") from None

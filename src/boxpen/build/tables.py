@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.atomic import replaced
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,23 +38,14 @@ def scan_columns(path: Path, columns: Iterable[str]) -> pl.LazyFrame:
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
-    import polars as pl
-
-    try:
-        with replaced(path, BuildError) as stream:
-            table.write_parquet(stream)
-    except pl.exceptions.PolarsError as error:  # how Polars reports a full disk
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be written: {reason}") from None
+    with replaced(path, BuildError) as stream:
+        table.write_parquet(stream)
 
 
 @contextlib.contextmanager
 def parquet_errors(path: Path) -> Iterator[None]:
     """Name the file that cannot be read."""
-    import polars as pl
-
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} is not a Parquet file ({reason})") from None
+    except refusals() as error:
+        raise BuildError(f"{path} is not a Parquet file ({reason(error)})") from None

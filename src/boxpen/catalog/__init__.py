@@ -1,4 +1,4 @@
-"""Where suites come from: files, the registry of public releases, and their downloads."""
+"""Sources of suites: files, the registry of public releases, and their downloads."""
 
 from boxpen.catalog.download import fetch
 from boxpen.catalog.entry import Entry, RemoteFile

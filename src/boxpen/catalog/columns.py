@@ -1,23 +1,29 @@
-"""Which column of a table is which part of an item: named by the user, or seen from the header."""
+"""Map table columns to the fields of items: given by the user, or found by their headers."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import PurePath
 from typing import Any, Literal
 
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Choice, Entail, Item, Translate
 
-__all__ = ["TAG", "Columns", "filled"]
+__all__ = ["TAG", "Columns", "filled", "recognises"]
 
 TAG = "tag:"  # a column 'tag:NAME' holds the values of the tag NAME
 _MANY = ("candidates", "wrong", "contrast", "tags")
 _NOT_COLUMNS = ("block_size", "gold_start", "language", "source_language")
 _NUMBERED = re.compile(r"(sentence|sent|candidate|option|choice|ending)_?(\d{1,3})", re.IGNORECASE)
 _LABELS = ("label", "gold")
+_GOOD = ("good", "sentence_good", "good_sentence")
+_BAD = ("bad", "sentence_bad", "bad_sentence")
+_BLIMP = ("uid", "linguistics_term", "field")
+"""Columns of BLiMP that say what a pair tests; they become tags."""
 _NO_SOURCE = ("language", "dataset", "url", "id")
 
 _Shape = Literal["candidates", "contrast pair", "entailment", "translation"]
@@ -32,10 +38,10 @@ class Columns:
 
     Attributes:
         id: The item's id; the number of the row, from 1, if not given.
-        block: Rows with the same value stand or fall together.
-        block_size: So many consecutive rows make a block, in place of ``block``.
+        block: Rows with the same value form a block.
+        block_size: Number of consecutive rows in a block, instead of ``block``.
         source: The sentence that is translated.
-        context: What comes before.
+        context: The preceding text.
         candidates: Two or more columns. Empty cells at the end of a row mean fewer candidates.
         gold: The number of the right candidate.
         gold_start: The number of the first candidate: 0, or 1 in files that count from 1.
@@ -90,6 +96,12 @@ class Columns:
         columns._complain_if_unusable(header, where)
         return columns
 
+    @property
+    def used(self) -> frozenset[str]:
+        """The names of the columns that are read."""
+        values = (getattr(self, f.name) for f in fields(self) if f.name not in _NOT_COLUMNS)
+        return frozenset(n for v in values if v for n in ((v,) if isinstance(v, str) else v))
+
     def item(self, cells: Mapping[str, str], number: int) -> Item:
         """Make an item of one row.
 
@@ -98,7 +110,7 @@ class Columns:
             number: The number of the row, from 1.
 
         Raises:
-            SuiteError: If the label is no number; the message does not say where.
+            SuiteError: If the label is not a number; the message does not name the row.
         """
         common: dict[str, Any] = {
             "id": cells[self.id] if self.id else str(number),
@@ -149,9 +161,9 @@ class Columns:
         shape = _shape({f.name: getattr(self, f.name) for f in fields(self)})
         if shape is None:
             raise SuiteError(
-                f"{where} has the columns {_listed(header)}, expected candidates and a gold label, "
-                "a correct and a wrong column, or premise, hypothesis and label; say which columns "
-                "these are with the options candidates and gold, or correct and wrong"
+                f"{where} has the columns {_listed(header)}, {_lacking(header)}; say which columns "
+                f"they are with: boxpen suite import {shlex.quote(where)} --out {_out(where)} "
+                "--correct COLUMN --wrong COLUMN (or --candidates COLUMN COLUMN --gold COLUMN)"
             )
         if self.reference_context and shape != "translation":
             raise SuiteError(f"{where}: reference_context goes with source and reference only")
@@ -217,14 +229,15 @@ def _recognised(header: Sequence[str]) -> dict[str, Any]:
         return {
             n: lower[n] for n in ("id", "block", "premise", "hypothesis", "label") if n in lower
         }
-    wrong = tuple(v for k, v in lower.items() if k.endswith(("wrong", "incorrect")))
-    correct = [v for k, v in lower.items() if k.endswith("correct") and v not in wrong]
+    correct, wrong = _right_and_wrong(lower)
     if len(correct) == 1 and len(wrong) == 1:
         sources = [
             v for k, v in lower.items() if "source" in k and not any(n in k for n in _NO_SOURCE)
         ]
         if sources:
             out.setdefault("source", sources[0])
+        if correct[0] == lower.get(_GOOD[1]):
+            out |= {"tags": tuple(lower[n] for n in _BLIMP if n in lower)}
         return out | {"correct": correct[0], "wrong": wrong}
     label = next((lower[n] for n in _LABELS if n in lower), None)
     stems: dict[str, dict[int, str]] = {}
@@ -237,6 +250,45 @@ def _recognised(header: Sequence[str]) -> dict[str, Any]:
             candidates = tuple(numbered[i] for i in sorted(numbered))
             return out | {"candidates": candidates, "gold": label}
     return out
+
+
+def recognises(header: Sequence[str]) -> bool:
+    """Whether the columns can be found by the header alone."""
+    return _shape(_recognised(header)) is not None
+
+
+def _right_and_wrong(lower: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+    wrong = tuple(v for k, v in lower.items() if k.endswith(("wrong", "incorrect")))
+    correct = [v for k, v in lower.items() if k.endswith("correct") and v not in wrong]
+    if not correct and not wrong:
+        # Whole names only: BLiMP also has a 'one_prefix_word_good'.
+        correct = [v for k, v in lower.items() if k in _GOOD]
+        wrong = tuple(v for k, v in lower.items() if k in _BAD)
+    return correct, wrong
+
+
+def _lacking(header: Sequence[str]) -> str:
+    """Return which columns are missing, for a message."""
+    lower = {name.casefold(): name for name in header if name}
+    correct, wrong = _right_and_wrong(lower)
+    if correct and not wrong:
+        return f"but none for the wrong candidates that go with '{correct[0]}'"
+    if wrong and not correct:
+        return f"but none for the right candidates that go with '{wrong[0]}'"
+    if {"premise", "hypothesis"} & set(lower):
+        missing = [n for n in ("premise", "hypothesis", "label") if n not in lower]
+        return f"but none named {_listed(missing)}"
+    if any(map(_NUMBERED.fullmatch, header)) and not any(n in lower for n in _LABELS):
+        return "but none named 'label' or 'gold' with the number of the right one"
+    return (
+        "expected 'correct' and 'wrong', 'good' and 'bad', 'sent0', 'sent1' and 'label', or "
+        "'premise', 'hypothesis' and 'label'"
+    )
+
+
+def _out(where: str) -> str:
+    path = PurePath(where)
+    return shlex.quote(path.stem + ("-suite" if path.suffix == ".jsonl" else "") + ".jsonl")
 
 
 def _listed(header: Sequence[str]) -> str:

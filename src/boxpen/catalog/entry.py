@@ -1,4 +1,4 @@
-"""What the registry knows of a suite before anything is downloaded."""
+"""What the registry knows about a suite before anything is downloaded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class RemoteFile:
     """One published file.
 
     Attributes:
-        url: Where it is fetched from: a URL that names a fixed version, where there is one.
-        sha256: Hex digest of its bytes; anything else is refused.
+        url: Its URL, of a fixed version if possible.
+        sha256: Hex digest of its bytes; other contents are rejected.
         path: Its place in the cache and in a mirror folder.
     """
 
@@ -35,7 +35,7 @@ class Entry:
     """One suite of the registry.
 
     Attributes:
-        name: What users call it; without a full stop, which divides a suite from its part.
+        name: Its name; without a full stop, which separates a suite from its part.
         card: Title, languages, licence, citation and home.
         importer: Turns the local files, by their ``path``, into items.
         files: What must be fetched; nothing for a suite that comes with boxpen.

@@ -1,4 +1,4 @@
-"""Suites in files: the format follows from the ending of the name."""
+"""Suites in files; the suffix determines the format."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
 
     Args:
         path: The file.
-        validate: Refuse items that cannot be put to a model. Without it they are kept, so that
+        validate: Reject items that a model cannot score. Without it they are kept, so that
             ``boxpen.analysis.lint`` can report them all.
-        **options: For tables only: which column is which, see ``boxpen.catalog.columns.Columns``.
+        **options: For what is not boxpen's own: which column (or key of JSON objects) is which,
+            see ``boxpen.catalog.columns.Columns``.
 
     Raises:
         SuiteError: If the file cannot be read or is not what its ending says; the message names
@@ -34,11 +35,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
     path = Path(path)
     ending = _ending(path)
     if ending == ".jsonl":
-        if options:
-            raise SuiteError(
-                f"{path} is JSON Lines, expected a table for the option '{min(options)}'"
-            )
-        table = read_jsonl(path)
+        table = read_jsonl(path, options)
     elif ending == ".parquet":
         table = read_parquet(path, options)
     else:

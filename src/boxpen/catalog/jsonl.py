@@ -1,17 +1,20 @@
 """JSON Lines: boxpen's own format, the one that keeps everything (see docs/suite-format.md).
 
 The first line may be the card of the suite, ``{"kind": "suite", "name": ..., ...}``; every other
-line is one item.
+line is one item. A file of other objects, such as those of BLiMP, is read as a CSV file of the same
+columns would be.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
+from boxpen.catalog.columns import Columns, recognises
 from boxpen.catalog.plaintext import excerpt, opened
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
@@ -22,26 +25,37 @@ __all__ = ["read_jsonl", "write_jsonl"]
 _CARD = {f.name: f for f in fields(Card)}
 
 
-def read_jsonl(path: Path) -> Table:
+def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) -> Table:
     """Read a file of items, with or without a first line that describes the suite.
+
+    Args:
+        path: The file.
+        options: Which key is which, if the objects are not boxpen's own (see ``Columns``).
 
     Raises:
         SuiteError: If the file cannot be read, or a line is not an item.
     """
     rows = _objects(path)
-    name, card = path.stem, Card()
+    name, card = "", Card()
     first = next(rows, None)
     items: list[Row] = []
     if first is not None and first[1].get("kind") == "suite":
-        name, card = _header(*first, name)
+        name, card = _header(*first)
     elif first is not None:
+        own = bool(first[1].keys() & {"kind", "candidates"})
+        if not own and (options or recognises(list(first[1]))):
+            return _others([first, *rows], path, options)
         items.append(_row(*first))
+    if options:
+        raise SuiteError(
+            f"{path} is already a suite, so the option '{min(options)}' does not apply"
+        )
     items.extend(_row(where, data) for where, data in rows)
-    return Table(name=name, card=card, rows=items)
+    return Table(path=path, name=name, card=card, rows=items)
 
 
 def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
-    """Write the suite's card and its items, one JSON object a line."""
+    """Write the suite's card and its items, one JSON object per line."""
     header: dict[str, Any] = {"kind": "suite", "name": suite.name}
     for name in _CARD:
         value = getattr(suite.card, name)
@@ -71,7 +85,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
             return data
     except json.JSONDecodeError as error:
         raise SuiteError(
-            f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object a line"
+            f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object per "
+            "line"
         ) from None
     except UnicodeEncodeError:
         raise SuiteError(
@@ -82,7 +97,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     raise SuiteError(f"{where} is {excerpt(line.strip())}, expected a JSON object")
 
 
-def _header(where: str, data: dict[str, Any], name: str) -> tuple[str, Card]:
+def _header(where: str, data: dict[str, Any]) -> tuple[str, Card]:
     values: dict[str, str] = {}
     for key, value in data.items():
         if key not in _CARD and key not in ("kind", "name"):
@@ -94,7 +109,7 @@ def _header(where: str, data: dict[str, Any], name: str) -> tuple[str, Card]:
             raise SuiteError(f"{where}: key '{key}' is {excerpt(str(value))}, expected a string")
         values[key] = value
     values.pop("kind")
-    return values.pop("name", name) or name, Card(**values)
+    return values.pop("name", ""), Card(**values)
 
 
 def _row(where: str, data: dict[str, Any]) -> Row:
@@ -104,6 +119,35 @@ def _row(where: str, data: dict[str, Any]) -> Row:
         return Row(where, item_from_dict(data))
     except SuiteError as error:
         raise SuiteError(f"{where}: {error}") from None
+
+
+def _others(
+    rows: Sequence[tuple[str, dict[str, Any]]], path: Path, options: Mapping[str, Any]
+) -> Table:
+    """Return the table of objects that are not boxpen's own; not all need have the same keys."""
+    header = list(dict.fromkeys(key for _, data in rows for key in data))
+    columns = Columns.find(header, options, str(path))
+    items = []
+    for number, (where, data) in enumerate(rows, start=1):
+        try:
+            cells = dict.fromkeys(header, "") | _cells(data, columns.used)
+            items.append(Row(where, columns.item(cells, number)))
+        except SuiteError as error:
+            raise SuiteError(f"{where}: {error}") from None
+    card = Card(language=options.get("language"), source_language=options.get("source_language"))
+    return Table(path=path, card=card, rows=items)
+
+
+def _cells(data: Mapping[str, Any], used: Collection[str]) -> dict[str, str]:
+    out = {}
+    for key, value in data.items():
+        if isinstance(value, str):
+            out[key] = value
+        elif value is not None and not isinstance(value, list | dict):
+            out[key] = json.dumps(value)
+        elif value is not None and key in used:
+            raise SuiteError(f"key '{key}' is {excerpt(json.dumps(value))}, expected a text")
+    return out
 
 
 def _write_line(data: dict[str, Any], stream: BinaryIO) -> None:

@@ -66,7 +66,7 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
             raise SuiteError(f"{where}: {error}") from None
         rows.append(Row(where, item))
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
-    return Table(name=path.stem, card=card, rows=rows)
+    return Table(path=path, card=card, rows=rows)
 
 
 def write_parquet(suite: Suite, stream: BinaryIO) -> None:

@@ -1,4 +1,4 @@
-"""UTF-8 text files, opened so that every fault names the file and the line."""
+"""UTF-8 text files, read so that every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
 
 
 def opened_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file without their ends, and nothing else taken away."""
+    """Yield the lines of a UTF-8 file, stripped of line ends only."""
     with opened(path) as stream:
         for line in stream:
             yield line.removesuffix("\n")

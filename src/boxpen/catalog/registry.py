@@ -1,4 +1,4 @@
-"""The registry: every suite that can be asked for by name."""
+"""The registry of all built-in suites."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
     out: dict[str, Entry] = {}
     for entry in entries:
         if not entry.name or any(character in entry.name for character in "./\\"):
-            raise ValueError(f"'{entry.name}' is no name for a suite")
+            raise ValueError(f"'{entry.name}' is not a valid suite name")
         if entry.name in out:
             raise ValueError(f"two suites are named '{entry.name}'")
         out[entry.name] = entry
@@ -69,7 +69,7 @@ def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
     Args:
         name: A name of the registry (``commonmt``), one of its parts (``commonmt.LA``), or the
             path of a file (``my.jsonl``; see ``read_suite``).
-        validate: Refuse items that cannot be put to a model.
+        validate: Reject items that a model cannot score.
 
     Raises:
         SuiteError: If there is no such suite, it cannot be fetched, or it is not valid.

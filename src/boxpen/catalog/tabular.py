@@ -1,4 +1,4 @@
-"""Tables of text, one row an item: CSV and TSV.
+"""Text tables with one row per item: CSV and TSV.
 
 A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
 found by ``boxpen.catalog.columns``.
@@ -52,7 +52,7 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
             cells = dict(zip(header, row, strict=True))
             rows.append(_made(where, columns.item, cells, len(rows) + 1))
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
-    return Table(name=path.stem, card=card, rows=rows)
+    return Table(path=path, card=card, rows=rows)
 
 
 def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
@@ -92,8 +92,8 @@ def table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 begin = reader.line_num + 1
         except csv.Error as error:
             raise SuiteError(
-                f"{path}, line {begin} is no row of a table ({error}), expected cells divided by "
-                f"{delimiter!r} and quotation marks in pairs"
+                f"{path}, line {begin} is not a valid row ({error}), expected cells separated by "
+                f"{delimiter!r} and balanced quotation marks"
             ) from None
 
 
@@ -178,8 +178,8 @@ def _cells(data: dict[str, Any], item: str) -> dict[str, str]:
     for name, cell in out.items():
         if not cell:
             raise SuiteError(
-                f"item '{item}' has an empty '{name}', which a table cannot tell from none; "
-                "write the suite as .jsonl"
+                f"item '{item}' has an empty '{name}', which a table cannot "
+                "distinguish from a missing one; write the suite as .jsonl"
             )
     return out
 

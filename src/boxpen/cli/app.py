@@ -2,44 +2,85 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterator
+from traceback import walk_tb
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
+from boxpen.cli.output import Escaping
+from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
+from boxpen.failures import panics, reason
+from boxpen.printable import one_line
 from boxpen.version import __version__
 
 __all__ = ["app"]
+
+# Of Typer's own copy of Click, or of Click itself in older versions.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+_ClickException: Any = typer.BadParameter.__mro__[2]
+
+
+@contextlib.contextmanager
+def _clear_usage_errors() -> Iterator[None]:
+    """Say what a usage error means, and escape and shorten the arguments that it quotes."""
+    try:
+        yield
+    except _ClickException as error:
+        if isinstance(error, _UsageError):
+            clarify(error)
+        error.message = one_line(error.message)
+        raise
 
 
 class _Group(TyperGroup):
     """Ends every command in one of the ways that are promised: 0, 1, 2 or 130."""
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _clear_usage_errors():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
+        # Ids, tags and names come from files; rich writes its colours past this.
+        escaping = cast("TextIO", Escaping(sys.stdout))
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
+            with contextlib.redirect_stdout(escaping), _clear_usage_errors():
+                result = super().invoke(ctx)
+                sys.stdout.flush()
             return result
         except BoxpenError as error:
-            print(f"boxpen: {error}", file=sys.stderr)
+            print(f"boxpen: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
-            print(
-                "boxpen: interrupted; the same command goes on from what was kept, if anything was",
-                file=sys.stderr,
-            )
+            print("boxpen: interrupted; rerun the same command to resume", file=sys.stderr)
             raise typer.Exit(130) from None
+        except panics() as error:  # Polars, where no file can be opened, or out of memory
+            print(f"boxpen: Polars failed: {one_line(reason(error))}", file=sys.stderr)
+            raise typer.Exit(2) from None
         except BrokenPipeError:
             # The reader of our output has gone; what is left goes nowhere, quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
-            print(f"boxpen: cannot write the output: {error.strerror}", file=sys.stderr)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"boxpen: {one_line(_failed(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
+
+
+def _failed(error: OSError) -> str:
+    """Return what an operation on a file or on stdout failed at."""
+    reason = error.strerror or error
+    if error.filename is not None:
+        return f"cannot read or write '{error.filename}': {reason}"
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    if frames[-1].startswith(("boxpen.cli.", "rich.")):  # which write to stdout only
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return f"cannot write the output: {reason}"
+    return f"input or output failed: {reason}"
 
 
 app = typer.Typer(
@@ -70,25 +111,22 @@ def _boxpen(
 from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     build,
     build_discourse,
-    build_duals,
-    build_duals_people,
     check,
     compare,
     curve,
     discourse,
     discourse_compare,
     discourse_context,
-    discourse_people,
     errors,
     human,
     model,
     nmt,
     report,
+    review,
     robust,
     run,
     slices,
     suite,
-    suite_tag,
     train,
     train_lm,
 )

@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.discourse_group import DiscourseGroup
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.review_kg import review
-from boxpen.cli.several import Several
+from boxpen.cli.path_error_group import PathErrorGroup
 
 if TYPE_CHECKING:
     from boxpen.build.runner import Done, Report
 
 __all__ = ["build"]
 
-build = typer.Typer(cls=DiscourseGroup, no_args_is_help=True, help="Build suites from raw data.")
-kg = typer.Typer(no_args_is_help=True, help="Review triples and count templates.")
+build = typer.Typer(cls=PathErrorGroup, no_args_is_help=True, help="Build suites from raw data.")
+kg = typer.Typer(no_args_is_help=True, help="Count templates.")
 app.add_typer(build, name="build")
 build.add_typer(kg, name="kg")
-kg.add_typer(review, name="review")
 
 
 @kg.callback()
 def _kg() -> None:
-    """Review triples and count templates."""
+    """Count templates."""
     from boxpen.build.libraries import need_libraries
 
     need_libraries()
@@ -90,7 +88,7 @@ def status(config: Config, json: Json = False) -> None:
         screen.print(f"{state.stage}: {told}{says}", markup=False, soft_wrap=True)
 
 
-@build.command("dropped", cls=Several)
+@build.command("dropped", cls=MultiValueCommand)
 def dropped(
     config: Config,
     step: Annotated[
@@ -141,10 +139,10 @@ def forms(
     if json:
         print_json([{"task": t, "relation": r, "forms": n} for (t, r), n in counts.items()])
         return
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
     tasks = list(dict.fromkeys(task for task, _ in counts))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("relation")
     for task in tasks:
         table.add_column(task, justify="right")
@@ -177,15 +175,16 @@ def _notes(report: Report) -> list[str]:
 
 
 def _tables(report: Report) -> list[Any]:
-    from rich.table import Table
+    from boxpen.report.plain_table import plain_table
 
     tables = []
     for rows in filter(None, (report.get("steps"), report.get("table"))):
         numbers = [isinstance(value, int) for value in rows[0].values()]
-        table = Table(box=None, pad_edge=False, padding=(0, 0, 0, 2))
-        for name, number in zip(rows[0], numbers, strict=True):
-            table.add_column(name, justify="right" if number else "left")
+        table = plain_table()
+        for place, (name, number) in enumerate(zip(rows[0], numbers, strict=True)):
+            table.add_column(name if place else f"  {name}", justify="right" if number else "left")
         for row in rows:
-            table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
+            first, *others = (f"{v:,}" if isinstance(v, int) else str(v) for v in row.values())
+            table.add_row(f"  {first}", *others)
         tables.append(table)
     return tables

@@ -1,4 +1,4 @@
-"""boxpen check: a gate for CI."""
+"""boxpen check: a quality gate for CI."""
 
 from __future__ import annotations
 
@@ -19,30 +19,29 @@ __all__ = ["check"]
 def check(
     runs: Annotated[
         list[Path],
-        typer.Argument(help="Run directories, or folders of them.", metavar="RUN..."),
+        typer.Argument(help="Run directories or folders of them.", metavar="RUN..."),
     ],
     minimum: Annotated[
         list[str] | None,
-        typer.Option("--min", help="A bound: 'accuracy>=0.6', 'set=LA:both_right>0.3'."),
+        typer.Option("--min", help="Bound such as 'accuracy>=0.6' or 'set=LA:both_right>0.3'."),
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option(help="A TOML file of rules.", metavar="FILE.toml")
+        Path | None, typer.Option(help="TOML file with rules.", metavar="FILE.toml")
     ] = None,
     baseline: Annotated[
         Path | None,
-        typer.Option(
-            help="A run, or a folder of runs, to be no worse than.", metavar="RUN_OR_FOLDER"
-        ),
+        typer.Option(help="Run or folder of runs to compare with.", metavar="RUN_OR_FOLDER"),
     ] = None,
     allow_sample: Annotated[
-        bool, typer.Option("--allow-sample", help="Also check runs of a sample (run --limit).")
+        bool, typer.Option("--allow-sample", help="Accept runs on a sample (run --limit).")
     ] = False,
     junit: Annotated[
         Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE.xml")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Exit with status 1 if a number of a run is not what it should be."""
+    """Exit with status 1 if a run breaks a rule."""
+    from boxpen.report.numbers import too_few_blocks
     from boxpen.rulefile import read_rules
     from boxpen.rules import check_runs, parse_bound
     from boxpen.rundir import run_directories
@@ -51,19 +50,19 @@ def check(
     wanted = [parse_bound(text) for text in minimum or ()]
     wanted += read_rules(rules) if rules is not None else []
     if not wanted:
-        raise RunError("there is nothing to check; give --min or --rules")
+        raise RunError("nothing to check; give --min or --rules")
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
     sampled = [path for path, run in zip(places, loaded, strict=True) if run.sample_note]
     if sampled and not allow_sample:
         raise RunError(
-            f"{sampled[0]} is a run of a sample, not of the whole suite; run it without --limit, "
-            "or give --allow-sample"
+            f"{sampled[0]} is a run on a sample of the suite; rerun without --limit, or give "
+            "--allow-sample"
         )
     known = run_directories([baseline]) if baseline is not None else []
     own = {path.resolve() for path in places} & {path.resolve() for path in known}
     if own:
-        raise RunError(f"{min(own)} is given as a run and as its own baseline")
+        raise RunError(f"{min(own)} is both a run to check and a baseline")
     outcomes = check_runs(loaded, wanted, [Run.load(path) for path in known])
     if junit is not None:
         from boxpen.report.junit import write_junit
@@ -88,8 +87,11 @@ def check(
         for o in outcomes:
             verdict = "ok  " if o.passed else "FAIL"
             print(f"{verdict} {names[id(o.run)].resolve().name} {o.rule}: {o}")
+    for o in outcomes:
+        if too_few_blocks(o.row.metric, o.row.n):
+            note(f"{names[id(o.run)]}: {o.row.metric} of {o.row.slice} rests on {o.row.n} block(s)")
     for run in loaded:
         if not any(o.run is run for o in outcomes):
-            note(f"no rule speaks of {names[id(run)]}")
+            note(f"no rule applies to {names[id(run)]}")
     if not passed:
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""boxpen compare: which of several systems is better, and how sure that is."""
+"""boxpen compare: which system is better, and is the difference significant?"""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.errors import RunError
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from boxpen.metrics.compare import Pair
@@ -22,20 +23,18 @@ __all__ = ["compare"]
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...")],
     force: Annotated[
-        bool, typer.Option("--force", help="Compare runs that were made in different ways.")
+        bool, typer.Option("--force", help="Compare runs with different settings.")
     ] = False,
     common: Annotated[
-        bool, typer.Option("--common", help="Compare the items that all runs of a suite have.")
+        bool, typer.Option("--common", help="Compare only items common to all runs of a suite.")
     ] = False,
-    items: Annotated[
-        int, typer.Option(min=0, help="Show so many of the items on which two differ.")
-    ] = 0,
+    items: Annotated[int, typer.Option(min=0, help="Show N items on which two runs differ.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Compare systems on the same items: difference, interval, paired test.
+    """Compare systems on the same items with paired tests.
 
-    Independent items take the exact McNemar test, blocks an exact randomisation test; p-values are
-    corrected for the number of pairs (Holm).
+    Uses the exact McNemar test for independent items and an exact randomisation test for blocks;
+    p-values are corrected for the number of pairs (Holm).
     """
     from boxpen.comparison import compare as compared
     from boxpen.report.differing import differing_lines, noise_note
@@ -55,31 +54,25 @@ def compare(
     for suite in dict.fromkeys(pair.suite for pair in pairs):
         screen.print(_table(suite, [pair for pair in pairs if pair.suite == suite]))
     for suite, pair in {p.suite: p for p in pairs}.items():
-        most = max(len(r.verdicts) for r in loaded if r.about["suite"]["name"] == suite)
+        most = max(
+            len(r.verdicts) for r in loaded if suite in (r.suite_title, r.about["suite"]["name"])
+        )
         if pair.n < most:
-            note(f"• {suite}: {pair.n:,} items that all runs have, of up to {most:,}")
+            note(f"• {suite}: {pair.n:,} items common to all runs, out of up to {most:,}")
     for pair in pairs:
         if pair.noise is not None:
             note(f"• {pair.suite}: {noise_note(pair)}")
-    print("\ndifference: accuracy of A less that of B; A>B: items of which A earned more")
+    print("\ndifference: accuracy of A minus that of B; A>B: items on which A scored higher")
     for pair in pairs if items else ():
         print_lines(screen, differing_lines(pair, loaded, items))
 
 
 def _table(suite: str, pairs: list[Pair]) -> object:
-    from rich.table import Table
     from rich.text import Text
 
     from boxpen.report.numbers import p_value
 
-    table = Table(
-        title=Text(suite, "bold"),
-        title_justify="left",
-        title_style="",
-        box=None,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )
+    table = plain_table(suite, gap=1)
     for column in ("A", "B"):
         table.add_column(column, overflow="fold")
     for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):

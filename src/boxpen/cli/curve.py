@@ -1,4 +1,4 @@
-"""boxpen curve: what more training data does to a metric."""
+"""boxpen curve: how a metric changes with the amount of training data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from boxpen.atomic import replaced
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json
 from boxpen.errors import RunError
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["curve"]
 
@@ -18,14 +19,15 @@ __all__ = ["curve"]
 @app.command()
 def curve(
     runs: Annotated[
-        list[str], typer.Argument(help="SIZE=RUN: 100k=runs/a 1M=runs/b.", metavar="SIZE=RUN...")
+        list[str],
+        typer.Argument(help="Training size and run: 100k=runs/a 1M=runs/b.", metavar="SIZE=RUN..."),
     ],
-    metric: Annotated[str, typer.Option(help="What is plotted.")] = "accuracy",
-    by: Annotated[str | None, typer.Option(help="What divides the items: set, length.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Draw the curves into this file.")] = None,
+    metric: Annotated[str, typer.Option(help="Metric to plot.")] = "accuracy",
+    by: Annotated[str | None, typer.Option(help="Draw one curve per value: set, length.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the plot to this file.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show a metric of checkpoints trained on more and more data."""
+    """Show a metric by amount of training data."""
     from boxpen.analysis.curve import curves, parse_size
     from boxpen.report.curve import curve_svg
     from boxpen.runs import Run
@@ -34,13 +36,13 @@ def curve(
     for text in runs:
         size, sign, path = text.partition("=")
         if not sign:
-            raise RunError(f"'{text}' names no size; expected SIZE=RUN, like 100k=runs/a")
+            raise RunError(f"'{text}' has no size; expected SIZE=RUN, like 100k=runs/a")
         loaded.append((parse_size(size), Run.load(Path(path))))
     found = curves(loaded, metric, by)
     if svg is not None:
         with replaced(svg, RunError) as stream:
             stream.write(curve_svg(found, metric=metric).encode())
-        note(f"drawn into {svg}")
+        note(f"plot written to {svg}")
     if json:
         points = [
             {"curve": name, "size": p.size, **p.estimate._asdict()}
@@ -49,10 +51,9 @@ def curve(
         ]
         print_json({"metric": metric, "points": points})
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     table.add_column("curve", overflow="fold")
     for column in ("size", "n", f"{metric} [95 %]"):
         table.add_column(column, justify="right", no_wrap=True)

@@ -25,4 +25,4 @@ def check_device(device: str) -> None:
         import torch
 
         if not torch.cuda.is_available():
-            raise ModelError("there is no device 'cuda' here, expected cpu or auto")
+            raise ModelError("device 'cuda' is not available; use cpu or auto")

@@ -10,44 +10,34 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.discourse_group import DiscourseGroup
-from boxpen.cli.judging import history
 from boxpen.cli.output import console, print_json, print_lines
-from boxpen.cli.run_sheets import journal_beside
+from boxpen.cli.path_error_group import PathErrorGroup
+from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption, rule_of
 
 if TYPE_CHECKING:
     from boxpen.analysis.discourse.renderings import Rendering
     from boxpen.analysis.discourse.ruling import Ruling
-    from boxpen.judgements import Decision, Journal, Judgement
     from boxpen.report.discourse import DiscourseTable
     from boxpen.runs import Run
 
 __all__ = [
-    "Adjudicator",
     "ByOption",
-    "JournalFile",
     "Json",
     "Markdown",
-    "MinJudges",
     "People",
-    "RuleOption",
     "Runs",
-    "decided",
     "discourse",
-    "journal_of",
     "judged_renderings",
     "one_format",
     "outcomes_of",
 ]
 
 discourse = typer.Typer(
-    cls=DiscourseGroup,
+    cls=PathErrorGroup,
     no_args_is_help=True,
     help="Say how often pronouns, connectives and elided verbs are translated right.",
 )
 app.add_typer(discourse, name="discourse")
-
-_JOURNAL = "discourse-judgements.jsonl"
 
 Runs = Annotated[
     list[Path],
@@ -55,21 +45,9 @@ Runs = Annotated[
         help="Run directories of translation models on a discourse suite.", metavar="RUN..."
     ),
 ]
-JournalFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--journal", help="Where judgements are kept.", show_default=f"{_JOURNAL} beside the runs"
-    ),
+ByOption = Annotated[
+    Literal["judge", "readers"], typer.Option(help="Judge by rules, or by the verdicts of people.")
 ]
-RuleOption = Annotated[
-    Literal["majority", "unanimous", "adjudicator"],
-    typer.Option(help="How judges who differ decide."),
-]
-Adjudicator = Annotated[
-    str | None, typer.Option(help="The judge who decides, for the rule 'adjudicator'.")
-]
-MinJudges = Annotated[int, typer.Option(help="Fewest judges of a translation.")]
-ByOption = Annotated[Literal["judge", "readers"], typer.Option(help="Who says what is right.")]
 Beside = Annotated[bool, typer.Option("--paper", help="Put the figures of the paper beside.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
@@ -115,9 +93,9 @@ def show_table(
     runs: Runs,
     by: ByOption = "judge",
     journal: JournalFile = None,
-    rule: RuleOption = "majority",
+    rule: RuleOption = None,
     adjudicator: Adjudicator = None,
-    min_judges: MinJudges = 1,
+    min_judges: MinJudges = None,
     same_items: Annotated[
         bool, typer.Option(help="With --by readers, only sentences decided for every system.")
     ] = False,
@@ -174,59 +152,33 @@ class People(NamedTuple):
     """Where the verdicts of people stand, and how those who differ decide."""
 
     journal: Path | None
-    rule: str
+    rule: str | None
     adjudicator: str | None
-    fewest: int
+    fewest: int | None
 
 
 def outcomes_of(
     found: Sequence[Rendering], runs: Sequence[Path], people: People | None
 ) -> Mapping[Rendering, str | None]:
     """Return what became of translations by the verdicts of people, or by the class judge."""
-    from boxpen.analysis.discourse.people import question_of
+    from boxpen.analysis.discourse.people import ClassTask, question_of
     from boxpen.analysis.discourse.renderings import ruling_of
     from boxpen.errors import BuildError
+    from boxpen.review import Target
+    from boxpen.rundir import run_directories
 
     if people is None:
         return {one: ruling_of(one).outcome for one in found}
-    kept = journal_of(people.journal, runs)
-    given, decisions = decided(found, kept, people.rule, people.adjudicator, people.fewest)
-    outcomes = {one: decisions[question_of(one).item].verdict for one in found}
+    kept = Target((), people.journal).journal_beside(run_directories(runs), ClassTask.journal_file)
+    task = ClassTask(found, kept)
+    done = task.review(rule_of(task, people.rule, people.adjudicator), people.fewest)
+    outcomes = {one: done.decisions[question_of(one).item].verdict for one in found}
     if not any(outcomes.values()):
         raise BuildError(
-            f"no translation is decided: {kept.path} has {len(given)} judgement(s) of these "
-            "runs; see boxpen discourse status"
+            f"no translation is decided: {kept.path} has {len(done.given)} judgement(s) of these "
+            "runs; see boxpen review status"
         )
     return outcomes
-
-
-def journal_of(path: Path | None, runs: Sequence[Path]) -> Journal:
-    """Return the journal, where no other is given: beside the runs."""
-    return journal_beside(path, runs, _JOURNAL)
-
-
-def decided(
-    found: Sequence[Rendering], journal: Journal, rule: str, adjudicator: str | None, fewest: int
-) -> tuple[list[Judgement], dict[str, Decision]]:
-    """Return the judgements of these translations, and what they come to."""
-    from boxpen.analysis.discourse.people import DISCOURSE_VERDICTS, discourse_questions
-    from boxpen.errors import BuildError
-    from boxpen.judgements import Rule, of_these_texts, settle
-    from boxpen.names import check_name
-
-    check_name(adjudicator, "--adjudicator")
-    questions = discourse_questions(found)
-    how = Rule(rule, adjudicator=adjudicator)
-    everything = history(journal)
-    how.check(everything, journal.path)
-    given, _ = of_these_texts(everything, questions)
-    for one in given:
-        if one.verdict and one.verdict not in DISCOURSE_VERDICTS.forms:
-            raise BuildError(
-                f"{journal.path}: the verdict of '{one.judge}' on item '{one.item}' is "
-                f"'{one.verdict}', expected {DISCOURSE_VERDICTS}"
-            )
-    return given, settle(given, how, fewest, [question.item for question in questions])
 
 
 def one_format(json: bool, markdown: bool) -> None:

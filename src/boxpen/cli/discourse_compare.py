@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from boxpen.cli.discourse import (
-    Adjudicator,
     ByOption,
-    JournalFile,
     Json,
     Markdown,
-    MinJudges,
     People,
-    RuleOption,
     Runs,
     discourse,
     judged_renderings,
@@ -18,6 +14,7 @@ from boxpen.cli.discourse import (
     outcomes_of,
 )
 from boxpen.cli.output import console, print_json
+from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption
 
 __all__ = ["compare_models"]
 
@@ -27,9 +24,9 @@ def compare_models(
     runs: Runs,
     by: ByOption = "judge",
     journal: JournalFile = None,
-    rule: RuleOption = "majority",
+    rule: RuleOption = None,
     adjudicator: Adjudicator = None,
-    min_judges: MinJudges = 1,
+    min_judges: MinJudges = None,
     json: Json = False,
     markdown: Markdown = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""boxpen model: which models there are, what they are, and getting the embedded one."""
+"""boxpen model: list, show and download models."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import console, note, print_json, print_lines
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = typer.Typer(no_args_is_help=True, help="List, show and get models.")
+model = typer.Typer(no_args_is_help=True, help="List, show and download models.")
 app.add_typer(model, name="model")
 
-_OTHERS = "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+_OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
@@ -23,42 +24,46 @@ Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHE
 
 @model.command("list")
 def list_models(json: Json = False) -> None:
-    """List the models that have a short name."""
+    """List the model presets."""
     from boxpen.models.presets import PRESETS, TRIED
 
     if json:
         print_json([asdict(p) | {"tried": TRIED[p.tried]} for p in PRESETS.values()])
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in ("name", "kind", "reads", "tried", "stands for"):
+    table = plain_table(gap=1)
+    for column in ("name", "kind", "reads", "tried", "checkpoint"):
         table.add_column(column, no_wrap=True)
     for p in PRESETS.values():
         shown = f"{p.spec}\n  {p.note}"
         table.add_row(p.name, p.kind, " ".join(p.languages), p.tried, shown)
-    console().print(table)
-    print(f"\nAny other model: {_OTHERS}")
-    print(
-        "tried: boxpen was run with the real weights, or only with random weights of the\n"
-        "same architecture, which is also all that was tried of ELMo (elmo:)."
+    screen = console()
+    screen.print(table)
+    screen.print()
+    print_lines(
+        screen,
+        [
+            f"Any other model: {_OTHERS}",
+            "tried: with real weights, or only with a tiny, randomly initialised model of the "
+            "same architecture (as for elmo:)",
+        ],
     )
 
 
 @model.command("show")
 def show_model(
     name: Name,
-    labels: Annotated[
-        str | None, typer.Option(help="Labels of a classifier in the order of its outputs.")
-    ] = None,
+    labels: Annotated[str | None, typer.Option(help="Classifier labels, in output order.")] = None,
     json: Json = False,
 ) -> None:
-    """Show what a model is: its kind, fingerprint, languages, and how it would be scored."""
+    """Show a model's kind, languages and scoring settings."""
     from boxpen.models.presets import TRIED, tried
-    from boxpen.models.resolve import resolve_model
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
 
+    if shadowed := shadowed_by_preset(name):
+        note(shadowed)
     found = resolve_model(name, labels=labels)
     on = tried(name)
     facts = {
@@ -70,7 +75,7 @@ def show_model(
         "translates": found.can_translate(),
         **({"tried": TRIED[on]} if on else {}),
         **({"labels": list(names_of(found.labels))} if found.labels else {}),
-        **found.settle(ScoringPolicy()).as_dict(),
+        **found.resolve_policy(ScoringPolicy()).as_dict(),
     }
     if json:
         print_json(facts)
@@ -82,7 +87,7 @@ def show_model(
 
 @model.command("get")
 def get_model(name: Name) -> None:
-    """Fetch a model, so that it is at hand later."""
+    """Download a model for later use."""
     from boxpen.models.embedded import smollm2_path
     from boxpen.models.resolve import resolve_model
 

@@ -1,4 +1,4 @@
-"""boxpen nmt: train translation models, and translate with them."""
+"""boxpen nmt: train and use translation models."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.output import console, note, print_json
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
@@ -21,20 +22,20 @@ if TYPE_CHECKING:
 
 __all__ = ["nmt"]
 
-nmt = typer.Typer(no_args_is_help=True, help="Train translation models, and translate with them.")
+nmt = typer.Typer(no_args_is_help=True, help="Train and use translation models.")
 app.add_typer(nmt, name="nmt")
 
 _MOST_PIECES = 1_000_000
 
-Config = Annotated[Path, typer.Argument(help="A TOML file; see 'boxpen nmt example'.")]
+Config = Annotated[Path, typer.Argument(help="TOML file; see 'boxpen nmt example'.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @nmt.command()
 def example(
-    name: Annotated[str, typer.Argument(help="Which of them; without, they are listed.")] = "",
+    name: Annotated[str, typer.Argument(help="Name of an example; lists them if omitted.")] = "",
 ) -> None:
-    """Print a configuration to begin with, or the names of those there are."""
+    """Print an example configuration, or list the examples."""
     from boxpen.nmt.config import shipped_config, shipped_configs
 
     print(shipped_config(name) if name else "\n".join(shipped_configs()), end="\n" * (not name))
@@ -42,10 +43,12 @@ def example(
 
 @nmt.command()
 def sizes(
-    vocabulary: Annotated[int, typer.Option(help="Pieces of each of two vocabularies.")] = 30_000,
+    vocabulary: Annotated[
+        int, typer.Option(help="Pieces in each of the two vocabularies.")
+    ] = 30_000,
     json: Json = False,
 ) -> None:
-    """Show the sizes of models, and their parameters."""
+    """Show model sizes and their parameter counts."""
     from boxpen.errors import ModelError
     from boxpen.nmt.sizes import SIZES, new_model, parameters
 
@@ -68,9 +71,8 @@ def sizes(
     if json:
         print_json({"vocabulary": vocabulary, "sizes": rows})
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in rows[0]:
         table.add_column(column, justify="left" if column in ("architecture", "size") else "right")
     for row in rows:
@@ -80,7 +82,7 @@ def sizes(
 
 @nmt.command()
 def train(config: Config, device: Device = "auto", json: Json = False) -> None:
-    """Train a model, or go on with a training that was stopped."""
+    """Train a model, or resume an interrupted training."""
     from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
     from boxpen.nmt.usable import check_folder
@@ -103,7 +105,7 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     if json:
         print_json(result | {"folder": str(given.folder)})
         return
-    averaged = f", mean of {len(result['averaged'])} looks" if result["averaged"] else ""
+    averaged = f", mean of {len(result['averaged'])} checkpoints" if result["averaged"] else ""
     print(f"validation loss  {result['loss']:.4f}{averaged}")
     if result["bleu"] is not None:
         print(f"validation BLEU  {result['bleu']:.2f}  {result['bleu_signature']}")
@@ -117,13 +119,13 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
 @nmt.command()
 def export(
     model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
-    out: Annotated[Path, typer.Option(help="Folder of the CTranslate2 model.")],
+    out: Annotated[Path, typer.Option(help="Folder for the CTranslate2 model.")],
     quantization: Annotated[
         str | None, typer.Option(help="int8, int8_float16, float16, bfloat16 …")
     ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Write over what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option(help="Overwrite an existing folder.")] = False,
 ) -> None:
-    """Turn a Transformer into a CTranslate2 model, for fast serving."""
+    """Convert a Transformer to CTranslate2, for fast serving."""
     from boxpen.nmt.export import export_ct2
 
     export_ct2(model, out, quantization=quantization, overwrite=overwrite)
@@ -132,60 +134,56 @@ def export(
 
 @nmt.command()
 def plot(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of trainings.")],
-    svg: Annotated[Path, typer.Option(help="The drawing.")],
+    folders: Annotated[list[Path], typer.Argument(help="Training folders.")],
+    svg: Annotated[Path, typer.Option(help="Output file.")],
     metric: Annotated[
         str, typer.Option(help="loss, valid_loss, bleu, learning_rate or tokens_per_second.")
     ] = "valid_loss",
 ) -> None:
-    """Draw the course of trainings."""
+    """Plot training curves."""
     from boxpen.atomic import replaced
     from boxpen.nmt.errors import NmtError
     from boxpen.report.training import read_log, training_svg
 
     if svg.suffix != ".svg":
-        raise NmtError(f"--svg is {svg}, expected the name of a new drawing that ends in .svg")
+        raise NmtError(f"--svg is {svg}, expected a file name that ends in .svg")
 
     logs = {name: read_log(folder) for name, folder in _told_apart(folders).items()}
     drawn = training_svg(logs, metric)
     with replaced(svg, NmtError) as stream:
         stream.write(drawn.encode())
-    note(f"drawn into {svg}")
+    note(f"plot written to {svg}")
 
 
 @nmt.command()
 def scale(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Folder of the models, the runs and the curve.")],
-    share: Annotated[
-        list[str] | None, typer.Option(help="Share of the data; again for more.")
-    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for models, runs and curve.")],
+    share: Annotated[list[str] | None, typer.Option(help="Share of the data; repeatable.")] = None,
     suite: Annotated[
         list[str] | None,
-        typer.Option(help="What each model is put to; again for more.", show_default="commonmt"),
+        typer.Option(help="Suite to evaluate on; repeatable.", show_default="commonmt"),
     ] = None,
-    recipe: Annotated[str, typer.Option(help="How suites are put: sound or paper.")] = "sound",
+    recipe: Annotated[str, typer.Option(help="How to score suites: sound or paper.")] = "sound",
     steps_power: Annotated[
-        float, typer.Option(help="A share s gets s to this power of the steps; 0: all.")
+        float, typer.Option(help="Scale steps by share**POWER (0: same for all).")
     ] = 0.0,
-    train_only: Annotated[
-        bool, typer.Option("--train-only", help="Put the models to nothing.")
-    ] = False,
+    train_only: Annotated[bool, typer.Option("--train-only", help="Skip evaluation.")] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(help="File of the score cache.", show_default="in the user's cache folder"),
+        typer.Option(help="Score cache file.", show_default="in the user's cache folder"),
     ] = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train on more and more of the data, and see what that does (Figure 5 of CommonMT)."""
+    """Measure the effect of data size (CommonMT, Figure 5)."""
     from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
     from boxpen.nmt.errors import NmtError
     from boxpen.nmt.scale import parse_share, run_scale
 
     if train_only and suite:
-        raise NmtError("--suite and --train-only are given, expected one of them")
+        raise NmtError("--suite and --train-only cannot be combined; choose one")
     with _processes(device) as processes:
         shares = [parse_share(s) for s in share or ["1/16", "1/8", "1/4", "1/2", "1"]]
         given = processes.once(lambda: read_config(config))
@@ -201,7 +199,7 @@ def scale(
 
             points = run_scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
-                device=device, watch=lambda course: display.show(course), begin=begin,
+                device=device, watch=lambda state: display.show(state), begin=begin,
                 note=note if processes.chief else _silent, recipe=recipe, cache=cache,
                 steps_power=steps_power,
             )  # fmt: skip
@@ -216,13 +214,13 @@ def scale(
     screen.print(scale_table(points))
     for line in scale_notes(points):
         screen.print(line, style="dim", soft_wrap=True, markup=False)
-    drawn = "" if train_only else f", drawn into {out / 'scale.svg'}"
+    drawn = "" if train_only else f", plot in {out / 'scale.svg'}"
     note(f"points in {out / 'scale.json'}{drawn}")
 
 
 @contextlib.contextmanager
 def _processes(device: str) -> Iterator[Processes]:
-    """Yield the processes that ``accelerate launch`` has started; what ends them is told once."""
+    """Yield the processes started by ``accelerate launch``; report errors only once."""
     from boxpen.nmt.processes import Processes, ToldByChiefError
 
     processes = Processes(device)
@@ -230,7 +228,7 @@ def _processes(device: str) -> Iterator[Processes]:
         processes.each(lambda: check_device(device))
         yield processes
     except ToldByChiefError:
-        time.sleep(1)  # when one leaves, the launcher ends the others, and the chief has to speak
+        time.sleep(1)  # the launcher kills the others when one exits; let the chief report first
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         if processes.chief:
@@ -241,13 +239,13 @@ def _processes(device: str) -> Iterator[Processes]:
 
 
 def _prepared(config: NmtConfig, processes: Processes) -> Prepared:
-    """Let one process prepare the corpus; all open it."""
+    """Prepare the corpus in one process; open it in all of them."""
     from boxpen.nmt.prepared import open_prepared, prepare
 
     if processes.count == 1:
         return prepare(config, note)
 
-    def work() -> None:  # returns nothing: the corpus is too much to be sent around
+    def work() -> None:  # returns nothing: the corpus is too large to send to other processes
         prepare(config, note)
 
     processes.once(work)
@@ -258,7 +256,7 @@ def _silent(_: str) -> None: ...
 
 
 def _told_apart(folders: list[Path]) -> dict[str, Path]:
-    """Name folders by as few of the last parts of their paths as tell them apart."""
+    """Name folders by the shortest path suffix that distinguishes them."""
     found = list(dict.fromkeys(folder.resolve() for folder in folders))
     for count in range(1, 1 + max(len(folder.parts) for folder in found)):
         names = {str(Path(*folder.parts[-count:])): folder for folder in found}

@@ -1,4 +1,4 @@
-"""boxpen nmt translate: sentences in, translations out."""
+"""boxpen nmt translate: translate sentences from a file or stdin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from boxpen.atomic import replaced, resolved
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.nmt import nmt
-from boxpen.cli.output import note
+from boxpen.cli.output import note, unescaped
 from boxpen.cli.sentences import Sentences
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
@@ -25,36 +25,35 @@ _TOKENS = 100_000_000
 
 @nmt.command()
 def translate(
-    model: Annotated[str, typer.Argument(help="Folder of a model, or hf:NAME.")],
+    model: Annotated[str, typer.Argument(help="Model folder or hf:NAME.")],
     source: Annotated[
-        Path | None, typer.Argument(help="A file, a sentence a line; or stdin.")
+        Path | None, typer.Argument(help="File with one sentence per line (default: stdin).")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write here, whole or not at all; or stdout.")
+        Path | None, typer.Option(help="Output file, written atomically (default: stdout).")
     ] = None,
-    beam: Annotated[
-        int | None, typer.Option(help="Hypotheses followed.", show_default="the model's")
-    ] = None,
+    beam: Annotated[int | None, typer.Option(help="Beam size.", show_default="the model's")] = None,
     length_penalty: Annotated[
-        float | None, typer.Option(help="Power of the length.", show_default="the model's")
+        float | None,
+        typer.Option(help="Exponent of the length penalty.", show_default="the model's"),
     ] = None,
     tokens: Annotated[
         int | None,
-        typer.Option(help="Tokens of a batch, beams included.", show_default="by device"),
+        typer.Option(help="Maximum tokens per batch, including beams.", show_default="by device"),
     ] = None,
     context: Annotated[
         Literal["lines", "none"] | None,
         typer.Option(
-            help="What a model that reads context is given: the lines before, an empty line ends "
-            "a document; or none."
+            help="Context for context-aware models: previous lines (an empty line ends a document) "
+            "or none."
         ),
     ] = None,
-    scores: Annotated[bool, typer.Option(help="Print SCORE, a tab, and the translation.")] = False,
+    scores: Annotated[bool, typer.Option(help="Print SCORE, a tab and the translation.")] = False,
     device: Device = "auto",
 ) -> None:
-    """Translate sentences, as many as there are, in their order.
+    """Translate sentences from a file or stdin.
 
-    What is typed, or comes through a pipe, is translated as it comes.
+    Translates input from a terminal or a pipe as it arrives.
     """
     for name, value, most in (("beam", beam, MOST_BEAM), ("tokens", tokens, _TOKENS)):
         if value is not None and not 1 <= value <= most:
@@ -68,9 +67,9 @@ def translate(
     checkpoint = _checkpoint(model)
     sentences = Sentences(source)
     if out is not None and sentences.is_file(out):
-        raise NmtError(f"--out {out} is what is translated, expected another file")
+        raise NmtError(f"--out {out} is the input file; choose another file")
     if out is not None and Path(checkpoint).resolve() in resolved(out, NmtError).parents:
-        raise NmtError(f"--out {out} stands in the folder of the model, expected another place")
+        raise NmtError(f"--out {out} is inside the model folder; choose another folder")
     import torch
 
     from boxpen.nmt.documents import LinesBefore
@@ -81,9 +80,9 @@ def translate(
     loaded, tokenizer = load_model(checkpoint)
     if reads_context(loaded) != (context is not None):
         raise NmtError(
-            f"{model} reads the sentences before each, expected --context lines or none"
+            f"{model} reads context; give --context lines or --context none"
             if context is None
-            else f"--context is {context}, and {model} reads no context; leave it out"
+            else f"--context is {context}, but {model} does not read context; leave it out"
         )
     passed = LinesBefore(context_limit(loaded.config, "context_sentences", 1))
 
@@ -118,14 +117,16 @@ def translate(
             text.append(f"{before}{translation.text}\n")
         return "".join(text)
 
-    # Some ten batches or more: enough to put sentences of like length together, and not so many
-    # that nothing is seen of them for long.
+    # At least ten batches or so: enough to group sentences of similar length, and few enough that
+    # output appears soon.
     windows = sentences.windows(max(1, budget // 4))
     if out is None:
+        # Raw for another program, escaped for a terminal.
+        shown = sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout)
         with _translation_progress(sentences, hidden=sys.stdout.isatty()) as progress:
             for lines in windows:
-                sys.stdout.write(translated(lines))
-                sys.stdout.flush()
+                shown.write(translated(lines))
+                shown.flush()
                 progress(len(lines))
     else:
         with (
@@ -137,14 +138,14 @@ def translate(
                 progress(len(lines))
     if cut:
         which = "sentence(s)" if context is None else "sentence(s) or contexts of sentences"
-        note(f"{cut:,} {which} were longer than the model can read, and were cut")
+        note(f"{cut:,} {which} exceeded the model's maximum length and were truncated")
 
 
 def _checkpoint(model: str) -> str:
-    """Return what Transformers takes; only ``hf:NAME`` is looked for elsewhere than here."""
+    """Return the name for Transformers; only ``hf:NAME`` may refer to the hub."""
     name = model.removeprefix("hf:")
     if name == model and not Path(name).is_dir():
-        raise NmtError(f"there is no folder {name}, expected one of a model, or hf:NAME")
+        raise NmtError(f"folder {name} does not exist; expected a model folder or hf:NAME")
     return name
 
 
@@ -152,7 +153,7 @@ def _checkpoint(model: str) -> str:
 def _translation_progress(
     sentences: Sentences, *, hidden: bool = False
 ) -> Iterator[Callable[[int], None]]:
-    """Show on stderr how much of a file is translated, if that is a terminal."""
+    """Show progress on stderr if it is a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -1,4 +1,4 @@
-"""What the commands share: where they print, and how progress looks."""
+"""Output shared by all commands: results, notes and progress bars."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,52 +26,90 @@ if TYPE_CHECKING:
 _NARROWEST = 76
 
 __all__ = [
+    "Escaping",
     "OverwriteFile",
     "console",
     "note",
+    "print_csv",
     "print_json",
     "print_lines",
     "print_runs",
     "progress_bar",
     "runs_object",
+    "unescaped",
 ]
 
-OverwriteFile = Annotated[
-    bool, typer.Option("--overwrite", help="Write over a file that is there.")
-]
+OverwriteFile = Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")]
 
 
 def console() -> Console:
-    """Return the console of results: plain, and no wider than asked, when it is not a terminal."""
+    """Return the console for results; plain text if stdout is not a terminal."""
     from rich.console import Console
+
+    from boxpen.report.plain_table import safe
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # which ends quietly, see app.py
 
-    # In a narrower terminal lines are broken, which is better than columns without their names.
-    screen = Screen(soft_wrap=False, highlight=False)
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*map(safe, objects), **options)
+
+    # Wrapped lines in a narrow terminal are better than columns without names.
+    screen = Screen(file=unescaped(sys.stdout), soft_wrap=False, highlight=False)
     screen.width = max(screen.width, _NARROWEST)
     return screen
 
 
+class Escaping:
+    """A text stream that escapes control characters other than newlines and tabs."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, with control characters escaped."""
+        return self.stream.write(printable(text, keep="\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def unescaped(stream: TextIO) -> TextIO:
+    """Return the stream under an escaping stream, for colours or raw data."""
+    while isinstance(stream, Escaping):  # each group of commands has one
+        stream = stream.stream
+    return stream
+
+
 def note(text: str) -> None:
-    """Print a line for people on stderr."""
-    print(text, file=sys.stderr)
+    """Print a message to stderr."""
+    print(printable(text, keep="\n\t"), file=sys.stderr)
 
 
 def print_json(data: Any) -> None:
-    """Print one JSON object on stdout; numbers that are none become null."""
+    """Print one JSON object to stdout; NaN and infinities become null."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     print(json.dumps(_finite(data), ensure_ascii=plain, indent=1))
 
 
+def print_csv(text: str) -> None:
+    """Print CSV on stdout: escaped in a terminal, byte for byte in a file or a pipe."""
+    if sys.stdout.isatty():
+        print(text.replace("\r\n", "\n"), end="")
+    else:
+        # Bytes: the lines of a CSV end the same way on every system.
+        typer.echo(text.encode(), nl=False)
+
+
 def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
-    """Print lines; what the screen is too narrow for goes on in the next one, as far in."""
+    """Print lines, wrapping long ones with their own indentation."""
     from rich.text import Text
 
+    from boxpen.report.plain_table import safe
+
     for line in lines:
-        text = Text(" ".join(line.splitlines())) if isinstance(line, str) else line
+        text: Text = safe(" ".join(line.splitlines()) if isinstance(line, str) else line)
         start = len(text.plain) - len(text.plain.lstrip(" "))
         for part in text[start:].wrap(screen, screen.width - start):
             part.rstrip()
@@ -77,7 +117,7 @@ def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
 
 
 def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str, Any]:
-    """Return what ``--json`` prints of runs; ``results`` is public and stable.
+    """Return what ``--json`` prints for runs; ``results`` is public and stable.
 
     Args:
         runs: The runs.
@@ -103,12 +143,12 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
 def print_runs(
     runs: Sequence[Run], places: Sequence[Path | None], *, where: str = "kept in"
 ) -> None:
-    """Print runs as tables, with what must be known beside them.
+    """Print runs as tables with notes.
 
     Args:
         runs: The runs.
         places: Their directories; None for a run that was not saved.
-        where: What was done there.
+        where: Label for the directories.
     """
     from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.terminal import main_tags, notes, run_table
@@ -117,7 +157,7 @@ def print_runs(
     for run, place in zip(runs, places, strict=True):
         screen.print(run_table(run))
         if hidden := main_tags(run)[1]:
-            screen.print(f"• more slices with boxpen slices: {', '.join(hidden)}", markup=False)
+            screen.print(f"• more tags with boxpen slices: {', '.join(hidden)}", markup=False)
         failures = _failures(run)
         for table in failures:
             for part in failures_terminal(table, screen.width):
@@ -132,7 +172,7 @@ def print_runs(
 
 
 def _failures(run: Run) -> list[FailureTable]:
-    """Return the failure rates by relation of tests that were made from a knowledge graph."""
+    """Return failure rates by relation for tests built from a knowledge graph."""
     from boxpen.report.failures import failure_tables
 
     if not any({"task", "relation"} <= set(v.tags) for v in run.verdicts):
@@ -142,7 +182,7 @@ def _failures(run: Run) -> list[FailureTable]:
 
 @contextlib.contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """Show progress on stderr, with rate and time left, for as long as the block runs."""
+    """Show progress on stderr, with rate and time left, while the block runs."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -158,7 +198,7 @@ def progress_bar() -> Iterator[Progress]:
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            fresh = task.completed - task.fields["known"]  # what was in the cache cost nothing
+            fresh = task.completed - task.fields["known"]  # cache hits cost nothing
             speed = fresh / task.elapsed if task.elapsed else 0
             return Text(f"{speed:.0f}/s" if fresh else "cached")
 
@@ -176,9 +216,9 @@ def progress_bar() -> Iterator[Progress]:
 
     def report(label: str, done: int, total: int) -> None:
         if not tasks:
-            bars.start()  # only now: of no bars a blank line would stay in a file
+            bars.start()  # not before: an empty display would leave a blank line in a file
         if label not in tasks:
-            tasks[label] = bars.add_task(label, total=total, completed=done, known=done)
+            tasks[label] = bars.add_task(printable(label), total=total, completed=done, known=done)
         bars.update(tasks[label], completed=done, total=total)
 
     try:

@@ -1,4 +1,4 @@
-"""boxpen report and rescore: what run directories say, without a model."""
+"""boxpen report and rescore: show and re-evaluate saved runs, without a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, note, print_json, print_runs, runs_object
+from boxpen.cli.output import console, note, print_csv, print_json, print_runs, runs_object
 from boxpen.errors import RunError
 from boxpen.scoring.policy import Nli, Norm, Ties
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["report", "rescore"]
 
 Runs = Annotated[
-    list[Path], typer.Argument(help="Run directories, or folders of them.", metavar="RUN...")
+    list[Path], typer.Argument(help="Run directories or folders of them.", metavar="RUN...")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
@@ -27,30 +27,30 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 def report(
     runs: Runs,
     matrix: Annotated[
-        bool, typer.Option("--matrix", help="One line a model, one column a suite.")
+        bool, typer.Option("--matrix", help="One row per model, one column per suite.")
     ] = False,
     failures: Annotated[
-        bool, typer.Option("--failures", help="Failure rates, one line a relation of a graph.")
+        bool, typer.Option("--failures", help="Failure rates, one row per relation.")
     ] = False,
     metric: Annotated[
         str | None,
-        typer.Option(help="Which number, for --matrix, --latex, --csv.", show_default="accuracy"),
+        typer.Option(help="Metric for --matrix, --latex and --csv.", show_default="accuracy"),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="A tag: its sets are the columns.", metavar="TAG")
+        str | None, typer.Option(help="Use the values of this tag as columns.", metavar="TAG")
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line a number.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="Print the matrix for LaTeX.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line per number.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print the matrix as LaTeX.")] = False,
     html: Annotated[
-        Path | None, typer.Option(help="Write one self-contained page.", metavar="FILE")
+        Path | None, typer.Option(help="Write a self-contained HTML page.", metavar="FILE")
     ] = None,
     items: Annotated[
-        bool, typer.Option("--items/--no-items", help="Whether the page shows every item.")
+        bool, typer.Option("--items/--no-items", help="Show every item on the page.")
     ] = True,
     json: Json = False,
 ) -> None:
-    """Show the numbers of runs."""
+    """Show the results of runs."""
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
@@ -58,12 +58,12 @@ def report(
                "html": html is not None}  # fmt: skip
     chosen = [name for name, wanted in formats.items() if wanted]
     if len(chosen) > 1:
-        raise RunError(f"--{chosen[0]} and --{chosen[1]} are two formats, expected one")
+        raise RunError(f"--{chosen[0]} and --{chosen[1]} cannot be combined; choose one format")
     if failures and (matrix or html is not None):
-        raise RunError(f"--failures and --{chosen[0]} are two tables, expected one")
+        raise RunError(f"--failures and --{chosen[0]} cannot be combined; choose one table")
     for option, value in (("metric", metric), ("by", by)):
         if value is not None and (failures or not (matrix or csv or latex)):
-            raise RunError(f"--{option} goes with --matrix, --csv or --latex, expected one of them")
+            raise RunError(f"--{option} requires --matrix, --csv or --latex")
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
     if failures:
@@ -81,15 +81,15 @@ def report(
 @app.command()
 def rescore(
     runs: Runs,
-    norm: Annotated[Norm | None, typer.Option(help="What a score is divided by.")] = None,
-    ties: Annotated[Ties | None, typer.Option(help="What a tie earns.")] = None,
+    norm: Annotated[Norm | None, typer.Option(help="How to normalise scores.")] = None,
+    ties: Annotated[Ties | None, typer.Option(help="How to score ties.")] = None,
     nli: Annotated[
-        Nli | None, typer.Option(help="Labels that compete for an inference classifier.")
+        Nli | None, typer.Option(help="Labels that an inference classifier chooses between.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also keep the result here.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also save the results in this folder.")] = None,
     json: Json = False,
 ) -> None:
-    """Decide runs again under another norm, tie rule or setting; no model is needed."""
+    """Re-evaluate runs with other settings, without a model."""
     from boxpen.rundir import run_directories
     from boxpen.runs import Run
 
@@ -97,7 +97,7 @@ def rescore(
     loaded = [Run.load(path) for path in places]
     for run, path in zip(loaded, places, strict=True):
         if run.about["model"]["kind"] == "human":
-            raise RunError(f"{path} is a run of human answers, which have no scores to decide anew")
+            raise RunError(f"{path} is a run of human answers, which have no scores to re-evaluate")
     changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
     kept = [None if out is None else run.save(out) for run in changed]
     if json:
@@ -143,7 +143,7 @@ def _show_failures(runs: list[Run], form: str) -> None:
         notes = dict.fromkeys(line for table in tables for line in table.notes)
         print_json({"failures": formats.failure_records(tables), "notes": list(notes)})
     elif form == "csv":
-        typer.echo(formats.failures_csv(tables).encode(), nl=False)
+        print_csv(formats.failures_csv(tables))
     elif form == "latex":
         signatures = list(dict.fromkeys(run.signature for run in runs))
         print(formats.failures_latex(tables, signatures), end="")
@@ -163,8 +163,7 @@ def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:
     from boxpen.report.csv import rows_csv
     from boxpen.report.tables import chosen_rows
 
-    # Bytes: the lines of a CSV end the same way on every system.
-    typer.echo(rows_csv(chosen_rows(runs, metric, by)).encode(), nl=False)
+    print_csv(rows_csv(chosen_rows(runs, metric, by)))
 
 
 def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:

@@ -1,4 +1,4 @@
-"""boxpen robust: how much of an accuracy survives dual tests, and which answers do not change."""
+"""boxpen robust: how much accuracy survives dual tests, and which answers do not change."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ __all__ = ["robust"]
 
 @app.command()
 def robust(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Run directories on dual suites.", metavar="RUN...")
-    ],
+    runs: Annotated[list[Path], typer.Argument(help="Runs on suites of duals.", metavar="RUN...")],
     by: Annotated[
         str | None,
-        typer.Option(help="The tag of operations, where a suite is not known to be one of duals."),
+        typer.Option(help="Tag that names the operation, if the suite does not say."),
     ] = None,
     items: Annotated[
-        bool, typer.Option("--items", help="Show every answer that was kept, the surest first.")
+        bool, typer.Option("--items", help="Show unchanged answers, most confident first.")
     ] = False,
-    top: Annotated[int | None, typer.Option(help="With --items: only so many.", min=1)] = None,
+    top: Annotated[int | None, typer.Option(help="With --items: first N only.", min=1)] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Show what is left of the answers of runs when an item is changed a little.
+    """Show how answers hold up when items change slightly.
 
-    By operation and in all: accuracy on originals and on duals, both right, how much of the
-    accuracy survives, and where one answer was given to both sides although the truth flips.
+    Shows, by operation and overall: accuracy on originals and on duals, both right, how much of the
+    accuracy survives, and how often both sides got the same answer although the truth flips.
     """
     from boxpen.errors import RunError
     from boxpen.report.robustness import (
@@ -45,9 +43,9 @@ def robust(
     from boxpen.runs import Run
 
     if json and markdown:
-        raise RunError("--json and --markdown were given together, expected one of them")
+        raise RunError("--json and --markdown cannot be combined; choose one")
     if top is not None and not items:
-        raise RunError("--top goes with --items, expected both or none")
+        raise RunError("--top requires --items")
     found = robust_runs([Run.load(path) for path in run_directories(runs)], by)
     if json:
         print_json(robust_object(found, items=items, top=top))

@@ -1,51 +1,59 @@
-"""boxpen run: put suites to models."""
+"""boxpen run: evaluate models on suites."""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
-from boxpen.cli.several import Several
+from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
 __all__ = ["QUICK", "run"]
 
 QUICK = 300
-"""How many items of starter are run when no suite is named: a first result within a minute."""
+"""Items of starter to run if no suite is named: a first result within a minute."""
 
 
-@app.command(cls=Several)
+@app.command(cls=MultiValueCommand)
 def run(
-    suite: Annotated[
+    suites: Annotated[
         list[str] | None,
-        typer.Option(
+        typer.Argument(
+            metavar="SUITE",
             help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
             show_default=f"{QUICK} items of starter",
         ),
     ] = None,
+    suite: Annotated[
+        list[str] | None, typer.Option(help="Suites, same as SUITE.", show_default=False)
+    ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            help="Models: a preset (boxpen model list), hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, "
-            "elmo:DIR.",
+            help="Models: a preset (boxpen model list), a model folder or GGUF file, "
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR.",
             show_default="smollm2",
         ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="How suites are put: sound, paper, or translate (through a prompt).")
+        str, typer.Option(help="How to score suites: sound, paper or translate (with a prompt).")
     ] = "sound",
-    norm: Annotated[Norm | None, typer.Option(help="What a score is divided by.")] = None,
-    bos: Annotated[Bos | None, typer.Option(help="Whether a BOS token stands first.")] = None,
-    eos: Annotated[Eos | None, typer.Option(help="Whether the EOS token is scored.")] = None,
-    pll: Annotated[Pll | None, typer.Option(help="Pseudo-log-likelihood of masked models.")] = None,
-    ties: Annotated[Ties | None, typer.Option(help="What a tie earns.")] = None,
+    norm: Annotated[Norm | None, typer.Option(help="How to normalise scores.")] = None,
+    bos: Annotated[Bos | None, typer.Option(help="Whether to prepend a BOS token.")] = None,
+    eos: Annotated[Eos | None, typer.Option(help="Whether to score the EOS token.")] = None,
+    pll: Annotated[
+        Pll | None, typer.Option(help="Pseudo-log-likelihood variant for masked models.")
+    ] = None,
+    ties: Annotated[Ties | None, typer.Option(help="How to score ties.")] = None,
     nli: Annotated[
-        Nli | None, typer.Option(help="Labels that compete for an inference classifier.")
+        Nli | None, typer.Option(help="Labels that an inference classifier chooses between.")
     ] = None,
     labels: Annotated[
         str | None,
@@ -57,48 +65,48 @@ def run(
     dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None,
     context: Annotated[
         Context | None,
-        typer.Option(help="What stands before: the item's own context, none, or another item's."),
+        typer.Option(help="Context to prepend: the item's own, none, or another item's."),
     ] = None,
-    max_length: Annotated[int | None, typer.Option(help="Longest sequence in tokens.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(help="Maximum sequence length in tokens.")
+    ] = None,
     template: Annotated[
-        str | None, typer.Option(help="A prompt of your own, with {source} or {context}.")
+        str | None, typer.Option(help="Custom prompt with {source} or {context}.")
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(help="Draw a sample of N items: every set by its share, blocks kept whole."),
+        typer.Option(help="Sample N items, stratified by set; blocks stay whole."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling.")] = 0,
     full: Annotated[
-        bool, typer.Option("--full", help="All of starter, not a quick sample of it.")
+        bool, typer.Option("--full", help="Run all of starter, not a quick sample.")
     ] = False,
     cache: Annotated[
         str | None,
         typer.Option(
-            help="File of the score cache; :memory: for none.",
+            help="Score cache file (:memory: for none).",
             show_default="in the user's cache folder",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where run directories go.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(help="Folder for run directories.")] = Path("runs"),
     translate: Annotated[
-        bool, typer.Option("--bleu/--no-bleu", help="Whether translation models also translate.")
+        bool, typer.Option("--bleu/--no-bleu", help="Also translate with translation models.")
     ] = True,
     check_languages: Annotated[
         bool,
         typer.Option(
-            "--check-languages/--any-language", help="Leave out what a model does not read."
+            "--check-languages/--any-language", help="Skip languages the model cannot read."
         ),
     ] = True,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, mps.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Most sequences of a batch.")] = None,
+    device: Annotated[str | None, typer.Option(help="Device: cpu, cuda, cuda:1 or mps.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Maximum sequences per batch.")] = None,
     token_budget: Annotated[
         int | None,
-        typer.Option(help="Most tokens of a batch.", show_default="chosen from the memory"),
+        typer.Option(help="Maximum tokens per batch.", show_default="based on free memory"),
     ] = None,
     deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="The same to the last bit every time; slower.")
-    ] = False,
-    compiled: Annotated[
-        bool, typer.Option("--compile", help="Compile the model first; pays on a GPU.")
+        bool,
+        typer.Option("--deterministic", help="Make results bit-identical across runs; slower."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -106,9 +114,11 @@ def run(
 
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
+    from boxpen.catalog.files import FORMATS
+    from boxpen.catalog.registry import suite_names
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.models.resolve import resolve_model
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.plans import plan
     from boxpen.rundir import check_writable
     from boxpen.scoring.cache import ScoreCache
@@ -117,20 +127,32 @@ def run(
         "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
         "dtype": dtype, "max_length": max_length, "context": context,
     }  # fmt: skip
-    if suite is None and limit is None and not full:
+    names = [*(suites or ()), *(suite or ())]
+    quick = not names
+    if full and (names or limit is not None):
+        raise PolicyError("--full is for runs without SUITE and --limit; leave it out")
+    if quick and limit is None and not full:
         limit = QUICK
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
-        resolved = resolve_model(
-            name,
-            dtype=dtype or "auto",
-            device=device,
-            batch_size=batch_size,
-            token_budget=token_budget,
-            deterministic=deterministic or None,
-            compiled=compiled or None,
-            labels=labels,
-        )
+        if shadowed := shadowed_by_preset(name):
+            note(shadowed)
+        try:
+            resolved = resolve_model(
+                name,
+                dtype=dtype or "auto",
+                device=device,
+                batch_size=batch_size,
+                token_budget=token_budget,
+                deterministic=deterministic or None,
+                labels=labels,
+            )
+        except ModelError:
+            if name in suite_names(parts=True) or Path(name).suffix.lower() in FORMATS:
+                raise ModelError(
+                    f"model '{name}' is a suite; name suites before --model, or with --suite"
+                ) from None
+            raise
         plans += [
             plan(
                 resolved,
@@ -142,9 +164,9 @@ def run(
                 check_languages=check_languages,
                 **policy,
             )
-            for s in dict.fromkeys(suite or ["starter"])
+            for s in dict.fromkeys(names or ["starter"])
         ]
-    # Only now is anything written: what cannot be done leaves nothing behind.
+    # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
         runs = run_plans(plans, scores, translate=translate, progress=progress)
@@ -153,17 +175,18 @@ def run(
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
-    if suite is None:
-        note(_next_steps(plans[0].suite, named=model is not None))
+    if quick:
+        note(_next_steps(plans[0].suite, model or [], out))
 
 
-def _next_steps(suite: Suite, *, named: bool) -> str:
-    """Return what to try after a first result."""
+def _next_steps(suite: Suite, models: list[str], out: Path) -> str:
+    """Suggest what to try after a first result."""
     steps = []
     if suite.sample:
         whole = suite.sample.partition("/")[2].partition("@")[0]
-        steps.append(f"boxpen run --full (all {whole} items)")
-    if not named:
+        same = f" --model {shlex.join(models)}" if models else ""
+        steps.append(f"boxpen run --full{same} (all {whole} items)")
+    if not models:
         steps.append("boxpen run --model ./checkpoint (your own model)")
-    steps.append("boxpen report runs --html report.html (every item)")
+    steps.append(f"boxpen report {shlex.quote(str(out))} --html report.html (every item)")
     return "Next: " + "\n      ".join(steps)

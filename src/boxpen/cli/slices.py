@@ -1,4 +1,4 @@
-"""boxpen slices: the numbers of runs, divided by a tag, a length, or two things at once."""
+"""boxpen slices: the results of runs, by tag, by length, or by two of these at once."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.output import console, print_json
 from boxpen.metrics.choice import Interval
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["slices"]
 
@@ -22,17 +23,17 @@ def slices(
         typer.Option(help="A tag, 'length', 'source length', or two: 'set x length'."),
     ] = None,
     interval: Annotated[
-        Interval, typer.Option(help="Wilson's, or a bootstrap over blocks.")
+        Interval, typer.Option(help="Wilson intervals, or a bootstrap over blocks.")
     ] = "wilson",
     trend: Annotated[
-        bool, typer.Option("--trend", help="Does accuracy rise or fall with the number --by names?")
+        bool, typer.Option("--trend", help="Test whether accuracy rises or falls with --by.")
     ] = False,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="With --trend: print Markdown.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Divide the items of runs, and show the numbers of each part; by everything, if not told."""
+    """Show results by tag or length; by all of them without --by."""
     from boxpen.analysis.slices import cut, cuts
     from boxpen.errors import RunError
     from boxpen.metrics.summary import estimates
@@ -40,13 +41,13 @@ def slices(
     from boxpen.runs import Run
 
     if trend and not by:
-        raise RunError("--trend needs a tag of numbers, expected --by with its name")
+        raise RunError("--trend requires --by with the name of a numeric tag")
     if markdown and (json or not trend):
-        raise RunError("--markdown goes with --trend and without --json, expected it so")
+        raise RunError("--markdown requires --trend, and cannot be combined with --json")
     if trend and interval != "wilson":
         raise RunError(
-            f"--interval {interval} goes without --trend, whose intervals of accuracy are "
-            "Wilson's; expected one of them"
+            f"--interval {interval} cannot be combined with --trend, which always uses Wilson "
+            "intervals"
         )
     if trend:
         _show_trends(runs, by or [], markdown=markdown, json=json)
@@ -94,7 +95,6 @@ def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool
 
 
 def _print(rows: list[dict[str, object]]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     screen = console()
@@ -103,19 +103,16 @@ def _print(rows: list[dict[str, object]]) -> None:
         heads.setdefault((row["suite"], row["model"], row["cut"]), []).append(row)
     for (suite, model, name), some in heads.items():
         title = Text.assemble((f"{suite}", "bold"), " × ", (f"{model}", "bold"), f" by {name}")
-        table = Table(
-            title=title, title_justify="left", title_style="", box=None, pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )  # fmt: skip
+        table = plain_table(title, gap=1)
         table.add_column(str(name), overflow="fold")
         for column in ("n", "of all", "accuracy [95 %]", "chance", "consist.", "both", "blocks"):
             table.add_column(column, justify="right", no_wrap=True)
         for row in some:
             table.add_row(
                 Text(str(row["value"])), f"{row['n']:,}", f"{row['share']:.0%}",
-                _shown(row.get("accuracy"), interval=True), _shown(row.get("chance")),
-                _shown(row.get("consistency"), blocks=True),
-                _shown(row.get("both_right"), blocks=True), _count(row.get("consistency")),
+                _shown(row, "accuracy", interval=True), _shown(row, "chance"),
+                _shown(row, "consistency"), _shown(row, "both_right"),
+                _count(row.get("consistency")),
             )  # fmt: skip
         screen.print(table)
         screen.print()
@@ -125,12 +122,13 @@ def _count(estimate: object) -> str:
     return f"{estimate['n']:,}" if isinstance(estimate, dict) else ""
 
 
-def _shown(estimate: object, *, interval: bool = False, blocks: bool = False) -> str:
-    from boxpen.report.numbers import DASH, FEWEST_BLOCKS
+def _shown(row: dict[str, object], metric: str, *, interval: bool = False) -> str:
+    from boxpen.report.numbers import DASH, too_few_blocks
 
+    estimate = row.get(metric)
     if not isinstance(estimate, dict) or not estimate["n"]:
         return ""
-    if blocks and estimate["n"] < FEWEST_BLOCKS:
+    if too_few_blocks(metric, estimate["n"]):
         return DASH
     value = f"{estimate['value']:.3f}"
     return f"{value} [{estimate['low']:.3f}, {estimate['high']:.3f}]" if interval else value

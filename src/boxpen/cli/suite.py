@@ -9,45 +9,48 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import OverwriteFile, console, note, print_json
-from boxpen.cli.several import Several
+from boxpen.report.plain_table import plain_table
 
 __all__ = ["suite"]
 
 suite = typer.Typer(no_args_is_help=True, help="List, show, check and convert suites.")
 app.add_typer(suite, name="suite")
 
-Name = Annotated[str, typer.Argument(help="A suite, a part of one (cats.sm), or a file.")]
+Name = Annotated[str, typer.Argument(help="A suite, a part of one (cats.sm) or a file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @suite.command("list")
 def list_suites(json: Json = False) -> None:
-    """List the suites that boxpen knows."""
+    """List the built-in suites."""
+    from rich.text import Text
+
     from boxpen.catalog import ENTRIES
 
     if json:
         print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in ENTRIES.values()])
         return
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in ("name", "languages", "licence", "title, and parts to run alone"):
         table.add_column(column, overflow="fold")
     for e in ENTRIES.values():
         languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
-        parts = f"\n[dim]{' '.join(f'.{p}' for p in e.parts)}[/dim]" if e.parts else ""
-        table.add_row(e.name, languages, e.card.licence, e.card.title + parts)
+        parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
+        title = Text.assemble(e.card.title, (parts, "dim"))
+        table.add_row(e.name, languages, e.card.licence, title)
     console().print(table)
 
 
 @suite.command("show")
 def show_suite(
     name: Name,
-    items: Annotated[int, typer.Option(help="How many items to show.", min=0)] = 3,
+    items: Annotated[int, typer.Option(help="Number of items to show.", min=0)] = 3,
     json: Json = False,
 ) -> None:
-    """Show the card of a suite, its tags, its recipes and some items."""
+    """Show a suite's card, tags, recipes and some items."""
     from boxpen.catalog import load_suite, recipes_of
     from boxpen.items import item_to_dict
 
@@ -82,7 +85,7 @@ def show_suite(
 
 @suite.command("get")
 def get_suite(name: Name) -> None:
-    """Fetch a suite, verify it, and say where its files are."""
+    """Download and verify a suite, and print its file paths."""
     from boxpen.catalog import ENTRIES, fetch, load_suite
 
     found = load_suite(name)
@@ -95,7 +98,7 @@ def get_suite(name: Name) -> None:
 
 @suite.command("lint")
 def lint_suite(name: Name, json: Json = False) -> None:
-    """Find what is wrong or suspicious in a suite; exit status 1 if anything is."""
+    """Find problems in a suite; exit with status 1 if any."""
     from boxpen.analysis.lint import lint
     from boxpen.catalog import load_suite
 
@@ -113,10 +116,10 @@ def lint_suite(name: Name, json: Json = False) -> None:
 @suite.command("stats")
 def stats_suite(
     name: Name,
-    by: Annotated[str | None, typer.Option(help="The tag that divides the suite.")] = None,
+    by: Annotated[str | None, typer.Option(help="Tag to group items by.")] = None,
     json: Json = False,
 ) -> None:
-    """Count items and tokens as Table 1 of CommonMT does: source / right / wrong."""
+    """Count items and tokens, as in Table 1 of CommonMT."""
     from boxpen.analysis.stats import stats
     from boxpen.catalog import load_suite
 
@@ -124,10 +127,9 @@ def stats_suite(
     if json:
         print_json([asdict(r) for r in rows])
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in ("set", "items", "unique tokens", "tokens per sentence", "tokens"):
         table.add_column(column, justify="left" if column == "set" else "right")
     for r in rows:
@@ -151,7 +153,7 @@ def behaviour_suite(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Json = False,
 ) -> None:
-    """Count the tests made from a knowledge graph by relation and task, with an example of each."""
+    """Count knowledge graph tests by relation and task."""
     from boxpen.analysis.behaviour import count_tests, example_tests
     from boxpen.catalog import load_suite
 
@@ -179,10 +181,10 @@ def behaviour_suite(
 @suite.command("words")
 def words_suite(
     name: Name,
-    top: Annotated[int, typer.Option(help="How many words to show of each side.", min=0)] = 20,
+    top: Annotated[int, typer.Option(help="Words to show per side.", min=0)] = 20,
     json: Json = False,
 ) -> None:
-    """Show which words stand in right or wrong candidates only, as Figure 2 of Sen-Making does."""
+    """Show words unique to right or to wrong candidates."""
     from boxpen.analysis.differences import differences
     from boxpen.catalog import load_suite
 
@@ -211,10 +213,10 @@ def words_suite(
 @suite.command("audit")
 def audit_suite(
     name: Name,
-    by: Annotated[str | None, typer.Option(help="The tag that divides the suite.")] = None,
+    by: Annotated[str | None, typer.Option(help="Tag to group items by.")] = None,
     json: Json = False,
 ) -> None:
-    """Say how well length, word frequency, negation, position and words alone answer a suite."""
+    """Measure how well shallow cues alone answer a suite."""
     from boxpen.analysis.audit import audit
     from boxpen.analysis.balance import balance
     from boxpen.catalog import load_suite
@@ -239,13 +241,13 @@ def audit_suite(
     values = found.tag_values()[by] if by is not None else []
     audited = {row.slice for row in rows}
     if empty := [value for value in values if f"{by}={value}" not in audited]:
-        note(f"nothing to pick from in {by} {', '.join(empty)}: left out")
+        note(f"left out, since there is nothing to choose from: {by} {', '.join(empty)}")
 
 
 @suite.command("export")
 def export_suite(
     name: Name,
-    out: Annotated[Path, typer.Option(help="A .jsonl, .csv, .tsv or .parquet file.")],
+    out: Annotated[Path, typer.Option(help="Output file: .jsonl, .csv, .tsv or .parquet.")],
     overwrite: OverwriteFile = False,
 ) -> None:
     """Write a suite to a file."""
@@ -258,32 +260,37 @@ def export_suite(
     note(f"{found.name}: {len(found)} items written to {out}")
 
 
-@suite.command("import", cls=Several)
+@suite.command("import", cls=MultiValueCommand)
 def import_suite(
     file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .jsonl file.")],
-    out: Annotated[Path, typer.Option(help="Where the suite goes: .jsonl, .csv, .tsv, .parquet.")],
+    out: Annotated[Path, typer.Option(help="Output file: .jsonl, .csv, .tsv or .parquet.")],
     name: Annotated[str | None, typer.Option(help="Name of the suite.")] = None,
-    title: Annotated[str, typer.Option(help="Title for its card.")] = "",
-    licence: Annotated[str, typer.Option(help="Licence for its card.")] = "",
+    title: Annotated[str, typer.Option(help="Title for the card.")] = "",
+    licence: Annotated[str, typer.Option(help="Licence for the card.")] = "",
     language: Annotated[str | None, typer.Option(help="Language of the candidates: en.")] = None,
     source_language: Annotated[str | None, typer.Option(help="Language of the source: zh.")] = None,
-    id: Annotated[str | None, typer.Option(help="Column of the id.")] = None,  # noqa: A002
-    block: Annotated[str | None, typer.Option(help="Column of the block.")] = None,
-    block_size: Annotated[int | None, typer.Option(help="So many rows make a block.")] = None,
-    source: Annotated[str | None, typer.Option(help="Column of the source sentence.")] = None,
-    context: Annotated[str | None, typer.Option(help="Column of the context.")] = None,
-    candidates: Annotated[list[str] | None, typer.Option(help="Columns of the candidates.")] = None,
-    gold: Annotated[str | None, typer.Option(help="Column with the right one's number.")] = None,
-    gold_start: Annotated[int | None, typer.Option(help="Number of the first candidate.")] = None,
-    correct: Annotated[str | None, typer.Option(help="Column of the right candidate.")] = None,
-    wrong: Annotated[list[str] | None, typer.Option(help="Columns of wrong candidates.")] = None,
-    reference: Annotated[str | None, typer.Option(help="Column of a reference.")] = None,
-    tags: Annotated[list[str] | None, typer.Option(help="Columns that become tags.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column with the id.")] = None,  # noqa: A002
+    block: Annotated[str | None, typer.Option(help="Column with the block.")] = None,
+    block_size: Annotated[int | None, typer.Option(help="Rows per block.")] = None,
+    source: Annotated[str | None, typer.Option(help="Column with the source sentence.")] = None,
+    context: Annotated[str | None, typer.Option(help="Column with the context.")] = None,
+    candidates: Annotated[
+        list[str] | None, typer.Option(help="Columns with the candidates.")
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option(help="Column with the index of the right one.")
+    ] = None,
+    gold_start: Annotated[int | None, typer.Option(help="Index of the first candidate.")] = None,
+    correct: Annotated[str | None, typer.Option(help="Column with the right candidate.")] = None,
+    wrong: Annotated[list[str] | None, typer.Option(help="Columns with wrong candidates.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Column with a reference.")] = None,
+    tags: Annotated[list[str] | None, typer.Option(help="Columns to use as tags.")] = None,
     overwrite: OverwriteFile = False,
 ) -> None:
-    """Make a suite of a table of your own.
+    """Convert your own table into a suite.
 
-    A table with columns like CommonMT's (a source, '…correct', '…wrong') needs no options.
+    Columns such as 'good' and 'bad', '…correct' and '…wrong', or 'sentence_good' and
+    'sentence_bad' (BLiMP) need no options.
     """
     from boxpen.analysis.lint import lint
     from boxpen.atomic import check_free

@@ -15,50 +15,52 @@ __all__ = ["train"]
 
 train = typer.Typer(
     no_args_is_help=True,
-    help="Train a classifier of inference, a multiple-choice model or a language model.",
+    help="Train classifiers and language models.",
 )
 app.add_typer(train, name="train")
 
 Base = Annotated[
-    str, typer.Option(help="hf:NAME_OR_PATH, gguf:FILE, a preset, new:tiny or new:small.")
+    str, typer.Option(help="Preset, model folder or file, hf:NAME, new:tiny or new:small.")
 ]
-Out = Annotated[Path, typer.Option(help="Folder of the model, its log and the held-out items.")]
-Valid = Annotated[str | None, typer.Option(help="Held-out items of another file.")]
-Holdout = Annotated[float, typer.Option(help="Share of the items to hold out, by groups.")]
+Out = Annotated[Path, typer.Option(help="Folder for the model, its log and the held-out items.")]
+Valid = Annotated[str | None, typer.Option(help="File with held-out items.")]
+Holdout = Annotated[float, typer.Option(help="Share of items to hold out; groups stay whole.")]
 Exclude = Annotated[
-    list[str] | None, typer.Option(help="A suite that must not be learnt from; again for more.")
+    list[str] | None, typer.Option(help="Suite to exclude from training; repeatable.")
 ]
 Column = Annotated[
-    list[str] | None, typer.Option(help="WHAT=NAME, where a column has another name.")
+    list[str] | None, typer.Option(help="Column with another name, as WHAT=NAME; repeatable.")
 ]
 Tokenizer = Annotated[
     str | None,
-    typer.Option(help="For new: the model whose tokenizer is taken.", show_default="learnt"),
+    typer.Option(help="For new: model to take the tokenizer from.", show_default="trained"),
 ]
-Epochs = Annotated[float, typer.Option(help="Passes over the data.")]
-BatchSize = Annotated[int, typer.Option(help="Items of a batch.")]
-Accumulate = Annotated[int, typer.Option(help="Batches that make one step.")]
+Epochs = Annotated[float, typer.Option(help="Number of epochs.")]
+BatchSize = Annotated[int, typer.Option(help="Items per batch.")]
+Accumulate = Annotated[int, typer.Option(help="Batches per optimiser step.")]
 LearningRate = Annotated[
-    float | None, typer.Option(help="Its peak.", show_default="3e-5; 5e-4 for new:")
+    float | None, typer.Option(help="Peak learning rate.", show_default="3e-5; 5e-4 for new:")
 ]
-Warmup = Annotated[float, typer.Option(help="Share of the steps in which it rises.")]
+Warmup = Annotated[float, typer.Option(help="Share of steps used for learning-rate warmup.")]
 WeightDecay = Annotated[float, typer.Option(help="Weight decay of AdamW.")]
-MaxLength = Annotated[int, typer.Option(help="Most tokens of a pair.")]
+MaxLength = Annotated[int, typer.Option(help="Maximum tokens per pair.")]
 Every = Annotated[
     int | None,
     typer.Option(
-        help="Steps between looks at the held-out items, each with a checkpoint.",
-        show_default="an epoch, 500 at most",
+        help="Steps between evaluations, each with a checkpoint.",
+        show_default="one epoch, at most 500",
     ),
 ]
-Patience = Annotated[int, typer.Option(help="Looks without gain before it stops; 0: never.")]
-Seed = Annotated[int, typer.Option(help="Of weights, order, dropout and split.")]
+Patience = Annotated[
+    int, typer.Option(help="Evaluations without improvement before stopping (0: never).")
+]
+Seed = Annotated[int, typer.Option(help="Random seed for weights, order, dropout and split.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 @train.command()
 def nli(
-    data: Annotated[str, typer.Option(help="A table (premise, hypothesis, label) or a suite.")],
+    data: Annotated[str, typer.Option(help="Table (premise, hypothesis, label) or suite.")],
     base: Base,
     out: Out,
     valid: Valid = None,
@@ -66,7 +68,7 @@ def nli(
     exclude: Exclude = None,
     column: Column = None,
     label_order: Annotated[
-        str | None, typer.Option(help="What labels 0, 1 and 2 mean, divided by commas.")
+        str | None, typer.Option(help="Meaning of labels 0, 1 and 2, separated by commas.")
     ] = None,
     tokenizer: Tokenizer = None,
     epochs: Epochs = 3.0,
@@ -100,18 +102,19 @@ def nli(
 
 @train.command()
 def choice(
-    data: Annotated[str, typer.Option(help="A table (goal, sol1, sol2, label) or a suite.")],
+    data: Annotated[str, typer.Option(help="Table (goal, sol1, sol2, label) or suite.")],
     base: Base,
     out: Out,
     labels: Annotated[
-        Path | None, typer.Option(help="Labels, one a line.", show_default="NAME-labels.lst")
+        Path | None,
+        typer.Option(help="File of labels, one per line.", show_default="NAME-labels.lst"),
     ] = None,
     valid: Valid = None,
-    valid_labels: Annotated[Path | None, typer.Option(help="Labels of --valid.")] = None,
+    valid_labels: Annotated[Path | None, typer.Option(help="File of labels for --valid.")] = None,
     holdout: Holdout = 0.1,
     exclude: Exclude = None,
     column: Column = None,
-    label_start: Annotated[int, typer.Option(help="Number of the first candidate.")] = 0,
+    label_start: Annotated[int, typer.Option(help="Index of the first candidate.")] = 0,
     tokenizer: Tokenizer = None,
     epochs: Epochs = 3.0,
     batch_size: BatchSize = 32,
@@ -126,7 +129,7 @@ def choice(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train a multiple-choice model: which solution reaches the goal?"""
+    """Train a multiple-choice model: which solution fits?"""
     from boxpen.train import Options, train_choice
 
     options = Options(
@@ -171,5 +174,5 @@ def _show(result: dict[str, Any], out: Path, json: bool) -> None:
         "cut": items["cut"],
     }
     shown = "".join(f", {count:,} {what}" for what, count in left.items() if count)
-    print(f"items              {items['train']:,} to learn from, {items['read']:,} read{shown}")
+    print(f"items              {items['train']:,} for training, {items['read']:,} read{shown}")
     print(f"model              hf:{out}; held out: {out / 'held-out.jsonl'}")

@@ -1,4 +1,4 @@
-"""boxpen train lm, boxpen train sentences: language models, and what a graph says in words."""
+"""boxpen train lm and boxpen train sentences: language models, and graphs as sentences."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["lm", "sentences"]
 Triples = Annotated[
     list[str] | None,
     typer.Option(
-        help="A graph's file or folder, the TOML file of a build, a Parquet file of a stage, or "
-        "sentences in a .tsv file; again for more."
+        help="Graph file or folder, TOML file of a build, Parquet file of a stage, or .tsv file of "
+        "sentences; repeatable."
     ),
 ]
-Ways = Annotated[int, typer.Option(help="Most sentences of a triple.")]
+Ways = Annotated[int, typer.Option(help="Maximum sentences per triple.")]
 
 
 @train.command()
@@ -43,48 +43,49 @@ def lm(
         typer.Option(
             "--model",
             "--base",
-            help="A model of that kind as boxpen run takes it, its folder, new:tiny or new:small; "
-            "for bilm also new:base and new:public.",
+            help="Model of that kind as for boxpen run, new:tiny or new:small; for bilm also "
+            "new:base and new:public.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option(help="Folder of the model, its log and the held-out sentences.")
+        Path, typer.Option(help="Folder for the model, its log and the held-out sentences.")
     ],
     text: Annotated[
         list[Path] | None,
-        typer.Option(help="A file with one sentence a line, gz and xz too; again for more."),
+        typer.Option(help="File with one sentence per line, also .gz or .xz; repeatable."),
     ] = None,
     triples: Triples = None,
     ways: Ways = 1,
-    valid: Annotated[
-        list[Path] | None, typer.Option(help="Held-out sentences of another file.")
-    ] = None,
-    holdout: Annotated[float, typer.Option(help="Share of the sentences to hold out.")] = 0.1,
+    valid: Annotated[list[Path] | None, typer.Option(help="File with held-out sentences.")] = None,
+    holdout: Annotated[float, typer.Option(help="Share of sentences to hold out.")] = 0.1,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="A suite whose texts must not be learnt; again for more."),
+        typer.Option(help="Suite to exclude from training; repeatable."),
     ] = None,
-    language: Annotated[str, typer.Option(help="Of the sentences.")] = "en",
+    language: Annotated[str, typer.Option(help="Language of the sentences.")] = "en",
     vocabulary: Annotated[
-        int | None, typer.Option(help="For a new bilm: most words.", show_default="50000")
+        int | None,
+        typer.Option(help="For a new bilm: maximum vocabulary size.", show_default="50000"),
     ] = None,
     epochs: Epochs = 3.0,
     batch_size: BatchSize = 32,
     accumulate: Accumulate = 1,
     learning_rate: Annotated[
         float | None,
-        typer.Option(help="Its peak.", show_default="3e-5, new: 5e-4; bilm: 2e-4, new: 1e-3"),
+        typer.Option(
+            help="Peak learning rate.", show_default="3e-5, new: 5e-4; bilm: 2e-4, new: 1e-3"
+        ),
     ] = None,
     warmup: Warmup = 0.1,
     weight_decay: WeightDecay = 0.01,
-    max_length: Annotated[int, typer.Option(help="Most tokens of a sentence.")] = 256,
+    max_length: Annotated[int, typer.Option(help="Maximum tokens per sentence.")] = 256,
     every: Every = None,
     patience: Patience = 3,
     seed: Seed = 1960,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Train a language model on text, on a knowledge graph, or both."""
+    """Train a language model on text, a knowledge graph or both."""
     from boxpen.train import Options, train_lm
 
     options = Options(
@@ -102,17 +103,17 @@ def lm(
 
 @train.command()
 def sentences(
-    triples: Annotated[str, typer.Option(help="What holds the triples, as for boxpen train lm.")],
+    triples: Annotated[str, typer.Option(help="Source of triples, as for boxpen train lm.")],
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file: .txt, or .tsv for sentences with triples.", show_default="stdout"
+            help="Output file: .txt, or .tsv for sentences with triples.", show_default="stdout"
         ),
     ] = None,
     ways: Ways = 1,
     overwrite: OverwriteFile = False,
 ) -> None:
-    """Write what a graph says as sentences, to look at them."""
+    """Write a knowledge graph as sentences, for inspection."""
     from boxpen.train.lm_triples import check_out, verbalise, write_sentences
 
     if out is not None:
@@ -140,18 +141,18 @@ def _show(result: dict[str, Any], out: Path, json: bool) -> None:
         "without a token": some["empty"],
         "cut": some["cut"],
     }
-    # A suite is named even if nothing went: its sentences may be of another language.
+    # Suites that excluded nothing are listed too: their language may be a different one.
     shown = "".join(f", {n:,} excluded by {name}" for name, n in some["excluded"].items())
     shown += "".join(f", {count:,} {what}" for what, count in left.items() if count)
     for name, said in (
         (
             "held-out loss",
-            f"{result['loss']:.4f} nats a token (perplexity {result['perplexity']:.1f}), "
+            f"{result['loss']:.4f} nats per token (perplexity {result['perplexity']:.1f}), "
             f"{result['loss_before']:.4f} before",
         ),
         ("held out", f"{result['tokens']:,} tokens in {some['held_out']:,} sentences"),
         ("best step", f"{result['best_step']} of {result['steps']}{early}"),
-        ("sentences", f"{some['train']:,} to learn from, {read:,} read{shown}"),
+        ("sentences", f"{some['train']:,} for training, {read:,} read{shown}"),
     ):
         print(fill(said, 80, initial_indent=f"{name:16}", subsequent_indent=" " * 16))
     print(f"{'model':16}hf:{out}; held out: {out / 'held-out.txt'}")

@@ -1,4 +1,4 @@
-"""The course of a training on stderr: two lines that move in a terminal, plain lines in a file."""
+"""Training progress on stderr: a live display in a terminal, plain lines in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from boxpen.nmt.config import TrainConfig
-    from boxpen.nmt.training import Course
+    from boxpen.nmt.training import TrainState
 
 __all__ = ["TrainingDisplay"]
 
@@ -20,10 +20,10 @@ _BAR = 20
 
 
 class TrainingDisplay:
-    """Shows a training for as long as the block runs; notes printed meanwhile stand above it.
+    """Shows a training while the block runs; notes printed meanwhile appear above it.
 
     Args:
-        train: Says when the training ends, as far as that is known.
+        train: The limits of the training, used to estimate the time left.
     """
 
     def __init__(self, train: TrainConfig) -> None:
@@ -31,8 +31,8 @@ class TrainingDisplay:
         from rich.live import Live
 
         self._train = train
-        self._course: Course | None = None
-        self._since = 0.0  # when the course was seen; since then it goes on
+        self._state: TrainState | None = None
+        self._since = 0.0  # when the state was last shown
         self._left: float | None = None
         console = Console(stderr=True, highlight=False)
         # Standard output is left alone: it may be a file while stderr is a terminal.
@@ -52,28 +52,30 @@ class TrainingDisplay:
         trace: TracebackType | None,
     ) -> None:
         if self._live is not None and self._live.is_started:
-            self._since = time.monotonic()  # what stays on the screen is what was seen last
+            self._since = time.monotonic()  # leave the last known times on the screen
             self._live.stop()
 
-    def show(self, course: Course) -> None:
-        """Show how far the training has come; in a terminal, its steps from now on."""
-        self._course, self._since = course, time.monotonic()
-        self._left = _left(course, self._train)
+    def show(self, state: TrainState) -> None:
+        """Show the state of the training; a terminal display follows its steps from then on."""
+        self._state, self._since = state, time.monotonic()
+        self._left = _left(state, self._train)
         if self._live is None:
-            if not course.log:  # it begins: there is nothing to tell in a line
+            if not state.log:  # nothing to report before the first step
                 return
-            looked = course.looks and course.looks[-1].step == course.step
-            line = _look(course) if looked else f"{_numbers(course)}  {self._times()}"
-            note(f"step {_steps(course, self._train)}  {line}")
-        elif not self._live.is_started:  # only now, lest nothing be shown of no training
+            validated = state.validations and state.validations[-1].step == state.step
+            line = _validation(state) if validated else f"{_numbers(state)}  {self._times()}"
+            note(f"step {_steps(state, self._train)}  {line}")
+        elif (
+            not self._live.is_started
+        ):  # not before, so that no empty display is left if training never starts
             self._live.start(refresh=True)
         else:
             self._live.refresh()
 
     def _times(self, more: float = 0.0) -> str:
-        """Return the time that has passed, and what is left if it goes on like that."""
-        assert self._course is not None
-        passed = _clock(self._course.seconds + more)
+        """Return the elapsed time and the estimated time left."""
+        assert self._state is not None
+        passed = _clock(self._state.seconds + more)
         return passed if self._left is None else f"{passed}, {_clock(self._left - more)} left"
 
     def _render(self) -> RenderableType:
@@ -82,36 +84,36 @@ class TrainingDisplay:
         from rich.table import Table
         from rich.text import Text
 
-        course = self._course
-        if course is None:
+        state = self._state
+        if state is None:
             return Text()
-        done = _done(course, self._train)
+        done = _done(state, self._train)
         top = Table.grid(padding=(0, 2, 0, 0))
-        cells: list[RenderableType] = [Text(f"step {_steps(course, self._train)}", no_wrap=True)]
+        cells: list[RenderableType] = [Text(f"step {_steps(state, self._train)}", no_wrap=True)]
         if done:
             cells += [ProgressBar(1.0, done, width=_BAR), Text(f"{done:.0%}", no_wrap=True)]
         top.add_row(*cells, Text(self._times(time.monotonic() - self._since), no_wrap=True))
-        below = "  ".join(part for part in (_numbers(course), _look(course)) if part)
+        below = "  ".join(part for part in (_numbers(state), _validation(state)) if part)
         return Group(top, Text(below, no_wrap=True, overflow="ellipsis"))
 
 
-def _done(course: Course, train: TrainConfig) -> float | None:
-    """Return the share of the training that lies behind; None if its end is not known."""
+def _done(state: TrainState, train: TrainConfig) -> float | None:
+    """Return the completed share of the training, or None if its end is unknown."""
     shares = [
-        course.step / train.max_steps if train.max_steps else None,
-        course.log.get("epoch", 0) / train.max_epochs if train.max_epochs else None,
-        course.seconds / 60 / train.max_minutes if train.max_minutes else None,
+        state.step / train.max_steps if train.max_steps else None,
+        state.log.get("epoch", 0) / train.max_epochs if train.max_epochs else None,
+        state.seconds / 60 / train.max_minutes if train.max_minutes else None,
     ]
     known = [share for share in shares if share is not None]
     return min(1.0, max(known)) if known else None
 
 
-def _steps(course: Course, train: TrainConfig) -> str:
-    return f"{course.step:,}" + (f"/{train.max_steps:,}" if train.max_steps else "")
+def _steps(state: TrainState, train: TrainConfig) -> str:
+    return f"{state.step:,}" + (f"/{train.max_steps:,}" if train.max_steps else "")
 
 
-def _numbers(course: Course) -> str:
-    log = course.log
+def _numbers(state: TrainState) -> str:
+    log = state.log
     if not log:
         return ""
     speed = log["tokens_per_second"]
@@ -119,18 +121,18 @@ def _numbers(course: Course) -> str:
     return f"epoch {log['epoch']:.2f}  loss {log['loss']:.3f}  {shown} tokens/s"
 
 
-def _look(course: Course) -> str:
-    """Return what was seen of the validation set last."""
-    if not course.looks:
+def _validation(state: TrainState) -> str:
+    """Describe the last validation result."""
+    if not state.validations:
         return ""
-    look = course.looks[-1]
-    bleu = "" if look.bleu is None else f"  BLEU {look.bleu:.1f}"
-    return f"validation: loss {look.valid_loss:.3f}{bleu}"
+    result = state.validations[-1]
+    bleu = "" if result.bleu is None else f"  BLEU {result.bleu:.1f}"
+    return f"validation: loss {result.valid_loss:.3f}{bleu}"
 
 
-def _left(course: Course, train: TrainConfig) -> float | None:
-    done = _done(course, train)
-    return course.seconds / done - course.seconds if done and done < 1 else None
+def _left(state: TrainState, train: TrainConfig) -> float | None:
+    done = _done(state, train)
+    return state.seconds / done - state.seconds if done and done < 1 else None
 
 
 def _clock(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How far judges agree: percent agreement, the kappas of Cohen and Fleiss, Krippendorff's alpha.
+"""Agreement of judges: percent agreement, Cohen's and Fleiss' kappa, Krippendorff's alpha.
 
 Answers are names without order (nominal). ``items`` holds, for every item, the answers that were
 given to it; what a judge left out is simply not there, and items with fewer than two answers say
@@ -59,7 +59,7 @@ def cohen_estimate(
         clusters: The cluster of every question.
         resamples: How many times clusters are drawn, with replacement; draws in which both give one
             and the same answer throughout say nothing.
-        seed: Of the draws, so that the same answers give the same interval.
+        seed: Random seed for the draw, so that the same answers give the same interval.
     """
     import numpy as np
 
@@ -94,7 +94,9 @@ def fleiss_kappa(items: Sequence[Answers]) -> float:
     """
     sizes = {len(answers) for answers in items}
     if len(sizes) > 1:
-        raise ValueError(f"items have from {min(sizes)} to {max(sizes)} answers, expected as many")
+        raise ValueError(
+            f"items have from {min(sizes)} to {max(sizes)} answers, expected equal numbers"
+        )
     given = Counter(answer for answers in items for answer in answers)
     total = given.total()
     expected = sum(count * count for count in given.values()) / (total * total) if total else 0.0
@@ -105,7 +107,7 @@ def free_kappa(items: Sequence[Answers], choices: Sequence[int]) -> float:
     """Return the free-marginal kappa (Randolph 2005): chance is 1/k for an item of k answers.
 
     Unlike the others it does not ask which answers are common, so it stays meaningful where the
-    right answer always stands in the same place.
+    right answer is always in the same position.
     """
     pairs = [(a, k) for a, k in zip(items, choices, strict=True) if len(a) > 1]
     if not pairs:

@@ -66,9 +66,9 @@ def corpus_bleu(
     """Return BLEU-4 against one or several sets of references.
 
     Args:
-        translations: One a sentence.
-        references: Sets of references, each with one a sentence.
-        language: Of the target; it decides the tokenizer, as in ``bleu``.
+        translations: One per sentence.
+        references: Sets of references, each with one per sentence.
+        language: Target language; it determines the tokenizer, as in ``bleu``.
         resamples: Of the bootstrap; with 0 the interval is the number itself.
         lowercase: Whether case is ignored; the signature says so.
     """
@@ -93,7 +93,7 @@ def corpus_bleu(
 def sentence_counts(
     translations: Sequence[str], references: Sequence[str], language: str | None
 ) -> NDArray[np.int64]:
-    """Return what BLEU is computed of, a row a sentence; rows of a corpus are added up.
+    """Return the counts that BLEU is computed from, one row per sentence; corpus rows add up.
 
     A row has the n-grams of one to four tokens that are right, those that there are, and the
     tokens of translation and reference.
@@ -145,7 +145,7 @@ def paired_bleu(
 
 
 def require_sacrebleu() -> None:
-    """Refuse work whose BLEU could not be computed in the end.
+    """Fail early if BLEU cannot be computed.
 
     Raises:
         ModelError: If sacreBLEU is not installed.
@@ -154,8 +154,8 @@ def require_sacrebleu() -> None:
 
     if importlib.util.find_spec("sacrebleu") is None:
         raise ModelError(
-            "BLEU needs sacreBLEU; install it with: pip install 'boxpen[mt]' (boxpen run also "
-            "goes without: --no-bleu)"
+            "BLEU needs sacreBLEU; install it with: pip install 'boxpen[mt]' (or skip it with "
+            "boxpen run --no-bleu)"
         )
 
 

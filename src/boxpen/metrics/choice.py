@@ -1,4 +1,4 @@
-"""Accuracy, reasoning consistency and their kin over verdicts.
+"""Accuracy, reasoning consistency and related metrics over verdicts.
 
 What an item earns is decided first; everything here only adds up. Items of a block are a cluster.
 """
@@ -43,7 +43,7 @@ def accuracy(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Esti
 
 
 def failure_rate(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Estimate:
-    """Return the mean of what was not earned: the share of failed tests."""
+    """Return the failure rate: one minus the mean credit."""
     right = accuracy(verdicts, interval)
     return Estimate(1 - right.value, 1 - right.high, 1 - right.low, right.n)
 
@@ -61,7 +61,7 @@ def macro_accuracy(groups: Sequence[Sequence[Verdict]]) -> Estimate:
 
 
 def margin(verdicts: Sequence[Verdict]) -> Estimate:
-    """Return the mean margin: the score of the right candidate less that of the best wrong one."""
+    """Return the mean margin: score of the right candidate minus that of the best wrong one."""
     return mean([v.margin for v in verdicts], clusters(verdicts))
 
 

@@ -1,4 +1,4 @@
-"""Systems compared on the same items: paired tests, corrected for how many there are."""
+"""Comparison of systems on the same items: paired tests, corrected for their number."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Pair:
         a: Name of the first system.
         b: Name of the second.
         n: Items that both judged.
-        only_a: Items of which the first earned more.
-        only_b: Items of which the second earned more.
-        difference: Accuracy of the first less that of the second, with its 95 % interval.
+        only_a: Items on which the first scored higher.
+        only_b: Items on which the second scored higher.
+        difference: Accuracy of the first minus that of the second, with its 95 % interval.
         test: ``McNemar`` or ``randomisation``.
         p: Two-sided p-value.
         adjusted: The same, corrected by Holm for the number of pairs that were compared.
@@ -98,8 +98,8 @@ def _pair(
     shared = [v for v in mine if v.id in by_id]
     if alone := {v.id for v in mine} ^ set(by_id):
         raise RunError(
-            f"{a} and {b} did not judge the same items of {suite}: {len(alone)} stand in one run "
-            f"only ('{min(alone)}'); --common compares the other {len(shared)}"
+            f"{a} and {b} did not judge the same items of {suite}: {len(alone)} appear in one run "
+            f"only ('{min(alone)}'); use --common to compare the other {len(shared)}"
         )
     if not shared:
         raise RunError(f"{a} and {b} have no item of {suite} in common")

@@ -1,4 +1,4 @@
-"""What is left of an accuracy when items are asked a second time, changed a little.
+"""Robustness of accuracy when items are asked again with small changes.
 
 ``survival`` is the share of right answers whose dual is answered rightly too. ``independence``
 asks whether both are right more or less often than two answers that know nothing of each other.
@@ -118,7 +118,7 @@ def _effective(
 
 
 def _exact(tables: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-    """Return how likely a number of pairs right on both sides is that is no likelier than ours."""
+    """Return the exact p-value: the probability of outcomes at most as likely as the observed."""
     import numpy as np
     from scipy.stats import hypergeom
 

@@ -1,4 +1,4 @@
-"""Confidence intervals for shares, honest near 0 and 1 and about clustered items."""
+"""Confidence intervals for shares, valid near 0 and 1 and for clustered items."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def bootstrap(
         earned: One number per item.
         clusters: The cluster of every item; each is its own if None.
         resamples: How many times clusters are drawn, with replacement.
-        seed: Of the draws, so that the same numbers give the same interval.
+        seed: Random seed for the draw, so that the same numbers give the same interval.
     """
     import numpy as np
 

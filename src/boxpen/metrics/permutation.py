@@ -29,7 +29,7 @@ Rows = tuple[list[list[float]], list[list[float]]]
 
 
 class Exchange(NamedTuple):
-    """What came out.
+    """The result of a permutation test.
 
     Attributes:
         observed: The sum of products as it is.
@@ -50,7 +50,7 @@ def exchange_test(groups: Sequence[Rows], *, draws: int = DRAWS, seed: int = SEE
     Args:
         groups: Each holds the rows of clusters of one kind, all of the same length.
         draws: How many arrangements are drawn where there are too many to go through them all.
-        seed: Of the draws, so that the same numbers give the same p-value.
+        seed: Random seed for the draw, so that the same numbers give the same p-value.
     """
     import numpy as np
 

@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """One source sentence, its reference, and what the model made of it.
+    """One source sentence, its reference and the model's translation.
 
     Attributes:
         context: The sentence before the source, whether the model read it or not.

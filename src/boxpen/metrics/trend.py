@@ -23,7 +23,7 @@ _FLAT = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """How accuracy goes with a number.
+    """How accuracy changes with a number.
 
     Attributes:
         levels: Every value of the number, with the accuracy of its items, in order.

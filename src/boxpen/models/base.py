@@ -1,8 +1,8 @@
-"""What every kind of model owes to the rest of boxpen.
+"""The interface that every kind of model implements.
 
-A subclass says how a request becomes tokens (``encode``) and how encoded requests, all of them at
-hand at once, get their log-probabilities (``run``). The merging of equal requests, the checks and
-the overlap of tokenising with the model's work are done once, here.
+A subclass defines how a request becomes tokens (``encode``) and how encoded requests, all of them
+at once, get their log-probabilities (``run``). Merging equal requests, checking results and
+tokenising ahead of the model happen here, once for all kinds.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.turns import Turns
 
-__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "Scores", "Settled", "Tally"]
+__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 
 SCHEMES = ("hf", "gguf", "ct2", "elmo")
-"""What may stand before the colon in the name of a model that is loaded from somewhere."""
+"""Prefixes that say how to load a model, as in ``hf:gpt2``."""
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
@@ -41,10 +41,10 @@ _STEP = 512  # requests that are tokenised in one turn
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedPolicy:
     """The policy fields that change log-probabilities, with every ``auto`` resolved.
 
-    A field that means nothing to the kind of model is None.
+    Fields that do not apply to the kind of model are None.
     """
 
     bos: bool | None = None
@@ -58,7 +58,7 @@ class Settled:
 
 
 class Encoded(NamedTuple):
-    """One request as tokens; a tuple, for there are many, and they are looked up often.
+    """One request as tokens; a tuple, since there are many and lookups are frequent.
 
     Attributes:
         ids: What the model (or its decoder) reads.
@@ -103,13 +103,13 @@ class Encoded(NamedTuple):
 
 @dataclass(slots=True)
 class Tally:
-    """What scoring has cost so far, in positions that the model computes.
+    """The cost of scoring so far, in positions computed by the model.
 
     Attributes:
-        texts: Distinct requests that were scored.
-        tokens: Positions, had every one of them been run alone.
-        nodes: Positions that are needed: shared beginnings and equal copies once.
-        computed: Positions that were computed: with padding, and shared ones as often as it was.
+        texts: Distinct requests scored.
+        tokens: Positions if every request were run alone.
+        nodes: Positions needed: shared prefixes and equal copies count once.
+        computed: Positions computed, including padding and repeated shared positions.
     """
 
     texts: int = 0
@@ -118,7 +118,7 @@ class Tally:
     computed: int = 0
 
     def add(self, *, texts: int = 0, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
-        """Count more; any thread may."""
+        """Add to the counts; thread-safe."""
         with _COUNTING:
             self.texts += texts
             self.tokens += tokens
@@ -152,12 +152,11 @@ class Model(ABC):
         pairs: Whether it reads two texts: premise and hypothesis, or context and candidate.
         labels: What an inference classifier chooses between: numbers of ``scoring.labels.NAMES``.
         direction: The one language pair it translates, if there is only one.
-        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
-        batch_size: Most sequences of a batch.
-        deterministic: Whether every text is run by itself, so that its score depends on nothing
-            else and comes out the same to the last bit.
-        compiled: Whether the module is compiled before it is run.
-        engine: How texts are scored, in a few words; empty as long as none was.
+        token_budget: Maximum tokens per batch, including padding; based on free memory if None.
+        batch_size: Maximum sequences per batch.
+        deterministic: Whether to run every text by itself, so that its score depends on nothing
+            else and is bit-identical across runs.
+        engine: How texts are scored, in a few words; empty before the first one.
     """
 
     name: str
@@ -173,12 +172,11 @@ class Model(ABC):
     token_budget: int | None = None
     batch_size: int | None = None
     deterministic: bool = False
-    compiled: bool = False
     engine: str = ""
 
     @cached_property
     def tally(self) -> Tally:
-        """What scoring has cost so far."""
+        """The cost of scoring so far."""
         return Tally()
 
     def adjust(
@@ -187,40 +185,45 @@ class Model(ABC):
         batch_size: int | None = None,
         token_budget: int | None = None,
         deterministic: bool | None = None,
-        compiled: bool | None = None,
     ) -> None:
-        """Change how texts are run; what is None stays as it is.
+        """Change how texts are run; None keeps a setting.
 
         Raises:
-            ModelError: If a number is not positive, or the model cannot be run so.
+            ModelError: If a number is not positive, or the model does not support a setting.
         """
         for name, value in (("batch_size", batch_size), ("token_budget", token_budget)):
             if value is not None and value < 1:
                 raise ModelError(f"{name} is {value}, expected 1 or more")
-        if compiled and self.kind not in ("causal", "masked"):
-            raise ModelError(
-                f"model '{self.name}' is of the kind '{self.kind}', which is not compiled; leave "
-                "out --compile"
-            )
         for name, setting in (
             ("batch_size", batch_size),
             ("token_budget", token_budget),
             ("deterministic", deterministic),
-            ("compiled", compiled),
         ):
             if setting is not None and setting != getattr(self, name):
                 setattr(self, name, setting)
                 self.forget_settings()
 
     def forget_settings(self) -> None:  # noqa: B027 (most keep nothing)
-        """Let go of what was made for other settings."""
+        """Discard cached objects that depend on the settings."""
 
     def exactness(self) -> dict[str, object]:
-        """Return what the last bit of a score depends on besides the text; empty if on too much."""
+        """Return the settings that scores depend on bit by bit; empty if there are too many."""
         return {"deterministic": True} if self.deterministic else {}
 
+    @property
+    def rounds(self) -> bool:
+        """Whether its precision is so low that scores depend on the batch."""
+        return False
+
+    @property
+    def batch(self) -> str | None:
+        """How texts are batched: ``1`` for one by one, or ``any``; None if it does not matter."""
+        if not self.rounds:
+            return None
+        return "1" if self.deterministic else "any"
+
     @abstractmethod
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model.
 
         Raises:
@@ -228,11 +231,11 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens."""
 
     @abstractmethod
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:
         """Score distinct requests, yielding them in batches, in no particular order.
 
         Every one of them has something to score.
@@ -246,21 +249,21 @@ class Model(ABC):
         return bare if bare.strip(".") else self.name  # the folder that one is in has no name here
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
-        """Return what tokens look like in a text, with the space before a word; [] if unknown."""
+        """Return the texts of tokens, with the space before a word; [] if unknown."""
         return []
 
     def load(self) -> None:  # noqa: B027 (a model without weights to load has nothing to do)
-        """Load the weights now, not when first needed."""
+        """Load the weights now instead of on first use."""
 
     def probes(self) -> Sequence[Request]:
-        """Return plain requests that tell whether the model means what it says; most need none."""
+        """Return simple requests that reveal a misconfigured model; most kinds need none."""
         return ()
 
     def verify(self, records: Sequence[Record]) -> str | None:  # noqa: ARG002
-        """Look at the records of ``probes``, and return what a reader of results must know.
+        """Check the records of ``probes``, and return a note for readers of the results, if any.
 
         Raises:
-            ModelError: If its answers show that it is not what it is taken for.
+            ModelError: If the answers show that the model is misconfigured.
         """
         return None
 
@@ -279,15 +282,15 @@ class Model(ABC):
         """Yield batches of (index, translation).
 
         Args:
-            sources: What is translated.
-            languages: Of source and target.
-            beam: Hypotheses that are followed.
-            contexts: What stands before each source, for models that read it.
+            sources: The sentences to translate.
+            languages: Source and target language.
+            beam: Beam size.
+            contexts: The text before each source, for models that read it.
         """
         raise ModelError(f"{self.name} is a {self.kind} model and does not translate")
 
     def require_sources(self, requests: Sequence[Request]) -> None:
-        """Refuse requests that a model with an encoder cannot answer.
+        """Reject requests that a model with an encoder cannot score.
 
         Raises:
             ModelError: If a request has no source, or a prefix, which would be ignored.
@@ -299,16 +302,16 @@ class Model(ABC):
                 raise ModelError(f"'{self.name}' translates, and a text came with a prefix")
 
     def reads(self, language: str | None) -> bool:
-        """Whether the model reads a language, as far as is known."""
+        """Whether the model reads a language, as far as known."""
         return language is None or self.languages is None or language in self.languages
 
     def score(
-        self, requests: Sequence[Request], settled: Settled
+        self, requests: Sequence[Request], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order.
 
-        Requests that come to the same tokens are run once and get the very same numbers, so that
-        a tie between them is a tie whatever the batch.
+        Requests with the same tokens are run once and get identical scores, so that a tie between
+        them is a tie in any batch.
         """
         order = list(range(len(requests)))
         if not order:
@@ -319,19 +322,21 @@ class Model(ABC):
             )
         merged = _Merged([], [])
         known: dict[Encoded, NDArray[np.float32]] = {}
-        for batch in self.stream(self._chunks(requests, order, settled, merged), settled):
+        for batch in self.stream(self._chunks(requests, order, policy, merged), policy):
             if batch:
                 yield self._finished(batch, merged.new, known)
         for item, indices in merged.again:
             values = known[item] if item.scored else _NOTHING
             yield [(i, _record(item, values, item.targets)) for i in indices]
 
-    def stream(self, chunks: Iterable[Sequence[Encoded]], settled: Settled) -> Iterator[Scores]:
-        """Score requests that are still being tokenised, numbered through.
+    def stream(
+        self, chunks: Iterable[Sequence[Encoded]], policy: ResolvedPolicy
+    ) -> Iterator[Scores]:
+        """Score requests while they are still being tokenised, numbered consecutively.
 
         Args:
             chunks: Distinct requests; the iterable is asked for more of them by another thread.
-            settled: How.
+            policy: How to score.
         """
         tokenised = ahead(chunks, depth=1)
         with contextlib.closing(tokenised):
@@ -339,7 +344,7 @@ class Model(ABC):
             start = 0
             for chunk in tokenised:
                 for few in [[item] for item in chunk] if self.deterministic else [chunk]:
-                    for batch in self.run(few, settled) if few else ():
+                    for batch in self.run(few, policy) if few else ():
                         yield [(start + number, values) for number, values in batch]
                     start += len(few)
 
@@ -350,24 +355,24 @@ class Model(ABC):
 
     @property
     def first_chunk(self) -> int:
-        """How many requests are tokenised before the first are scored; then some more at a time."""
+        """How many requests to tokenise before scoring starts; chunks grow from there."""
         return _CHUNK
 
     def _chunks(
         self,
         requests: Sequence[Request],
         order: Sequence[int],
-        settled: Settled,
+        policy: ResolvedPolicy,
         merged: _Merged,
     ) -> Iterator[list[Encoded]]:
-        """Tokenise requests, and yield what is not equal to one before it."""
+        """Tokenise requests, and yield those that differ from all earlier ones."""
         seen: set[Encoded] = set()
         for indices in _cut(order, self.first_chunk):
             encoded: list[Encoded] = []
             step = len(indices) if self.turns is None else _STEP
             for start in range(0, len(indices), step):
                 few = [requests[i] for i in indices[start : start + step]]
-                encoded += self.encode(few, settled)
+                encoded += self.encode(few, policy)
                 if self.turns is not None:
                     self.turns.pause()
             equal: dict[Encoded, list[int]] = {}
@@ -378,7 +383,7 @@ class Model(ABC):
                 (new if pair[0].scored and pair[0] not in seen else merged.again).append(pair)
             seen.update(item for item, _ in new)
             # In an order of their own: the batches do not depend on that of the requests.
-            new.sort(key=lambda pair: (pair[0].source, pair[0].ids, *pair[0].scored[:1]))
+            new.sort(key=lambda pair: _rank(pair[0]))
             merged.new.extend(new)
             self.tally.add(texts=len(new))
             yield [item for item, _ in new]
@@ -389,11 +394,10 @@ class Model(ABC):
         items: Sequence[tuple[Encoded, list[int]]],
         known: dict[Encoded, NDArray[np.float32]],
     ) -> list[tuple[int, Record]]:
-        """Check the scores of a batch, keep them, and make records of them."""
+        """Check the scores of a batch, keep them, and turn them into records."""
         if not np.isfinite(np.concatenate([values for _, values in batch])).all():
             raise ScoringError(
-                f"model '{self.name}' computes numbers that are none (nan or inf) in "
-                f"{self.dtype}; try --dtype float32"
+                f"model '{self.name}' produced NaN or Inf in {self.dtype}; try --dtype float32"
             )
         out = []
         # The targets of all at once: thousands of little arrays take longer to make.
@@ -407,6 +411,10 @@ class Model(ABC):
             record = _record(item, values, every[start:end])
             out += [(index, record) for index in indices]
         return out
+
+
+def _rank(item: Encoded) -> tuple[object, ...]:
+    return item.source, item.ids, item.context, item.aside, *item.scored[:1]
 
 
 def _cut(order: Sequence[int], first: int) -> Iterator[Sequence[int]]:

@@ -1,4 +1,4 @@
-"""What a decoder remembers in beam search, in memory that is taken once.
+"""A decoder cache for beam search in preallocated memory.
 
 The caches of Transformers are new tensors at every step, each a little longer than the last. With
 thousands of beams these are large, and a GPU's allocator finds none of the old ones long enough.
@@ -27,7 +27,7 @@ _FIRST = 32
 
 
 def beam_cache(model: Any) -> EncoderDecoderCache | None:
-    """Return an empty cache for a beam search, or None for a model that has one of its own.
+    """Return an empty cache for beam search, or None for a model that has its own.
 
     Args:
         model: Any sequence-to-sequence model of Transformers.

@@ -1,10 +1,10 @@
-"""Beam search that lets go of the sentences that are done.
+"""Beam search that drops finished sentences from the batch.
 
-The beam search of Transformers goes on with a whole batch until its last sentence is done, and in a
-large batch most of that is for nothing. Here sentences leave when they are done, which changes no
-translation: nothing is added to one that is done. What is followed, kept and returned, and when a
-sentence is done, is what Transformers does; which of two hypotheses of equal score comes first may
-differ. Its ``generate`` prepares the search and calls this one (``custom_generate``).
+The beam search of Transformers keeps running a whole batch until its last sentence is done, which
+wastes most of the work in a large batch. Here sentences leave when they are done, which changes no
+translation, since nothing is added to a finished one. The hypotheses kept and returned, and when a
+sentence is done, are as in Transformers; only the order of hypotheses with equal scores may differ.
+Transformers' ``generate`` prepares the search and calls this one (``custom_generate``).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def search_options(model: Any, beam: int, forbidden: int | None = None) -> dict[
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        beam: Hypotheses that are followed.
+        beam: Beam size.
         forbidden: A token that is not produced, instead of those that a checkpoint suppresses; its
             probability is not shared out.
     """
@@ -200,7 +200,7 @@ class _Beams:
             scores: log p of every next token, (rows, vocabulary).
 
         Returns:
-            The row that each followed hypothesis goes on from.
+            The row that each surviving hypothesis continues.
         """
         sentences, width = self._totals.shape
         most = max(2, 1 + len(self._eos)) * width  # so many that enough of them go on
@@ -244,7 +244,7 @@ class _Beams:
             self.improving &= ~whole
 
     def keep(self, left: Tensor) -> None:
-        """Go on with some sentences only."""
+        """Keep only some sentences."""
         self._put()
         for name in _OF_SENTENCES:
             setattr(self, name, getattr(self, name)[left])

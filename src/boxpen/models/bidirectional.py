@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.tokens import pieces
 from boxpen.scoring.policy import ScoringPolicy
@@ -29,8 +29,8 @@ class BidirectionalModel(TransformersModel):
     product does (Wang et al. 2019).
 
         read       <S>   the   box   </S>
-        p→               the   box  (</S>)     from what stands before
-        p←        (<S>)  the   box             from what stands behind
+        p→               the   box  (</S>)     from what comes before
+        p←        (<S>)  the   box             from what comes after
 
     Where the end of a sentence is scored, its score is the mean of the two in brackets. <S> and
     </S> are always read; a policy's BOS does not apply.
@@ -58,25 +58,25 @@ class BidirectionalModel(TransformersModel):
         return module
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time: the softmax comes in tiles."""
+        """Return how many tokens may be run at a time: all, since the softmax runs in tiles."""
         return tokens
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
-        return Settled(eos=policy.eos == "always", max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(eos=policy.eos == "always", max_length=self.limit(policy.max_length))
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens, and words into characters."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         before, after = (self.tokenizer.bos_token_id,), (self.tokenizer.eos_token_id,)
         out = [
-            self.framed(p, before, after, settled.max_length, score_after=bool(settled.eos))
+            self.framed(p, before, after, policy.max_length, score_after=bool(policy.eos))
             for p in pieces(self.tokenizer, requests)
         ]
         return out if self._longest is None else self._spelt(requests, out)
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
-        """Score requests in batches of like length."""
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
+        """Score requests in batches of similar length."""
 
         def run(few: Sequence[int]) -> torch.Tensor:
             return self._scored([encoded[i] for i in few])

@@ -1,4 +1,4 @@
-"""Requests put to a model that remembers: what the cache knows is not scored again."""
+"""Score requests with a cache: only requests that are not in the cache reach the model."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from boxpen.models.base import Model, Settled
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Answers", "Progress", "scored"]
+__all__ = ["Progress", "ScoredRequests", "scored"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
+"""Called with a label, the number of requests done, and the total."""
 
 
 @dataclass(frozen=True)
-class Answers:
-    """The records of some requests, and how they were come by."""
+class ScoredRequests:
+    """The records of requests, and how they were obtained."""
 
     records: Mapping[Request, Record]
     engine: Mapping[str, object]
@@ -27,25 +27,25 @@ class Answers:
 
 def scored(
     model: Model,
-    settled: Settled,
+    policy: ResolvedPolicy,
     requests: Sequence[Request],
     cache: ScoreCache,
     label: str,
     progress: Progress | None = None,
-) -> Answers:
-    """Take from the cache what is there, and score the rest, as one.
+) -> ScoredRequests:
+    """Return scores from the cache where available, and score the rest in one go.
 
     Args:
-        model: Who is asked.
-        settled: How.
-        requests: What, each once.
-        cache: What is known; every batch is kept there as it is scored.
-        label: What is being done, for the progress and the record of the run.
-        progress: Called as the work goes on.
+        model: The model.
+        policy: How to score.
+        requests: The requests, without duplicates.
+        cache: The cache; every batch is saved there once scored.
+        label: A label for progress and for the record of the run.
+        progress: Called as requests are done.
     """
     started = time.time()
     report = progress or (lambda *_: None)
-    settings = settled.as_dict() | model.exactness()
+    settings = policy.as_dict() | model.exactness()
     keys = {r: cache_key(model.fingerprint, settings, r.parts()) for r in requests}
     known = cache.records(list(keys.values()))
     records = {r: known[key] for r, key in keys.items() if key in known}
@@ -56,11 +56,11 @@ def scored(
     if missing:
         before = replace(model.tally)
         with cache.writing() as write:
-            for batch in model.score(missing, settled):
+            for batch in model.score(missing, policy):
                 found = [(missing[i], record) for i, record in batch]
                 write([(keys[r], record) for r, record in found])
                 records.update(found)
                 report(label, len(records), len(requests))
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
         engine |= {"how": model.engine, **cost}
-    return Answers(records, engine, time.time() - started)
+    return ScoredRequests(records, engine, time.time() - started)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.head import float_logits
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.memory import within
@@ -65,42 +65,44 @@ class CausalModel(TransformersModel):
         """Those of the threads that keep a GPU busy."""
         return Turns() if self.device_type == "cuda" else None
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
         has_bos = self.tokenizer.bos_token_id is not None
         if policy.bos == "always" and not has_bos:
             raise ModelError(f"{self.name} has no BOS token; use --bos never")
         if policy.eos == "always" and self.tokenizer.eos_token_id is None:
             raise ModelError(f"{self.name} has no EOS token; use --eos never")
-        return Settled(
+        return ResolvedPolicy(
             bos=has_bos if policy.bos == "auto" else policy.bos == "always",
             eos=policy.eos == "always",
             max_length=self.limit(policy.max_length),
         )
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         bos, eos = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
         out = []
         for p in pieces(self.tokenizer, requests):
             doubled = bool(p.ids) and p.ids[0] == bos
-            before = (bos,) if settled.bos and not doubled else ()
-            after = (eos,) if settled.eos else ()
-            out.append(self.framed(p, before, after, settled.max_length, first=1, score_after=True))
+            before = (bos,) if policy.bos and not doubled else ()
+            after = (eos,) if policy.eos else ()
+            out.append(self.framed(p, before, after, policy.max_length, first=1, score_after=True))
         return out
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests as one tree, or in padded batches where that cannot be."""
         # A GPU would wait for a large tree to be made. Neighbours stay together, so that hardly
         # anything is shared across the cuts.
         step = _SLICE if self.device.type == "cuda" else len(encoded)
         return self._run(encoded[i : i + step] for i in range(0, len(encoded), step))
 
-    def stream(self, chunks: Iterable[Sequence[Encoded]], settled: Settled) -> Iterator[Scores]:
+    def stream(
+        self, chunks: Iterable[Sequence[Encoded]], policy: ResolvedPolicy
+    ) -> Iterator[Scores]:
         """Score requests that are still being tokenised, a tree for every chunk of them."""
         if self.deterministic:
-            yield from super().stream(chunks, settled)
+            yield from super().stream(chunks, policy)
         elif self.turns is not None:  # the thread that makes packs asks for the texts of each
             yield from self._run(chunks)
         else:
@@ -115,7 +117,7 @@ class CausalModel(TransformersModel):
             self.engine = f"padded batches: {self.name} does not show its hidden states"
             return None
         decoder = PackedDecoder(
-            self.runner,
+            self.body,
             self.head,
             self.device,
             self.module.dtype,

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from boxpen.models.gguf_file import read_fast
 from boxpen.models.kinds import auto_class, class_of, kind_of
 from boxpen.models.label_names import label_order
 from boxpen.models.languages import two_letter
+from boxpen.models.origin import name_of, same_model_on_disk
 from boxpen.models.own import BIDIRECTIONAL, OWN, introduce
 from boxpen.models.quiet import quiet
 from boxpen.models.trained_vocabulary import foreign_vocabulary
@@ -27,7 +29,14 @@ from boxpen.scoring.policy import Dtype
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["from_checkpoint", "from_elmo", "from_gguf", "from_pair"]
+__all__ = [
+    "cannot_load",
+    "from_checkpoint",
+    "from_elmo",
+    "from_gguf",
+    "from_pair",
+    "unavailable",
+]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -64,7 +73,7 @@ def from_checkpoint(
     if not local and (folder.exists() or path.startswith((".", "/", "~"))):
         raise ModelError(f"model '{name}': {path} is not a checkpoint folder")
     if local and not (folder / "config.json").is_file():
-        raise ModelError(f"model '{name}': {path} has no config.json, so it is no checkpoint")
+        raise ModelError(f"model '{name}': {path} has no config.json, so it is not a checkpoint")
     where = str(folder) if local else path
     if local:
         _introduce(folder)
@@ -82,7 +91,7 @@ def from_checkpoint(
             name, "tokenizer", lambda: transformers.AutoTokenizer.from_pretrained(where)
         )
     device = _device(device)
-    settled = _dtype(dtype, device, getattr(config, "dtype", None))
+    resolved_dtype = _dtype(dtype, device, getattr(config, "dtype", None))
     if local:
         digest = fingerprint.of_directory(folder)
     else:
@@ -90,7 +99,7 @@ def from_checkpoint(
 
     def load() -> Any:
         auto = getattr(transformers, auto_class(kind, config))
-        return _module(name, auto, where, settled, device)
+        return _module(name, auto, where, resolved_dtype, device)
 
     return class_of(kind, config.model_type)(
         **order,
@@ -98,8 +107,8 @@ def from_checkpoint(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, settled, order),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, kind, resolved_dtype, order),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages or (_languages(folder) if local else None),
     )
@@ -120,7 +129,7 @@ def from_gguf(
     """
     transformers = _transformers()
     if not path.is_file():
-        raise ModelError(f"model '{name}': there is no file {path}")
+        raise ModelError(f"model '{name}': file {path} does not exist")
     with path.open("rb") as stream:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
@@ -128,13 +137,19 @@ def from_gguf(
     with quiet(), read_fast():
         config, tokenizer = _gguf_parts(name, path, digest)
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         auto = transformers.AutoModelForCausalLM
         with read_fast():
             return _module(
-                name, auto, str(path.parent), settled, device, gguf_file=path.name, config=config
+                name,
+                auto,
+                str(path.parent),
+                resolved_dtype,
+                device,
+                gguf_file=path.name,
+                config=config,
             )
 
     return class_of("causal")(
@@ -142,8 +157,8 @@ def from_gguf(
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, "causal", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(digest, "causal", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
         languages=languages,
     )
@@ -163,20 +178,20 @@ def from_elmo(
     files = find_elmo(folder)
     config, tokenizer = files.config(), files.tokenizer()
     device = _device(device)
-    settled = _dtype(dtype, device, None)
+    resolved_dtype = _dtype(dtype, device, None)
 
     def load() -> Any:
         import torch
 
-        return files.load().to(device, getattr(torch, settled))
+        return files.load().to(device, getattr(torch, resolved_dtype))
 
     return class_of("bidirectional")(
         name=name,
         load=load,
         config=config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", settled),
-        dtype=settled,
+        fingerprint=_fingerprint(fingerprint.of_directory(folder), "bidirectional", resolved_dtype),
+        dtype=resolved_dtype,
         device_type=device.partition(":")[0],
     )
 
@@ -188,25 +203,36 @@ def from_pair(
     name: str | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> TransformersModel:
-    """Return a model and a tokenizer that are already in memory, ready to score."""
+    """Return a model and a tokenizer that are already in memory, ready to score.
+
+    If they are those of the folder they were loaded from, they share its fingerprint.
+    """
     kind = kind_of(module.config, type(module).__name__, architecture=type(module).__name__)
     order = _order(kind, module.config, name or type(module).__name__, labels)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
-    digest = fingerprint.of_pair(module, tokenizer)
-    if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
-        digest = fingerprint.of_parts(
-            digest, *tokenizer.model_input_names, tokenizer.truncation_side
-        )
+    own = name_of(module)
+    load = partial(from_checkpoint, f"hf:{own}", device="cpu", labels=labels)
+    found = same_model_on_disk(module, tokenizer, load)
+    if found is not None and found.kind == kind:
+        own, fingerprinted, languages = found.name, found.fingerprint, found.languages
+    else:
+        digest = fingerprint.of_pair(module, tokenizer)
+        if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
+            digest = fingerprint.of_parts(
+                digest, *tokenizer.model_input_names, tokenizer.truncation_side
+            )
+        fingerprinted, languages = _fingerprint(digest, kind, dtype, order), None
     made = class_of(kind, module.config.model_type)(
         **order,
-        name=name or type(module).__name__,
+        name=name or own,
         load=lambda: module,
         config=module.config,
         tokenizer=tokenizer,
-        fingerprint=_fingerprint(digest, kind, dtype, order),
+        fingerprint=fingerprinted,
         dtype=dtype,
         device_type=module.device.type,
+        languages=languages,
     )
     made.in_memory = True
     return made
@@ -225,8 +251,8 @@ def _order(
         return {"order": order, "explicit": labels is not None}
     if labels is not None:
         raise ModelError(
-            f"labels are given for model '{name}', which is no inference classifier but of the "
-            f"kind '{kind}'; leave out --labels"
+            f"labels are given for model '{name}', which is not an inference classifier but a "
+            f"{kind} model; leave out --labels"
         )
     return {}
 
@@ -252,7 +278,7 @@ def _transformers() -> Any:
 
 
 def _introduce(folder: Path) -> None:
-    """Let Transformers know the architecture of a checkpoint, if it is one of our own."""
+    """Register the architecture of a checkpoint with Transformers, if it is one of ours."""
     try:
         kind = json.loads((folder / "config.json").read_text("utf-8")).get("model_type")
     except (OSError, ValueError, AttributeError):
@@ -262,14 +288,31 @@ def _introduce(folder: Path) -> None:
 
 
 def _loaded(name: str, what: str, load: Any) -> Any:
-    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    """Run a Transformers loader, and turn any error into a one-sentence message."""
     try:
         return load()
     except ModelError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"model '{name}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"model '{name}': {cannot_load(what, error)}") from error
+
+
+def cannot_load(what: str, error: BaseException) -> str:
+    """Return why part of a model cannot be loaded, for a message."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    folder = "or name a local folder: ./path/to/checkpoint"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, LocalEntryNotFoundError):
+            if constants.HF_HUB_OFFLINE:
+                return f"it is not in the cache and HF_HUB_OFFLINE is set; unset it, {folder}"
+            hub = constants.ENDPOINT
+            return f"it is not in the cache and {hub} cannot be reached; try again later, {folder}"
+        cause = cause.__cause__ or cause.__context__
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return f"its {what} cannot be loaded ({reason})"
 
 
 def _module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:
@@ -336,10 +379,22 @@ def _device(wanted: str | None) -> str:
         with contextlib.suppress(RuntimeError, AssertionError, ValueError):
             torch.zeros(1, device=wanted).item()
             return wanted
-        raise ModelError(f"there is no device '{wanted}' here, expected cpu, cuda or mps")
+        raise ModelError(unavailable(wanted))
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def unavailable(device: str) -> str:
+    """Return a message for an unavailable device that names the available ones."""
+    import torch
+
+    usable = ["cpu"]
+    if torch.cuda.is_available():
+        usable += ["cuda", *(f"cuda:{n}" for n in range(1, torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        usable.append("mps")
+    return f"device '{device}' is not available; use {' or '.join(usable)}"
 
 
 def _dtype(wanted: Dtype, device: str, stored: Any) -> str:

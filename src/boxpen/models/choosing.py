@@ -1,4 +1,4 @@
-"""Multiple-choice models: one logit for a candidate, with its context before it if there is one.
+"""Multiple-choice models: one logit per candidate, preceded by its context if there is one.
 
 Two forms are in use: ``…ForMultipleChoice``, and ``…ForSequenceClassification`` with one output.
 Candidates are scored one by one; the best logit wins, as the softmax over them would have it.

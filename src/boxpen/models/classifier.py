@@ -52,7 +52,7 @@ class NliModel(PairModel):
         return tuple(Request(text=hypothesis, prefix=premise) for premise, hypothesis, _ in PLAIN)
 
     def verify(self, records: Sequence[Record]) -> str | None:
-        """Find out from the plain pairs whether the labels are named rightly.
+        """Check on the plain pairs that the labels have the right names.
 
         Raises:
             ModelError: If other names explain the answers clearly better than the checkpoint's.
@@ -66,8 +66,8 @@ class NliModel(PairModel):
             return f"self-check: {evidence}"
         if found.untrained:
             return (
-                f"self-check: the model labels {found.right:.0%} of {len(PLAIN)} plain pairs as "
-                f"anyone would, where guessing gets {found.chance:.0%}: it has learnt little"
+                f"self-check: the model labels {found.right:.0%} of {len(PLAIN)} plain pairs "
+                f"correctly, where guessing gets {found.chance:.0%}: it has learnt little"
             )
         return None
 

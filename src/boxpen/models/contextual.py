@@ -1,4 +1,4 @@
-"""Translation models that read the sentence before: Σ log p(tᵢ | t₍<ᵢ₎, source, context)."""
+"""Context-aware translation models: Σ log p(tᵢ | t₍<ᵢ₎, source, context)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.head import Head, float_logits
 from boxpen.models.hf import padded, whole_log_probabilities
 from boxpen.models.seq2seq import Seq2SeqModel
@@ -25,13 +25,13 @@ __all__ = ["ContextualModel"]
 class ContextualModel(Seq2SeqModel):
     """A translation model of ``boxpen.nmt.context``.
 
-    What its decoder reads hangs on source and context together, in a way of its own for every
-    architecture, so each request is run whole: no source is encoded once for several targets.
+    What its decoder reads depends on source and context together, in a different way for each
+    architecture, so each request is run as a whole: no source is encoded once for several targets.
     """
 
     reads_context = True
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens of source, context and target."""
         self.require_sources(requests)
         rows = self._reading.rows(
@@ -41,7 +41,7 @@ class ContextualModel(Seq2SeqModel):
         labels = self.tokenizer(text_target=[r.text for r in requests], verbose=False)["input_ids"]
         found = []
         for row, target in zip(rows, labels, strict=True):
-            plain = self._encoded(row.source, target, settled)
+            plain = self._encoded(row.source, target, policy)
             found.append(
                 plain._replace(
                     context=tuple(row.context),
@@ -51,7 +51,7 @@ class ContextualModel(Seq2SeqModel):
             )
         return found
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests, each with its source and its context."""
         import torch
 
@@ -101,25 +101,23 @@ class ContextualModel(Seq2SeqModel):
 
         rows = self._reading.rows(sources, contexts)
 
-        def run(few: Sequence[int]) -> list[str]:
-            some = [rows[i] for i in few]
-            inputs = self._reading.tensors(some, self.device)
-            longest = max(len(row.source) for row in some)
+        def run(most: int, few: Sequence[int]) -> list[str]:
+            inputs = self._reading.tensors([rows[i] for i in few], self.device)
             with torch.inference_mode():
                 made = self.module.generate(
                     **inputs,
                     num_beams=beam,
                     do_sample=False,
                     max_length=None,
-                    max_new_tokens=min(self._reading.limit - 1, 3 * longest + 20),
+                    max_new_tokens=most,
                     **search_options(self.module, beam),
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 
-        lengths = [len(row) * beam for row in rows]
-        with self.algorithms():
-            for few, texts in self.in_batches(range(len(rows)), lengths, run):
-                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+        lengths = [len(row.source) for row in rows]
+        yield from self.searched(
+            lengths, [len(row) * beam for row in rows], self._reading.limit, run
+        )
 
     @cached_property
     def _parts(self) -> tuple[Any, Head | None]:

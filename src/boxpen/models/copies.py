@@ -1,4 +1,4 @@
-"""Texts scored by copies of themselves: one for every token that is hidden.
+"""Scoring texts by copies of themselves: one for every hidden token.
 
 Equal copies are run once for all the texts of a run. Two sentences that differ in one word become
 equal when that word is masked, and ask the same copy for different tokens.

@@ -1,4 +1,4 @@
-"""CTranslate2 translation models: fast scoring and translation of OPUS-MT and its kin."""
+"""CTranslate2 translation models: fast scoring and translation with OPUS-MT and similar models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models import fingerprint
-from boxpen.models.base import Encoded, Model, Scores, Settled
+from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
 from boxpen.models.languages import two_letter
 from boxpen.models.segment import fewest_pieces
 from boxpen.scoring.batching import equal_batches
@@ -57,7 +57,7 @@ class CTranslate2Model(Model):
         self.name = name
         self._folder = folder if (folder / "model.bin").is_file() else folder / "model"
         if not (self._folder / "model.bin").is_file():
-            raise ModelError(f"model '{name}': {folder} has no model.bin, so it is no ct2 model")
+            raise ModelError(f"model '{name}': {folder} has no model.bin, so it is not a ct2 model")
         source = _first(folder, self._folder, _SOURCE_MODELS)
         if source is None:
             raise ModelError(
@@ -100,11 +100,27 @@ class CTranslate2Model(Model):
         except (RuntimeError, ValueError) as error:
             raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
 
+    def exactness(self) -> dict[str, object]:
+        """Return what a score depends on besides the text: once, batches were padded."""
+        return {**super().exactness(), "batches": "equal lengths"}
+
+    @property
+    def rounds(self) -> bool:
+        """Whether scores depend on the batch: assumed on a GPU, where nothing guarantees otherwise.
+
+        On a CPU they do not, in any compute type, since the texts of a batch have equal lengths.
+        """
+        import ctranslate2
+
+        if self._device == "cpu" or not ctranslate2.get_cuda_device_count():
+            return False
+        return str(self._translator.compute_type) != "float32"
+
     @property
     def _budget(self) -> int:
         return self.token_budget or _TOKENS
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
         if policy.dtype != "auto":
             raise ModelError(f"{self.name} is a ct2 model and computes as stored; leave --dtype")
@@ -112,13 +128,15 @@ class CTranslate2Model(Model):
             raise ModelError(
                 f"max_length {policy.max_length} is more than {self.name} takes ({self._limit})"
             )
-        return Settled(eos=policy.eos != "never", max_length=policy.max_length or self._limit)
+        return ResolvedPolicy(
+            eos=policy.eos != "never", max_length=policy.max_length or self._limit
+        )
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into source and target pieces."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         self.require_sources(requests)
-        limit = settled.max_length - 1  # EOS is added by the model
+        limit = policy.max_length - 1  # EOS is added by the model
         eos = self._ids.get(self._config.get("eos_token", "</s>"), 0)
         unknown = self._ids.get(self._config.get("unk_token", "<unk>"), 0)
         out = []
@@ -129,7 +147,7 @@ class CTranslate2Model(Model):
             out.append(
                 Encoded(
                     ids=kept,
-                    scored=tuple(range(len(kept) if settled.eos else len(kept) - 1)),
+                    scored=tuple(range(len(kept) if policy.eos else len(kept) - 1)),
                     source=tuple(source[:limit]),
                     unknown=ids.count(unknown),
                     truncated=len(ids) > limit or len(source) > limit,
@@ -141,7 +159,7 @@ class CTranslate2Model(Model):
         """Return what tokens look like in a text, with the space before a word."""
         return [self._vocabulary[i].replace("▁", " ") for i in ids]
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests in batches of equal lengths: int8 models turn padding into nats."""
         self.engine = "CTranslate2"
         shapes = [(len(e.source), len(e.ids)) for e in encoded]
@@ -197,7 +215,7 @@ class CTranslate2Model(Model):
 
     @contextlib.contextmanager
     def _telling(self, *lengths: int) -> Iterator[None]:
-        """Say in one sentence what CTranslate2 cannot compute, for texts of such lengths."""
+        """Turn CTranslate2 errors for texts of these lengths into a one-sentence message."""
         try:
             yield
         except RuntimeError as error:

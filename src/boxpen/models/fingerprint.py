@@ -1,19 +1,34 @@
-"""Fingerprints: digests of what a model is, so that no score is served for another model."""
+"""Fingerprints: digests of models, so that cached scores never mix up models."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from pathlib import Path
 from typing import Any
 
-__all__ = ["of_directory", "of_file", "of_pair", "of_parts"]
+__all__ = [
+    "hooked",
+    "of_directory",
+    "of_file",
+    "of_pair",
+    "of_parts",
+    "plain_attributes",
+    "tokenizer_parts",
+]
 
 _BERT = "bert"
 # What never changes a score: papers, licences, examples, training leftovers.
 _IGNORED = (".md", ".png", ".jpg", ".log", ".pt", ".gitattributes", ".gitignore")
 _LEFT = frozenset((".lock", "held-out.txt", "log.jsonl", "result.json", "training.json"))
-"""What a training here leaves beside the model; times stand in some of it."""
+"""Files that boxpen's training leaves beside the model; some contain times."""
+
+# Attributes of modules that change no score, or that change as the module is used.
+_INCIDENTAL = frozenset(
+    ("training", "name_or_path", "gradient_checkpointing", "max_seq_len_cached",
+     "_is_full_backward_hook", "_is_hf_initialized")
+)  # fmt: skip
 
 
 def of_parts(*parts: str) -> str:
@@ -43,28 +58,70 @@ def of_directory(folder: Path) -> str:
 
 
 def of_pair(module: Any, tokenizer: Any) -> str:
-    """Return the digest of a model and a tokenizer in memory."""
+    """Return the digest of a model and a tokenizer in memory.
+
+    A hooked module gets a new digest every time: what its hooks compute is unknown.
+    """
+    import torch
+
     digest = hashlib.sha256(type(module).__name__.encode())
     digest.update(module.config.to_json_string(use_diff=False).encode())
-    for name, tensor in sorted(module.state_dict().items()):
-        import torch
-
+    digest.update(repr(plain_attributes(module)).encode())
+    if hooked(module):
+        digest.update(secrets.token_bytes())
+    tensors = {**module.state_dict(), **dict(module.named_buffers())}
+    for name, tensor in sorted(tensors.items()):
         raw = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
         digest.update(f"{name}{tensor.dtype}{tuple(tensor.shape)}".encode())
-        digest.update(raw.numpy().tobytes())
+        digest.update(raw.numpy())
     digest.update(type(tokenizer).__name__.encode())
-    if tokenizer.is_fast:
-        digest.update(_backend(tokenizer).encode())
-    else:
-        digest.update(json.dumps(sorted(tokenizer.get_vocab().items())).encode())
-        for attribute in ("sp_model", "spm_source", "spm_target"):
-            model = getattr(tokenizer, attribute, None)
-            if model is not None:
-                digest.update(model.serialized_model_proto())
+    for part in tokenizer_parts(tokenizer):
+        digest.update(part)
     if getattr(module, "bert_reader", None) is not None:
         digest.update(_backend(module.bert_reader.tokenizer).encode())
     digest.update(json.dumps(tokenizer.special_tokens_map, default=str, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def hooked(module: Any) -> bool:
+    """Whether hooks or replaced methods change what a module computes from its weights."""
+    return any(
+        part._forward_hooks
+        or part._forward_pre_hooks
+        or any(
+            callable(v) and callable(getattr(type(part), k, None)) for k, v in vars(part).items()
+        )
+        for part in module.modules()
+    )
+
+
+def plain_attributes(module: Any) -> dict[str, list[tuple[str, object]]]:
+    """Return the numbers, texts and tuples of them that each part of a module has, by its name."""
+    return {
+        name: sorted(
+            (key, value)
+            for key, value in vars(part).items()
+            if key not in _INCIDENTAL and _is_plain(value)
+        )
+        for name, part in module.named_modules()
+    }
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | complex | str)
+
+
+def tokenizer_parts(tokenizer: Any) -> list[bytes]:
+    """Return what a tokenizer is made of, but for its class and its special tokens."""
+    if tokenizer.is_fast:
+        return [_backend(tokenizer).encode()]
+    models = (getattr(tokenizer, name, None) for name in ("sp_model", "spm_source", "spm_target"))
+    return [
+        json.dumps(sorted(tokenizer.get_vocab().items())).encode(),
+        *(model.serialized_model_proto() for model in models if model is not None),
+    ]
 
 
 def _backend(tokenizer: Any) -> str:

@@ -1,4 +1,4 @@
-"""Tree attention on a GPU: FlexAttention skips the blocks of which no node sees another.
+"""Tree attention on a GPU: FlexAttention skips blocks in which no node sees another.
 
 A row of many thousand nodes has far too large a mask to be stored, and nearly all of it is empty.
 In depth-first order a block of keys is seen by a block of queries only if a node of the one has a

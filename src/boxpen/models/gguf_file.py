@@ -1,8 +1,8 @@
-"""GGUF files are read faster, with the same result.
+"""Faster reading of GGUF files, with the same result.
 
-The reader of the package ``gguf`` takes a vocabulary apart in a quarter of a million slices of a
-memory map, each of which is a memory map again. And Transformers has the table of the names of all
-tensors made anew for each part of a module. Both are mended for as long as a file is read.
+The reader of the package ``gguf`` splits a vocabulary into a quarter of a million slices of a
+memory map, each of which is a memory map again. And Transformers rebuilds the table of all tensor
+names for each part of a module. Both are patched while a file is read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["read_fast"]
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def read_fast() -> Iterator[None]:
     """Let ``gguf`` cut plain arrays and make each table of names once, in all threads."""

@@ -28,13 +28,13 @@ _ALIGNED = 256
 
 
 class Head:
-    """What follows the body of a module.
+    """The part of a module that follows its body.
 
     Args:
         module: A Transformers model with an output layer.
         body: The part of it whose first output are the hidden states.
         reads: What the module calls the token ids that its body reads.
-        **inputs: What the module must be given besides.
+        **inputs: Additional inputs of the module.
     """
 
     def __init__(self, module: Any, body: Any, *, reads: str = "input_ids", **inputs: Any) -> None:
@@ -44,8 +44,8 @@ class Head:
         self._inputs = inputs
         self._linear: tuple[torch.Tensor, torch.Tensor | None] | None = None
 
-    def settle(self, hidden: torch.Tensor, logits: torch.Tensor) -> float:
-        """Learn from an example what follows the body; return how far off the result is.
+    def calibrate(self, hidden: torch.Tensor, logits: torch.Tensor) -> float:
+        """Find out from an example what follows the body; return the error of the result.
 
         Args:
             hidden: What the body gives, (rows, width).

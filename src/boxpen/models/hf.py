@@ -1,4 +1,4 @@
-"""The common part of all models that run through PyTorch and Transformers."""
+"""The common base of all models that run on PyTorch and Transformers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Model, Settled
+from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.head import Head, float_logits, log_probabilities
 from boxpen.models.languages import special_tokens
 from boxpen.models.memory import Budget, budget_for, within
@@ -99,11 +99,11 @@ class TransformersModel(Model):
         return module
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """Return what tokens look like in a text, with the space before a word."""
+        """Return the texts of tokens, with the space before a word."""
         return token_texts(self.tokenizer, ids)
 
     def load(self) -> None:
-        """Load the weights now, not when first needed."""
+        """Load the weights now instead of on first use."""
         _ = self.module
 
     @property
@@ -123,7 +123,7 @@ class TransformersModel(Model):
         return Budget(self.bounded(tokens), fixed=self.deterministic)
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time."""
+        """Return how many of these tokens may be run at a time."""
         if self.head is None:  # whole rows of logits must fit then
             return min(tokens, max(1, _ENTRIES // self.vocabulary))
         return tokens
@@ -162,31 +162,13 @@ class TransformersModel(Model):
                 return body, head
         return self.module, None
 
-    @cached_property
-    def runner(self) -> Any:
-        """The body, compiled if that is wanted."""
-        import torch
-
-        if not self.compiled:
-            return self.body
-        made: Any = torch.compile(self.body, dynamic=True)
-        try:
-            with torch.inference_mode():
-                made(input_ids=self.probe_ids())
-        except Exception as error:  # of the compiler, or of what it lacks
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error)
-            raise ModelError(
-                f"model '{self.name}' cannot be compiled ({reason}); leave out --compile"
-            ) from None
-        return made
-
     def forget_settings(self) -> None:
-        """Let go of what was made for other settings."""
-        for name in ("budget", "runner", "_decoder", "_translator"):
+        """Discard cached objects that depend on the settings."""
+        for name in ("budget", "_decoder", "_translator"):
             vars(self).pop(name, None)
 
     def exactness(self) -> dict[str, object]:
-        """Return what the last bit of a score depends on besides the text."""
+        """Return the settings that scores depend on bit by bit, besides the text."""
         if not self.deterministic:
             return {}
         import torch
@@ -196,19 +178,29 @@ class TransformersModel(Model):
             "device": self.device_type,
             "threads": torch.get_num_threads(),
             "token_budget": self.token_budget or _DETERMINISTIC,
-            "batch_size": self.batch_size,
-            "compiled": self.compiled,
         }
 
+    @property
+    def rounds(self) -> bool:
+        """Whether its precision is so low that scores depend on the batch."""
+        return self.dtype not in ("float32", "float64")
+
+    @property
+    def batch(self) -> str | None:
+        """How texts shared a batch; a text by itself may still be cut up by a token budget."""
+        usual = self.token_budget in (None, _DETERMINISTIC)
+        shared = super().batch
+        return shared if shared != "1" or usual else f"1@{self.token_budget}"
+
     def score(
-        self, requests: Sequence[Request], settled: Settled
+        self, requests: Sequence[Request], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order."""
         with self.algorithms(), _undisturbed():
-            yield from super().score(requests, settled)
+            yield from super().score(requests, policy)
 
     def _chunks(self, *args: Any) -> Iterator[list[Encoded]]:
-        """Tokenise requests, and refuse tokens that the model does not know."""
+        """Tokenise requests, and reject tokens that the model does not know."""
         unknown = beyond(self.tokenizer, self.config)
         for chunk in super()._chunks(*args):
             if unknown:
@@ -217,22 +209,19 @@ class TransformersModel(Model):
 
     @contextlib.contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Forbid PyTorch, for a while, what is slow for shapes that change, or not the same twice.
+        """Temporarily disable algorithms that are slow for changing shapes or not repeatable.
 
         Raises:
-            ModelError: If the model cannot do without.
+            ModelError: If the model needs them.
         """
         from boxpen.models.planning import unplanned_attention
 
-        with contextlib.ExitStack() as rules:
-            if not self.compiled:
-                rules.enter_context(unplanned_attention(self.device))
-            rules.enter_context(self._repeatable())
+        with unplanned_attention(self.device), self._repeatable():
             yield
 
     @contextlib.contextmanager
     def _repeatable(self) -> Iterator[None]:
-        """Forbid what does not come out the same every time, if that is asked for."""
+        """Disable nondeterministic algorithms in deterministic mode."""
         if not self.deterministic:
             yield
             return
@@ -268,7 +257,7 @@ class TransformersModel(Model):
 
         try:
             with torch.inference_mode(), float_logits(self.module):
-                apart = head.settle(hidden(), logits())
+                apart = head.calibrate(hidden(), logits())
         except Exception:  # whatever an architecture may raise: its logits are taken whole then
             return None
         return head if apart <= tolerance(self.module.dtype) else None
@@ -287,7 +276,7 @@ class TransformersModel(Model):
         width = next(iter(arrays.values())).shape[1]
         with torch.inference_mode():
             if self.head is not None:
-                hidden = self.runner(**moved, **inputs)[0].flatten(0, 1)  # (positions, width)
+                hidden = self.body(**moved, **inputs)[0].flatten(0, 1)  # (positions, width)
                 return self.head.log_probabilities(hidden, row * width + column, target.copy())
             with float_logits(self.module):
                 logits = self.module(**moved, **inputs).logits  # (batch, time, vocab)
@@ -301,8 +290,9 @@ class TransformersModel(Model):
         *,
         size: int | None = None,
     ) -> Iterator[tuple[Sequence[int], T]]:
-        """Run members in batches of like length; the memory decides how large they are."""
-        size = size or self.batch_size
+        """Run members in batches of similar length, as large as memory allows."""
+        # By itself, a text is a batch: its copies with other masks count as one.
+        size = size or (None if self.deterministic else self.batch_size)
         length = dict(zip(members, lengths, strict=True))
 
         def split(
@@ -321,7 +311,7 @@ class TransformersModel(Model):
         return self.lagging(within(self.budget, partial(split, members), split, counted))
 
     def lagging(self, results: Iterable[T]) -> Iterator[T]:
-        """Yield results one late on a GPU, which meanwhile has the next one to work on."""
+        """Yield results with a lag of one on a GPU, so that it always has work queued."""
         if self.device.type != "cuda":
             yield from results
             return
@@ -372,11 +362,11 @@ class TransformersModel(Model):
 
         Args:
             pieces: Tokens of prefix and text.
-            before: Special tokens in front.
-            after: Special tokens behind.
-            limit: Longest sequence.
+            before: Special tokens before them.
+            after: Special tokens after them.
+            limit: Maximum sequence length.
             first: Positions below this one cannot be scored.
-            score_after: Whether what stands behind is scored too.
+            score_after: Whether to score the tokens in ``after`` too.
         """
         room = limit - len(before) - len(after)
         cut = max(0, len(pieces.ids) - room)
@@ -435,7 +425,7 @@ def whole_log_probabilities(logits: torch.Tensor, rows: Ints, targets: Ints) -> 
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:
-    """Return rows as one array, filled up on the right."""
+    """Return rows as one array, padded on the right."""
     width = max(len(row) for row in rows)
     out = np.full((len(rows), width), fill, dtype=np.int64)
     for i, row in enumerate(rows):
@@ -444,6 +434,6 @@ def padded(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:
 
 
 def length_mask(lengths: Sequence[int]) -> NDArray[np.int64]:
-    """Return the attention mask of rows filled up on the right: by length, never by token."""
+    """Return the attention mask of right-padded rows: by length, never by token."""
     width = max(lengths)
     return (np.arange(width)[None, :] < np.array(lengths)[:, None]).astype(np.int64)

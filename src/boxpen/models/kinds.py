@@ -1,4 +1,4 @@
-"""Which kind of model a configuration is of, what loads it, and what scores with it."""
+"""The kind of a model by its configuration, and the classes that load it and score with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AUTO: dict[Kind, str] = {
 
 
 def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
-    """Tell the kind of a checkpoint from its architecture, or else from its model type.
+    """Return the kind of a checkpoint by its architecture, or else by its model type.
 
     Raises:
         ModelError: If it is a kind that gives no probabilities to texts.

@@ -1,4 +1,4 @@
-"""From what a checkpoint calls its labels to the labels of inference: by name, never by place.
+"""Map a checkpoint's label names to inference labels: by name, never by position.
 
 Checkpoints put the same labels in different orders (RoBERTa's begins with contradiction, others
 with entailment), so the place says nothing, and a name like ``LABEL_0`` does not either.

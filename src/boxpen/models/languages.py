@@ -1,4 +1,4 @@
-"""What multilingual translation models call a language."""
+"""Language codes of multilingual translation models."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def language_code(tokenizer: Any, language: str | None, model: str) -> str:
         ModelError: If the language is not given, or the tokenizer does not know it.
     """
     if language is None:
-        raise ModelError(f"{model} must be told the languages, and the suite does not name them")
+        raise ModelError(f"{model} needs to know the languages, but the suite does not name them")
     # Only a special token names a language: 'en' is also a piece of words in most vocabularies.
     special = special_tokens(tokenizer)
     codes: tuple[str, ...] = _CODES.get(language, ())

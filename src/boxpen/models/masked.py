@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.copies import Copy, Wanted, run_copies
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.tokens import pieces
@@ -31,7 +31,7 @@ class MaskedModel(TransformersModel):
 
     kind = "masked"
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
         if self.tokenizer.mask_token_id is None:
             raise ModelError(f"the tokenizer of {self.name} has no mask token")
@@ -39,23 +39,23 @@ class MaskedModel(TransformersModel):
             raise ModelError(
                 f"the tokenizer of {self.name} does not say where words begin; use --pll original"
             )
-        return Settled(pll=policy.pll, max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(pll=policy.pll, max_length=self.limit(policy.max_length))
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         before, after = special_frame(self.tokenizer)
         return [
-            self.framed(p, before, after, settled.max_length)
-            for p in pieces(self.tokenizer, requests, words=settled.pll == "within_word_l2r")
+            self.framed(p, before, after, policy.max_length)
+            for p in pieces(self.tokenizer, requests, words=policy.pll == "within_word_l2r")
         ]
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:
         """Score requests by their masked copies."""
         mask, pad = self.tokenizer.mask_token_id, self.tokenizer.pad_token_id or 0
 
         def copies(e: Encoded) -> Iterator[tuple[Copy, Sequence[int]]]:
-            if settled.pll == "unmasked":
+            if policy.pll == "unmasked":
                 yield Copy(e.ids), range(len(e.scored))
                 return
             for n, ids in enumerate(masked_copies(e, mask, whole_word=bool(e.words))):

@@ -1,4 +1,4 @@
-"""How many tokens at a time: chosen from the memory there is, halved when it does not suffice."""
+"""Token budgets: based on free memory, and halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Budget:
 
     Args:
         tokens: To begin with, and at most.
-        fixed: Whether it must not change, for batches make a difference to the last bit.
+        fixed: Whether it must not change, since scores depend on batches bit by bit.
     """
 
     def __init__(self, tokens: int, *, fixed: bool = False) -> None:
@@ -54,8 +54,8 @@ class Budget:
         """
         if self._fixed:
             raise ModelError(
-                f"a batch of {size} tokens does not fit into the memory, and the deterministic "
-                "mode keeps its batches; a smaller --token-budget or --max-length helps"
+                f"a batch of {size} tokens does not fit in memory, and deterministic mode cannot "
+                "split batches; lower --token-budget or --max-length"
             )
         self.tokens = max(1, min(self.tokens, size) // 2)
         self._quiet = 0
@@ -156,8 +156,8 @@ def _run_parts(
                     continue
                 if budget.tokens <= _LEAST:
                     raise ModelError(
-                        f"a single text of {size} tokens does not fit into the memory; a smaller "
-                        "--max-length cuts it"
+                        f"a single text of {size} tokens does not fit in memory; lower "
+                        "--max-length to truncate it"
                     )
                 # Outside of the handler, which would keep alive what the failed run had made.
                 budget.halve(size)

@@ -42,7 +42,7 @@ def norms_of(module: Any) -> list[Norm]:
 
 @contextlib.contextmanager
 def fused_norms(norms: Sequence[Norm]) -> Iterator[None]:
-    """Take PyTorch's own norms for a while."""
+    """Temporarily use PyTorch's own norms."""
     with contextlib.ExitStack() as stack:
         for part, fused in norms:
             stack.enter_context(replaced(part, fused))

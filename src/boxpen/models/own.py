@@ -1,4 +1,4 @@
-"""Architectures of our own, which Transformers must be told of before it loads one."""
+"""Boxpen's own architectures, which must be registered before Transformers can load them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN = {"rnnsearch": "RNNSearchForConditionalGeneration", **CONTEXTUAL}
 
 
 def introduce(architecture: str) -> None:
-    """Let Transformers know an architecture; to do so twice does no harm."""
+    """Register an architecture with Transformers; doing so twice is harmless."""
     if architecture in BIDIRECTIONAL:
         import_module("boxpen.bilm.model").register()
         return

@@ -1,4 +1,4 @@
-"""Decoders run on packs of prefix trees: nothing is padded, no shared beginning computed twice."""
+"""Run decoders on packs of prefix trees: no padding, and shared prefixes are computed once."""
 
 from __future__ import annotations
 
@@ -51,16 +51,15 @@ class PackedDecoder:
         self._dtype = dtype
         self._stem: _Stem | None = None
         self.computed = 0
-        self._compiled = hasattr(body, "_orig_mod")  # and fused already
-        self._norms = norms_of(body) if device.type == "cuda" and not self._compiled else []
+        self._norms = norms_of(body) if device.type == "cuda" else []
 
     def run(self, pack: Pack, *, chunk: int, **more: Any) -> torch.Tensor:
         """Return the log-probabilities of a pack's targets.
 
         Args:
             pack: What to run.
-            chunk: Most tokens of a stem that are run at a time.
-            **more: What the body is given besides.
+            chunk: Maximum tokens of a stem to run at a time.
+            **more: Additional arguments for the body.
         """
         import torch
 
@@ -110,7 +109,7 @@ class PackedDecoder:
             self._body.set_attn_implementation(before)
 
     def forget(self) -> None:
-        """Let go of the stem that was kept, and of the memory it takes."""
+        """Discard the cached stem and free its memory."""
         self._stem = None
 
     def _values(self, hidden: torch.Tensor, rows: Ints, targets: Ints) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Decoders of translation models run on prefix trees.
+"""Run decoders of translation models on prefix trees.
 
 They take no position ids. Most look positions up in a part of their own, ``embed_positions``, which
 is made to answer with the depths of the tree.

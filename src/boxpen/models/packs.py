@@ -50,7 +50,7 @@ class Pack:
     Attributes:
         members: The requests that are scored here.
         stem: Tokens that were cut off above the (single) row.
-        ids: (rows, width), filled up on the right.
+        ids: (rows, width), padded on the right.
         depths: (rows, width).
         exits: (rows, width); what fills up a row sees itself only.
         wanted: The position that predicts each scored token of each member.
@@ -106,11 +106,11 @@ def packs(
     Args:
         readings: What is read of all requests.
         trees: Some of them, and what is read of them as a tree.
-        tokens: Most nodes of a pack.
-        width: Wanted nodes of a row.
-        limit: Most nodes of a row; as many as a pack may have, if None.
-        size: Most requests of a pack.
-        stems: Whether stems are cut off.
+        tokens: Maximum nodes per pack.
+        width: Target number of nodes per row.
+        limit: Maximum nodes per row; ``tokens`` if None.
+        size: Maximum requests per pack.
+        stems: Whether to cut off stems.
         align: What the width of a pack is a multiple of.
     """
     limit = tokens if limit is None else min(tokens, limit)
@@ -161,7 +161,7 @@ def _grouped(lines: Sequence[_Line], tokens: int, size: int | None) -> list[list
 
 
 def _filled(lines: Sequence[_Line]) -> float:
-    """Return how much of a pack would be no filling."""
+    """Return the share of a pack that would not be padding."""
     widths = [len(line.row.tokens) for line in lines]
     return sum(widths) / (len(widths) * max(widths))
 

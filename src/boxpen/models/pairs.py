@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.probe import tolerance
 from boxpen.scoring.policy import ScoringPolicy
@@ -35,31 +35,31 @@ __all__ = ["PairModel"]
 class PairModel(TransformersModel):
     """A model that answers a pair of texts with numbers, ``labels`` of them.
 
-    A subclass says what the numbers are made of the logits (``values``).
+    A subclass defines how logits become these numbers (``values``).
     """
 
     pairs = True
     outputs: tuple[int, ...]
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
-        return Settled(max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(max_length=self.limit(policy.max_length))
 
     @abstractmethod
     def values(self, logits: torch.Tensor) -> torch.Tensor:
         """Return what is kept of float32 logits, (batch, outputs)."""
 
     def bounded(self, tokens: int) -> int:
-        """Return how many of so many tokens may be run at a time; there are few logits."""
+        """Return how many tokens may be run at a time: all, since there are few logits."""
         return tokens
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002
-        """Return nothing: what is scored are no tokens."""
+        """Return nothing: pairs are scored as a whole, not by token."""
         return []
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn pairs into tokens; a request without a prefix is a single text."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         out: list[Encoded | None] = [None] * len(requests)
         for paired in (True, False):
             few = [i for i, r in enumerate(requests) if bool(r.prefix) == paired]
@@ -67,13 +67,13 @@ class PairModel(TransformersModel):
                 out[i] = encoded
         for i, one in enumerate(out):
             assert one is not None
-            if len(one.ids) > settled.max_length:
-                (cut,) = self._encoded([requests[i]], settled.max_length)
+            if len(one.ids) > policy.max_length:
+                (cut,) = self._encoded([requests[i]], policy.max_length)
                 out[i] = cut._replace(truncated=True)
         return [one for one in out if one is not None]
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
-        """Score pairs, those of like length together."""
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
+        """Score pairs, those of similar length together."""
         self.engine = "pairs of texts, batched by length"
         lengths = [len(e.ids) for e in encoded]
         self.tally.add(tokens=sum(lengths), nodes=sum(lengths))
@@ -148,7 +148,7 @@ class PairModel(TransformersModel):
         return "token_type_ids" in takes
 
     def _answers(self, rows: Sequence[Encoded]) -> torch.Tensor:
-        """Run rows, filled up on the right, and return their values, (batch, outputs)."""
+        """Run rows, padded on the right, and return their values, (batch, outputs)."""
         import torch
 
         ids = [row.ids for row in rows]
@@ -174,7 +174,7 @@ class PairModel(TransformersModel):
 
 
 def _unused(rows: Sequence[Sequence[int]]) -> int:
-    """Return the least token that stands in none of the rows."""
+    """Return the smallest token that does not occur in any row."""
     used = {token for row in rows for token in row}
     return next(token for token in range(len(used) + 1) if token not in used)
 

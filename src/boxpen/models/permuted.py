@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.copies import Copy, Wanted, run_copies
 from boxpen.models.head import Head
 from boxpen.models.hf import (
@@ -46,20 +46,20 @@ class PermutedModel(TransformersModel):
         dtype = self.module.dtype
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype != torch.float32)
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model; the pseudo-log-likelihood variants do not apply."""
-        return Settled(max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(max_length=self.limit(policy.max_length))
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into tokens."""
-        assert settled.max_length is not None
+        assert policy.max_length is not None
         before, after = special_frame(self.tokenizer)
         return [
-            self.framed(p, before, after, settled.max_length)
+            self.framed(p, before, after, policy.max_length)
             for p in pieces(self.tokenizer, requests)
         ]
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests by copies in which one token is hidden."""
 
         def copies(e: Encoded) -> Iterator[tuple[Copy, Sequence[int]]]:

@@ -1,4 +1,4 @@
-"""Attention without cuDNN's, which is planned anew for every shape.
+"""Attention without cuDNN, which makes a new plan for every shape.
 
 A plan takes many times as long as the attention itself. That is well spent on a shape that is met
 a thousand times, but a beam search meets another shape at every step, and scoring with every batch:
@@ -13,14 +13,14 @@ from typing import Any
 
 import torch
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["unplanned_attention"]
 
 
 @contextlib.contextmanager
 def unplanned_attention(device: torch.device) -> Iterator[None]:
-    """Keep cuDNN's attention out for a while.
+    """Temporarily disable cuDNN's attention.
 
     Args:
         device: That computes; nothing is changed for any but a GPU of CUDA.
@@ -36,7 +36,7 @@ def _plans(device: torch.device) -> bool:
     return device.type == "cuda"
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _without() -> Iterator[None]:
     """Switch it off in all threads: there is one switch for all."""

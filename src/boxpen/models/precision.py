@@ -1,4 +1,4 @@
-"""LSTMs and filters that cuDNN runs, in the precision of their own weights."""
+"""Run LSTMs and convolutions of cuDNN in the precision of their own weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["full_precision", "run_lstm"]
 
@@ -50,7 +50,7 @@ def full_precision(device: str) -> Iterator[None]:
         yield
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _unrounded() -> Iterator[None]:
     """Have cuDNN multiply floats as they are, in all threads: its settings are those of all."""

@@ -22,7 +22,7 @@ class Preset:
 
     Attributes:
         name: The short name.
-        spec: What it stands for.
+        spec: What it resolves to.
         kind: What its scores mean.
         languages: What it reads.
         note: Where it is used, and its size.

@@ -69,11 +69,13 @@ def fault(
                 noise = max(noise, float(np.abs(again - expected).max()))
     except Exception as error:  # whatever an architecture may raise: it is run plainly then
         if out_of_memory(error):
-            raise ModelError("there is not memory enough for the model and a few tokens") from None
-        return f"it takes no tree masks ({type(error).__name__})"
+            raise ModelError("not enough memory for the model and a few tokens") from None
+        return f"it does not support tree masks ({type(error).__name__})"
     allowed = tolerance(dtype)
     if worst > max(allowed, min(_NOISE * noise, _AT_MOST * allowed)):
-        return f"on a tree it gives other scores than alone (by {worst:.2g} nats a token)"
+        return (
+            f"scores in a tree differ from scores of single texts (by {worst:.2g} nats per token)"
+        )
     return None
 
 

@@ -1,4 +1,4 @@
-"""What Transformers and the hub have to say while they load and save, kept off the terminal."""
+"""Suppress output of Transformers and the hub while they load and save."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = ["quiet"]
 
@@ -15,9 +15,9 @@ _CRITICAL = 50
 
 @contextlib.contextmanager
 def quiet(*, silent: bool = True) -> Iterator[None]:
-    """Keep bars and warnings off the terminal for a while: of new heads, of loading, of saving.
+    """Temporarily suppress progress bars and warnings about new heads, loading and saving.
 
-    Levels, bars and stderr are those of all threads: they come back when the last one has left.
+    Log levels, bars and stderr are shared by all threads: they are restored when the last exits.
 
     Args:
         silent: Whether nothing at all is let through to stderr; some bars heed no setting.
@@ -26,7 +26,7 @@ def quiet(*, silent: bool = True) -> Iterator[None]:
         yield
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _few_words() -> Iterator[None]:
     from huggingface_hub.utils import logging as hub_logging
@@ -46,7 +46,7 @@ def _few_words() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-@shared
+@refcounted
 @contextlib.contextmanager
 def _no_stderr() -> Iterator[None]:
     with contextlib.redirect_stderr(io.StringIO()):

@@ -1,7 +1,9 @@
-"""From what a user writes to a model: ``smollm2``, ``hf:gpt2``, ``gguf:FILE``, ``elmo:DIR``."""
+"""Turn a user's model name into a model: ``smollm2``, ``hf:gpt2``, ``./folder``, ``gguf:FILE``."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from boxpen.models.base import SCHEMES, Model
 from boxpen.models.presets import PRESETS
 from boxpen.scoring.policy import Dtype
 
-__all__ = ["resolve_model"]
+__all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
 
 
 def resolve_model(
@@ -22,21 +24,20 @@ def resolve_model(
     batch_size: int | None = None,
     token_budget: int | None = None,
     deterministic: bool | None = None,
-    compiled: bool | None = None,
     labels: str | Sequence[str] | None = None,
 ) -> Model:
-    """Return the model that a name, a path or a pair in memory stands for.
+    """Return the model for a name, a path or a pair in memory.
 
     Args:
-        spec: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a
-            ``(model, tokenizer)`` pair, or a model of boxpen itself.
+        spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
+            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a ``(model, tokenizer)`` pair, or a model of
+            boxpen itself. A preset wins over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
-        batch_size: Most sequences of a batch; none by default.
-        token_budget: Most tokens of a batch, padding included; chosen from the memory if None.
-            What is None is left as it is in a model of boxpen itself, here and below.
-        deterministic: Whether every text is run by itself, to the same last bit every time.
-        compiled: Whether the module is compiled before it is run.
+        batch_size: Maximum sequences per batch; unlimited by default.
+        token_budget: Maximum tokens per batch, including padding; based on free memory if None.
+            For a model that is already a boxpen model, None keeps its setting, here and below.
+        deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
 
@@ -45,8 +46,8 @@ def resolve_model(
     """
     if isinstance(spec, Model) and labels is not None:
         raise ModelError(
-            f"labels are given for model '{spec.name}', which is there already; expected them "
-            "where it is resolved"
+            f"labels are given for model '{spec.name}', which is already loaded; give them when "
+            "loading it"
         )
     model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device, labels)
     if dtype not in ("auto", model.dtype):
@@ -55,7 +56,6 @@ def resolve_model(
         batch_size=batch_size,
         token_budget=token_budget,
         deterministic=deterministic,
-        compiled=compiled,
     )
     return model
 
@@ -70,9 +70,10 @@ def _resolved(
         from boxpen.models.checkpoint import from_pair
 
         if len(spec) != 2:
-            raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} things")
+            raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} values")
         return from_pair(*spec, labels=labels)
     preset = PRESETS.get(spec)
+    spec = spec if preset else recognised(spec)
     scheme, _, rest = (preset.spec if preset else spec).partition(":")
     if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
         known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{rest}/", f"/{rest}/")))
@@ -80,8 +81,8 @@ def _resolved(
     languages = frozenset(preset.languages) if preset else None
     if labels is not None and scheme != "hf":
         raise ModelError(
-            f"labels are given for model '{spec}', which is no inference classifier; leave out "
-            "--labels"
+            f"labels are given for model '{spec}', which is not an inference classifier; leave "
+            "out --labels"
         )
     if scheme == "embedded":
         from boxpen.models.checkpoint import from_gguf
@@ -89,10 +90,7 @@ def _resolved(
 
         return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
     if not rest or scheme not in SCHEMES:
-        raise ModelError(
-            f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
-        )
+        raise ModelError(_unknown(spec))
     if scheme == "gguf":
         from boxpen.models.checkpoint import from_gguf
 
@@ -102,7 +100,7 @@ def _resolved(
 
         folder = Path(rest).expanduser()
         if not folder.is_dir():
-            raise ModelError(f"model '{spec}': there is no folder {folder}")
+            raise ModelError(f"model '{spec}': folder {folder} does not exist")
         return CTranslate2Model(spec, folder, device=device)
     if scheme == "elmo":
         from boxpen.models.checkpoint import from_elmo
@@ -112,4 +110,65 @@ def _resolved(
 
     return from_checkpoint(
         spec, rest, dtype=dtype, device=device, languages=languages, labels=labels
+    )
+
+
+def recognised(spec: str) -> str:
+    """Return a path with the scheme of what is there; anything else as it is.
+
+    Raises:
+        ModelError: If there is something at the path, but no model.
+    """
+    try:
+        path = Path(spec).expanduser()
+        if spec.partition(":")[0] in SCHEMES or not spec or not path.exists():
+            return spec
+        return f"{_scheme(spec, path)}:{spec}"
+    except (OSError, RuntimeError) as error:  # a RuntimeError: no such user for ~user
+        reason = getattr(error, "strerror", None) or error
+        raise ModelError(f"model '{spec}' cannot be read: {reason}") from None
+
+
+def shadowed_by_preset(spec: str) -> str | None:
+    """Return a note if a preset hides a model at the path of the same name."""
+    with contextlib.suppress(ModelError):
+        if spec in PRESETS and recognised(f"./{spec}") != f"./{spec}":
+            return f"'{spec}' is the preset; for the path of that name, write ./{spec}"
+    return None
+
+
+def _scheme(spec: str, path: Path) -> str:
+    if path.is_file():
+        with path.open("rb") as stream:
+            if stream.read(4) == b"GGUF":
+                return "gguf"
+        raise ModelError(f"model '{spec}' is a file, expected a model folder or a GGUF file")
+    if _is_ct2(path):  # before the next: it may have a config.json, too
+        return "ct2"
+    if (path / "config.json").is_file():
+        return "hf"
+    if _is_ct2(path / "model"):  # as Argos Translate packs it
+        return "ct2"
+    if any(p.suffix in (".hdf5", ".h5") for p in path.iterdir()):
+        return "elmo"
+    inside = sorted([*path.glob("*.gguf"), *(p.parent for p in path.glob("*/config.json"))])
+    hint = f"; did you mean {Path(spec) / inside[-1].name}?" if inside else ""
+    raise ModelError(
+        f"model '{spec}' is a folder without a model, expected config.json (Transformers), "
+        f"model.bin with its vocabulary (CTranslate2), or the *.hdf5 files of ELMo{hint}"
+    )
+
+
+def _is_ct2(folder: Path) -> bool:
+    return (folder / "model.bin").is_file() and any(folder.glob("*vocabulary.*"))
+
+
+def _unknown(spec: str) -> str:
+    if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", spec):
+        return f"model '{spec}' is neither a preset nor a path; for the hub, write hf:{spec}"
+    if "/" in spec or spec.endswith(".gguf"):
+        return f"model '{spec}': no such file or folder"
+    return (
+        f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: a folder or "
+        "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Scores, Settled
+from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.head import Head, float_logits
 from boxpen.models.hf import (
     TransformersModel,
@@ -31,6 +31,7 @@ __all__ = ["Seq2SeqModel"]
 
 
 _KEPT = 1 << 16  # tokens of sources that are kept encoded at a time
+_LENGTHS = 16  # sources whose lengths round up to the same multiple share a maximum length
 
 
 class Seq2SeqModel(TransformersModel):
@@ -60,11 +61,11 @@ class Seq2SeqModel(TransformersModel):
             self.direction = (two_letter(str(pair[0])), two_letter(str(pair[1])))
             self.languages = frozenset(self.direction)
 
-    def settle(self, policy: ScoringPolicy) -> Settled:
+    def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this model."""
-        return Settled(eos=policy.eos != "never", max_length=self.limit(policy.max_length))
+        return ResolvedPolicy(eos=policy.eos != "never", max_length=self.limit(policy.max_length))
 
-    def encode(self, requests: Sequence[Request], settled: Settled) -> list[Encoded]:
+    def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:
         """Turn requests into source and target tokens."""
         self.require_sources(requests)
         out: list[Encoded | None] = [None] * len(requests)
@@ -76,12 +77,12 @@ class Seq2SeqModel(TransformersModel):
             source_ids = self.tokenizer(sources, verbose=False)["input_ids"]
             labels = self.tokenizer(text_target=targets, verbose=False)["input_ids"]
             for i, source, target in zip(members, source_ids, labels, strict=True):
-                out[i] = self._encoded(source, target, settled)
+                out[i] = self._encoded(source, target, policy)
         return [e for e in out if e is not None]
 
-    def _encoded(self, source: list[int], labels: list[int], settled: Settled) -> Encoded:
-        assert settled.max_length is not None
-        limit = settled.max_length
+    def _encoded(self, source: list[int], labels: list[int], policy: ResolvedPolicy) -> Encoded:
+        assert policy.max_length is not None
+        limit = policy.max_length
         eos = self.tokenizer.eos_token_id
         truncated = len(source) > limit or len(labels) > limit
         source, labels = _cut(source, limit), _cut(labels, limit)
@@ -89,7 +90,7 @@ class Seq2SeqModel(TransformersModel):
         scored = tuple(
             i
             for i, token in enumerate(labels)
-            if token not in self._special or (settled.eos and i == last_eos)
+            if token not in self._special or (policy.eos and i == last_eos)
         )
         return Encoded(
             ids=tuple(labels),
@@ -99,7 +100,7 @@ class Seq2SeqModel(TransformersModel):
             truncated=truncated,
         )
 
-    def run(self, encoded: Sequence[Encoded], settled: Settled) -> Iterator[Scores]:  # noqa: ARG002
+    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests: every source is encoded once, its targets are decoded as one tree."""
         readings = []
         for e in encoded:
@@ -294,9 +295,8 @@ class Seq2SeqModel(TransformersModel):
             code = language_code(self.tokenizer, languages[1], self.name)
             forced["forced_bos_token_id"] = _language_id(self.tokenizer, code)
 
-        def run(few: Sequence[int]) -> list[str]:
+        def run(most: int, few: Sequence[int]) -> list[str]:
             rows = [_cut(ids[i], limit) for i in few]
-            width = max(len(r) for r in rows)
             arrays = (
                 padded(rows, self.tokenizer.pad_token_id or 0),
                 length_mask([len(r) for r in rows]),
@@ -309,16 +309,42 @@ class Seq2SeqModel(TransformersModel):
                     num_beams=beam,
                     do_sample=False,
                     max_length=None,
-                    max_new_tokens=min(limit - 1, 3 * width + 20),
+                    max_new_tokens=most,
                     **search_options(self.module, beam),
                     **forced,
                 )
             return list(self.tokenizer.batch_decode(made, skip_special_tokens=True))
 
-        lengths = [len(i) * beam for i in ids]
+        lengths = [len(i) for i in ids]
+        yield from self.searched(lengths, [n * beam for n in lengths], limit, run)
+
+    def searched(
+        self,
+        lengths: Sequence[int],
+        costs: Sequence[int],
+        limit: int,
+        run: Callable[[int, Sequence[int]], list[str]],
+    ) -> Iterator[list[tuple[int, str]]]:
+        """Translate in batches, yielding them as (index, translation).
+
+        A translation that does not end by itself is cut at a length that only its own source
+        decides: the sources of a batch share it.
+
+        Args:
+            lengths: Tokens of the sources.
+            costs: Tokens that each adds to a batch, beams included.
+            limit: Maximum length of a sequence.
+            run: Translates sources, given the maximum length and their indices.
+        """
+        groups: dict[int, list[int]] = {}
+        for i, length in enumerate(lengths):
+            rounded = -(-length // _LENGTHS) * _LENGTHS
+            groups.setdefault(min(limit - 1, 3 * rounded + 20), []).append(i)
         with self.algorithms():
-            for few, texts in self.in_batches(range(len(ids)), lengths, run):
-                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+            for most, members in sorted(groups.items(), reverse=True):
+                some = [costs[i] for i in members]
+                for few, texts in self.in_batches(members, some, partial(run, most)):
+                    yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
 
     def _tell(self, languages: tuple[str | None, str | None]) -> str:
         """Set the languages of a multilingual tokenizer; return what goes before the source."""
@@ -377,7 +403,7 @@ def _rows(
 
 
 def _batched(rows: Sequence[_Row], tokens: int, size: int | None) -> Iterator[list[_Row]]:
-    """Yield rows of like length, the longest first; both sides, padded, are under the budget."""
+    """Yield rows of similar length, the longest first; both sides, padded, are under the budget."""
     batch: list[_Row] = []
     longest = 0
     for row in sorted(rows, key=lambda r: (-len(r.row.tokens), -r.source)):

@@ -1,4 +1,4 @@
-"""Texts to tokens with an exact account of where the scored text begins.
+"""Tokenisation that tracks exactly where the scored text begins.
 
 A text is never glued together from separately tokenised halves: prefix and text are tokenised as
 one string, and the tokens that reach past the join belong to the text. Where the tokens of the
@@ -92,7 +92,7 @@ def pieces(tokenizer: Any, requests: Sequence[Request], *, words: bool = False) 
 
 
 def token_texts(tokenizer: Any, ids: Sequence[int]) -> list[str]:
-    """Return what tokens look like in a text, with the space before a word.
+    """Return the texts of tokens, with the space before a word.
 
     A token alone loses its space when it is decoded, so each is decoded behind another. Those that
     are part of a character only (bytes) show the sign for that.

@@ -1,4 +1,4 @@
-"""Whether a model stands beside the vocabulary that it was trained with."""
+"""Check that a model still has the vocabulary that it was trained with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a tokenizer and a model belong together: no token may lie past the model's matrix."""
+"""Check that a tokenizer and a model belong together: no token id may exceed the embedding."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _PUT_IN: dict[Kind, tuple[str, ...]] = {
     "permuted": ("pad",),
     "seq2seq": ("pad",),
 }
-"""Tokens that stand in no text, but are put into rows where they are run."""
+"""Tokens that occur in no text, but are added to rows when the model runs."""
 
 
 def check_vocabulary(
     name: str, tokenizer: Any, rows: int, kind: Kind, *, in_memory: bool = False
 ) -> None:
-    """Refuse a tokenizer that has more tokens than its model.
+    """Reject a tokenizer that has more tokens than its model.
 
     Some that were added past the matrix are harmless until a text uses one, as the image token
     that models of text alone share with their kin; a piece of text or a whole foreign vocabulary
@@ -56,7 +56,7 @@ def check_vocabulary(
 
 
 def check_target(name: str, known: Mapping[str, int], rows: int) -> None:
-    """Refuse a vocabulary of the target that has more pieces than the decoder.
+    """Reject a target vocabulary that has more pieces than the decoder.
 
     Raises:
         ModelError: If they do not belong together.
@@ -80,7 +80,7 @@ def beyond(tokenizer: Any, config: Any) -> frozenset[int]:
 
 
 def check_used(name: str, chunk: Iterable[Encoded], unknown: frozenset[int]) -> None:
-    """Refuse texts with tokens that a model has no row for.
+    """Reject texts with tokens that have no row in the model's embedding.
 
     Raises:
         ModelError: If there is one.

@@ -1,4 +1,4 @@
-"""How a training computes: fast where that does no harm, with a state of chance that is kept."""
+"""Arithmetic and random state of a training: fast where that is safe, and restorable."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["chance_of", "fast_arithmetic", "generator_of", "set_chance"]
+__all__ = ["fast_arithmetic", "generator_of", "get_rng_state", "set_rng_state"]
 
 
 @contextlib.contextmanager
 def fast_arithmetic(device: torch.device) -> Iterator[None]:
-    """Train on a GPU with TF32 products; what is scored afterwards must be exact again."""
+    """Train on a GPU with TF32 products; restore exact arithmetic for scoring afterwards."""
     import torch
 
     if device.type != "cuda":
@@ -32,7 +32,7 @@ def fast_arithmetic(device: torch.device) -> Iterator[None]:
 
 
 def generator_of(device: torch.device) -> torch.Generator:
-    """Return the generator that dropout draws from, whose state is kept."""
+    """Return the generator that dropout draws from; checkpoints store its state."""
     import torch
 
     if device.type != "cuda":
@@ -42,7 +42,7 @@ def generator_of(device: torch.device) -> torch.Generator:
     return found
 
 
-def chance_of(device: torch.device) -> dict[str, torch.Tensor]:
+def get_rng_state(device: torch.device) -> dict[str, torch.Tensor]:
     """Return the state of the generators that dropout draws from."""
     import torch
 
@@ -52,8 +52,8 @@ def chance_of(device: torch.device) -> dict[str, torch.Tensor]:
     return state
 
 
-def set_chance(state: dict[str, torch.Tensor], device: torch.device) -> None:
-    """Put the generators into a state in which they were."""
+def set_rng_state(state: dict[str, torch.Tensor], device: torch.device) -> None:
+    """Restore the state of the generators."""
     import torch
 
     torch.set_rng_state(state["cpu"].cpu())

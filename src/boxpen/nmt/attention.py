@@ -2,8 +2,8 @@
 
 A subtitle has ten tokens. The kernels behind scaled_dot_product_attention work on tiles of 64 or
 128 queries, so nearly all of a tile is padding, and attention takes a third of a step. Here several
-sentences stand behind each other in a row, and a mask keeps them apart: so many times fewer tiles.
-Nothing but attention sees it; positions, norms and all the rest go on as they were.
+sentences are packed into a row, and a mask keeps them apart, so that there are far fewer tiles.
+Only attention sees this; positions, norms and everything else are unchanged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Batches of sentence pairs of like length, under a budget of tokens.
+"""Batches of sentence pairs of similar length, under a budget of tokens.
 
 A batch is as wide as its longest sentence, so sentences that differ much in length would waste
 most of it. Pairs are therefore sorted by length and cut where the next one would burst the budget;
 then the batches, not the pairs, are shuffled. Which pairs of one length meet changes from epoch to
-epoch. The plan of an epoch hangs on the seed, the epoch and the lengths alone, so that a training
+epoch. The plan of an epoch depends on the seed, the epoch and the lengths alone, so that a training
 that was killed finds its place again.
 """
 
@@ -35,11 +35,11 @@ def plan(
     Args:
         source: Tokens of every source.
         target: Tokens of every target.
-        tokens: Most tokens of a batch on either side, padding included.
-        seed: What the order hangs on, with the epoch.
+        tokens: Maximum tokens per batch on either side, including padding.
+        seed: Random seed for the order, together with the epoch.
         epoch: Which epoch it is.
-        multiple: Batches have a multiple of so many pairs where that does not leave them empty:
-            matrix units like round numbers.
+        multiple: The number of pairs in a batch is a multiple of this, unless that leaves it
+            empty: matrix units like round numbers.
 
     Raises:
         NmtError: If one sentence alone is longer than the budget.
@@ -79,7 +79,7 @@ def _stop(longest: NDArray[np.integer[Any]], start: int, tokens: int) -> int:
 
 
 def token_batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Yield batches of like length in which rows times width stays within a budget.
+    """Yield batches of similar length in which rows times width stays within a budget.
 
     The longest come first, so that memory runs out at once or not at all. A sentence that is
     longer than the budget makes a batch of its own.

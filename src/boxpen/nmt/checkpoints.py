@@ -1,8 +1,8 @@
 """Checkpoints of a training: written whole or not at all, and pruned to what is still needed.
 
-A checkpoint has the weights; the last one has also what a restart needs (the state of the
-optimiser, of chance, and the place in the data). The weights of the last looks are kept for the
-average, and those of the best look.
+A checkpoint has the weights; the last one also has what a restart needs (the state of the
+optimiser and of the random generators, and the position in the data). The weights of the last
+validations are kept for the average, and those of the best one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Checkpoints", "averaged", "load_weights", "weights_of"]
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
 RESTART = ("optimizer.pt", "state.json")
-"""What only the last checkpoint keeps; files of chance, ``chance-N.pt``, go with them."""
+"""What only the last checkpoint keeps, along with the RNG states, ``rng_state-N.pt``."""
 
 
 class Checkpoints:
@@ -35,23 +35,23 @@ class Checkpoints:
         self.folder = folder
 
     def steps(self) -> list[int]:
-        """Return the steps of which there are weights, in order."""
+        """Return the steps whose weights are saved, in order."""
         found = (p.name.removeprefix(_PREFIX) for p in self.folder.glob(f"{_PREFIX}*"))
         return sorted(int(step) for step in found if step.isdigit())
 
     def last(self) -> Path | None:
-        """Return the last checkpoint that a training can go on from, if there is one."""
+        """Return the last checkpoint that a training can resume from, if there is one."""
         for step in reversed(self.steps()):
             if all((self.at(step) / name).is_file() for name in RESTART):
                 return self.at(step)
         return None
 
     def at(self, step: int) -> Path:
-        """Return where the checkpoint of a step is."""
+        """Return the folder of the checkpoint of a step."""
         return self.folder / f"{_PREFIX}{step}"
 
     def save(self, step: int, write: Callable[[Path], None], keep: Collection[int]) -> None:
-        """Save a checkpoint, then drop what is needed no more.
+        """Save a checkpoint, then remove files that are no longer needed.
 
         Args:
             step: Its step.
@@ -59,7 +59,7 @@ class Checkpoints:
             keep: Earlier steps whose weights are still wanted.
 
         Raises:
-            NmtError: If it cannot be written; the ones before it stay.
+            NmtError: If it cannot be written; earlier checkpoints are kept.
         """
         aside = self.folder / _UNFINISHED
         try:
@@ -78,7 +78,7 @@ class Checkpoints:
             if refusal is None:
                 raise
             last = self.last()
-            stays = f"; {last.name} stays, and the same command goes on from there" if last else ""
+            stays = f"; rerun the same command to resume from {last.name}" if last else ""
             raise NmtError(
                 f"the checkpoint of step {step} cannot be written to {self.folder} "
                 f"({_reason(refusal)}){stays}"
@@ -91,8 +91,8 @@ class Checkpoints:
                 continue
             for name in RESTART:
                 (self.at(old) / name).unlink(missing_ok=True)
-            for chance in self.at(old).glob("chance-*.pt"):
-                chance.unlink()
+            for rng_state in self.at(old).glob("rng_state-*.pt"):
+                rng_state.unlink()
 
     def state(self) -> dict[str, Any] | None:
         """Return the state of the last checkpoint, or None if there is none.
@@ -107,13 +107,13 @@ class Checkpoints:
             found: dict[str, Any] = json.loads((last / "state.json").read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise NmtError(
-                f"{last / 'state.json'} cannot be read ({error}); remove {self.folder} to begin "
-                "anew, or use another folder"
+                f"{last / 'state.json'} cannot be read ({error}); remove {self.folder} to start "
+                "over, or use another folder"
             ) from None
         return found
 
     def remove(self) -> None:
-        """Drop them all."""
+        """Remove all checkpoints."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -121,7 +121,7 @@ def averaged(folders: Collection[Path]) -> dict[str, Any]:
     """Return the mean of the weights of several checkpoints.
 
     Raises:
-        NmtError: If one cannot be read, or they are not of one model.
+        NmtError: If one cannot be read, or they belong to different models.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -137,7 +137,7 @@ def averaged(folders: Collection[Path]) -> dict[str, Any]:
             weights.keys() != total.keys()
             or any(value.shape != total[name].shape for name, value in weights.items())
         ):
-            raise NmtError(f"{path} is of another model than the checkpoints before it")
+            raise NmtError(f"{path} belongs to a different model than the checkpoints before it")
         for name, value in weights.items():
             total[name] = total[name] + value.double() if name in total else value.double()
     return {name: (value / len(folders)).to(weights[name].dtype) for name, value in total.items()}
@@ -158,7 +158,7 @@ def weights_of(model: Any) -> dict[str, Any]:
 
 
 def load_weights(model: Any, weights: dict[str, Any]) -> None:
-    """Put weights into a model; of tied ones, one is enough.
+    """Load weights into a model; one of several tied weights is enough.
 
     Raises:
         NmtError: If some are missing, or belong to another model.
@@ -178,9 +178,9 @@ def load_weights(model: Any, weights: dict[str, Any]) -> None:
 
 
 def _of_disk(error: BaseException) -> BaseException | None:
-    """Return what the disk refused with; Torch and safetensors have errors of their own for that.
+    """Return the disk error behind an exception; Torch and safetensors raise their own.
 
-    Torch may find that its archive cannot be ended, and tell that instead of why.
+    Torch may report that its archive cannot be closed, instead of the reason.
     """
     from safetensors import SafetensorError
 

@@ -28,11 +28,11 @@ class CleanConfig:
     """The rules.
 
     Attributes:
-        normalise: Bring both sides into one form first (see ``boxpen.nmt.text``).
-        punctuation: How to treat Chinese marks of pause there.
-        min_tokens: Fewest words of a side, Chinese characters counting as words. At least 1: a side
-            without any letter or digit says nothing.
-        max_characters: Most characters of a side.
+        normalise: Normalise both sides first (see ``boxpen.nmt.text``).
+        punctuation: How to normalise Chinese pause marks there.
+        min_tokens: Minimum words per side, counting Chinese characters as words. At least 1: a side
+            without any letter or digit carries no meaning.
+        max_characters: Maximum characters per side.
         max_ratio: Most times that one side may be as long as the other. A character of Chinese
             counts as three, since English runs to 3.1 characters for one of Chinese in the median,
             in subtitles as in sentences written for learners; and ten are added to either side,
@@ -45,7 +45,7 @@ class CleanConfig:
         duplicates: 'drop' all but the first of the pairs that are the same but for case and
             punctuation.
         exclude: Names of suites whose texts must not be trained on.
-        held_out: 'drop' pairs that are also in the validation set or in a test set.
+        held_out: 'drop' pairs that also occur in the validation set or in a test set.
     """
 
     normalise: bool = True
@@ -185,7 +185,7 @@ RULES = {
     "short": "with too few words on a side (min_tokens)",
     "long": "with too many characters on a side (max_characters)",
     "ratio": "with sides of too unequal length (max_ratio)",
-    "language": "in another script than that of their language (min_script)",
+    "language": "in the wrong script for their language (min_script)",
     "overlap": "from a suite, the validation set or a test set (exclude, held_out)",
     "duplicate": "that came before (duplicates)",
 }

@@ -63,7 +63,7 @@ def _as_bfloat16(_module: Any, _inputs: Any, output: Tensor) -> Tensor:
 
 @contextlib.contextmanager
 def eager(model: Any) -> Iterator[None]:
-    """Run a model as it is written: translation asks for shapes that are not worth compiling."""
+    """Run a model without compiled layers: translation has shapes not worth compiling."""
     compiled = {
         module: module._compiled_call_impl
         for module in model.modules()

@@ -1,4 +1,4 @@
-"""Parallel text, read as a stream of pairs that know where they come from."""
+"""Parallel text, read as a stream of pairs with their location."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class CorpusSpec:
-    """Where a corpus stands and how it is written: one table, or two files of equal length.
+    """The location and format of a corpus: one table, or two files of equal length.
 
     Any file may be plain or end in .gz, .xz or .bz2.
 
@@ -52,8 +52,8 @@ class CorpusSpec:
         source: A file of sentences, one a line; with ``target`` and without ``tsv``.
         target: The file of their translations.
         columns: Which columns of the table hold what, from 0: source, target, perhaps doc.
-        documents: What ends a document: nothing is known of any ('none'), a line that is empty on
-            both sides ('blank'), or the doc column changes ('column').
+        documents: What ends a document: unknown ('none'), a line that is empty on both sides
+            ('blank'), or a change of the doc column ('column').
         limit: Maximum number of pairs to read.
     """
 
@@ -86,7 +86,7 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
     """Yield the pairs of a corpus, in order, as they are written.
 
     Args:
-        spec: Where it stands.
+        spec: The corpus.
         counts: Gains 'lines', the lines read, and 'empty', those left out because a side is
             empty; a line that ends a document counts as no such.
 
@@ -155,7 +155,7 @@ def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; only a line feed, perhaps after CR, ends one."""
+    """Yield the lines of a file; only LF or CRLF ends a line."""
     line = 0
     try:
         with ExitStack() as stack:

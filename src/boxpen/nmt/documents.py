@@ -1,4 +1,4 @@
-"""Lines as documents: what stands before each of them."""
+"""Lines as documents: the context of each line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LinesBefore:
         self._last: deque[str] = deque(maxlen=sentences)
 
     def contexts(self, lines: Iterable[str]) -> list[str]:
-        """Return what stands before each line: the lines before, the nearest last."""
+        """Return the context of each line: the lines before it, the nearest last."""
         found = []
         for line in lines:
             found.append("\n".join(self._last))

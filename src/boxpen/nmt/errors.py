@@ -1,4 +1,4 @@
-"""The error of this room."""
+"""The exception for translation models."""
 
 from boxpen.errors import BoxpenError
 
@@ -6,4 +6,4 @@ __all__ = ["NmtError"]
 
 
 class NmtError(BoxpenError):
-    """A translation model cannot be trained, kept, loaded or used."""
+    """A translation model cannot be trained, saved, loaded or used."""

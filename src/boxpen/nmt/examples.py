@@ -1,4 +1,4 @@
-"""Pairs as numbers: the tokens of both sides, one behind the other, and where each pair stood."""
+"""Pairs as numbers: the tokens of both sides, one after the other, and where each pair stood."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Examples:
     """Pairs as numbers.
 
     Attributes:
-        source: The tokens of all sources, one behind the other; every sentence ends with EOS.
+        source: The tokens of all sources, one after the other; every sentence ends with EOS.
         source_ends: Where each source ends.
         target: Likewise.
         target_ends: Likewise.
@@ -60,7 +60,7 @@ class Examples:
 
     @cached_property
     def before(self) -> NDArray[np.int64]:
-        """How many pairs stand before each in its document without a gap."""
+        """How many pairs come before each in its document without a gap."""
         import numpy as np
 
         follows = np.zeros(len(self), bool)
@@ -108,7 +108,7 @@ class Examples:
         return counts
 
     def context_lengths(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the source tokens that stand before every pair, or 1 for an EOS alone."""
+        """Return the number of source tokens before every pair, or 1 for an EOS alone."""
         import numpy as np
 
         numbers = np.arange(len(self))
@@ -125,7 +125,7 @@ class Examples:
         pad: int,
         eos: int,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return what stands before pairs as the rows of a matrix, and how long each row is.
+        """Return the contexts of pairs as rows of a matrix, and the length of each row.
 
         Args:
             side: ``source`` or ``target``.
@@ -157,7 +157,7 @@ class Examples:
     def pieces(
         self, side: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> NDArray[np.int32]:
-        """Return pieces of the long row of a side, one behind the other."""
+        """Return pieces of the long row of a side, one after the other."""
         import numpy as np
 
         flat, _ = self._side(side)

@@ -1,23 +1,20 @@
-"""A trained Marian model as one of CTranslate2, which translates and scores several times faster.
+"""Convert a trained Marian model to CTranslate2, which is several times faster.
 
 CTranslate2's own converter expects the models of OPUS-MT: one vocabulary whose last entry is
-``<pad>``, and a decoder that starts from zeros. Here each language may have a vocabulary of its
-own, and the decoder starts from the embedding of ``<pad>``, which tied weights move away from zero
-in training. The weights are laid out as in BART, whose part of the converter does without these
-two assumptions, so that this is used.
+``<pad>``, and a decoder that starts from zeros. Here each language may have its own vocabulary, and
+the decoder starts from the embedding of ``<pad>``, which tied weights move away from zero in
+training. The converter for BART, whose weights have the same layout, makes neither assumption, so
+it is used here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import secrets
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from boxpen.atomic import resolved
+from boxpen.atomic import new_folder
 from boxpen.errors import nearest
 from boxpen.nmt.errors import NmtError
 
@@ -33,9 +30,9 @@ def export_ct2(
 
     Args:
         folder: The trained model with its tokenizer.
-        out: The folder to write; it appears when all is written.
-        quantization: What weights are stored as, such as ``int8`` or ``float16``; float32 if None.
-        overwrite: Whether a CTranslate2 model that stands there gives way.
+        out: The folder to write; it appears once everything is written.
+        quantization: Type of the stored weights, such as ``int8`` or ``float16``; float32 if None.
+        overwrite: Whether to overwrite an existing CTranslate2 model.
 
     Raises:
         NmtError: If the model is not a Marian one, cannot be read, or the output is in the way.
@@ -54,9 +51,9 @@ def export_ct2(
     _require_marian(folder)
     if out.exists() or out.is_symlink():
         if not overwrite:
-            raise NmtError(f"{out} exists already; name another folder, or allow to overwrite it")
+            raise NmtError(f"{out} already exists; choose another folder, or give --overwrite")
         if not (out / "model.bin").is_file():
-            raise NmtError(f"{out} is no CTranslate2 model, so it is not overwritten")
+            raise NmtError(f"{out} is not a CTranslate2 model, so it is not overwritten")
     model, tokenizer = _loaded(folder)
     try:
         spec = _spec(model, tokenizer)
@@ -67,7 +64,7 @@ def export_ct2(
     about: dict[str, Any] = {"max_length": _longest(model, tokenizer)}
     if tokenizer.source_lang and tokenizer.target_lang:
         about |= {"from_code": tokenizer.source_lang, "to_code": tokenizer.target_lang}
-    with _new_folder(out) as new:
+    with new_folder(out, NmtError) as new:
         spec.save(str(new))
         for name in _SUBWORDS:
             shutil.copyfile(folder / name, new / name)
@@ -134,27 +131,3 @@ def _spec(model: Any, tokenizer: Any) -> Any:
     spec.register_source_vocabulary(sorted(tokenizer.encoder, key=tokenizer.encoder.__getitem__))
     spec.register_target_vocabulary(sorted(target, key=target.__getitem__))
     return spec
-
-
-@contextlib.contextmanager
-def _new_folder(path: Path) -> Iterator[Path]:
-    """Make a folder beside ``path`` that takes its place when the body has succeeded."""
-    path = resolved(path, NmtError)
-    mark = secrets.token_hex(4)
-    new, old = (path.with_name(f".{path.name}.{mark}.{part}") for part in ("tmp", "old"))
-    try:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            new.mkdir()
-            yield new
-            if path.exists():
-                path.rename(old)
-            new.rename(path)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            if old.exists():
-                old.rename(path)
-            raise
-    except OSError as refused:
-        raise NmtError(f"{path} cannot be written: {refused.strerror or refused}") from None
-    shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The batches of a training in their order, made ready ahead of time by a thread."""
+"""The batches of a training in order, prepared ahead of time by a thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AHEAD = 64
 
 @dataclass(frozen=True)
 class Place:
-    """Where a training stands in its data: so many steps into an epoch."""
+    """The position of a training in its data: an epoch and steps within it."""
 
     epoch: int = 0
     steps: int = 0
@@ -37,7 +37,7 @@ class Step:
     Attributes:
         batches: To be added up.
         tokens: Target tokens of the step, over all processes.
-        after: Where the training stands when it is done.
+        after: The position of the training after it.
         epochs: The same as a number: 1.5 is the middle of the second epoch.
     """
 
@@ -52,10 +52,10 @@ class Feed:
 
     Args:
         examples: The corpus.
-        chosen: Numbers of the pairs that are used; all if None.
-        tokens: Most tokens of a batch on either side.
-        accumulate: Batches of a process that make a step.
-        seed: Of the order.
+        chosen: Numbers of the pairs to use; all if None.
+        tokens: Maximum tokens per batch on either side.
+        accumulate: Batches per step and process.
+        seed: Random seed for the order.
         pad: Fills up rows.
         start: What the decoder reads first.
         reads: What else the model reads.

@@ -1,7 +1,7 @@
-"""The folder of a translation model: what it was begun with, its log, and the model itself.
+"""The folder of a translation model: its settings, its log, and the model itself.
 
-training.json   every setting, so that nothing else goes on in the same folder
-log.jsonl       one JSON object a line: loss and speed of steps, looks at the validation set
+training.json   every setting, so that no other training resumes in the same folder
+log.jsonl       one JSON object per line: loss and speed of steps, validation results
 checkpoints/    until the end
 result.json, the weights, the tokenizer and, last of all, config.json
 
@@ -44,10 +44,10 @@ class ModelFolder:
         self._tokenizer: dict[str, bytes] = {}  # its files, read when the training begins
 
     def check(self) -> None:
-        """Refuse a folder that is none, holds other things, or belongs to another training.
+        """Reject a path that is not a usable folder for this training.
 
         Raises:
-            NmtError: If it is so; the message names the setting.
+            NmtError: If it is not usable; the message names the setting.
         """
         check_folder(self.config)
         self.prepared.check_unchanged()
@@ -56,24 +56,24 @@ class ModelFolder:
         then, now = _read(self._settings_file), self._settings()
         if then["vocabulary"] != now["vocabulary"]:
             raise NmtError(
-                f"{self.folder} was begun with another vocabulary than that of "
+                f"{self.folder} was started with another vocabulary than that of "
                 f"{self.prepared.subwords}; use another folder"
             )
         if then["pairs"] != now["pairs"]:
             raise NmtError(
-                f"{self.folder} was begun with {then['pairs']:,} pairs, now there are "
+                f"{self.folder} was started with {then['pairs']:,} pairs, now there are "
                 f"{now['pairs']:,}; use another folder"
             )
         if then["corpus"] != now["corpus"]:
             raise NmtError(
-                f"{self.folder} was begun with other pairs than those of {self.prepared.folder}; "
+                f"{self.folder} was started with other pairs than those of {self.prepared.folder}; "
                 "use another folder"
             )
 
     def begin(self) -> None:
-        """Write down what is begun, unless it was before, and hold the tokenizer.
+        """Record the settings unless they are recorded already, and keep the tokenizer.
 
-        From here on nothing is read of the corpus in its folder, which others may prepare anew.
+        From here on nothing is read of the corpus in its folder, which others may prepare again.
 
         Raises:
             NmtError: If the folder cannot be written, or the corpus was prepared anew meanwhile.
@@ -88,7 +88,7 @@ class ModelFolder:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise NmtError(f"{self.folder} cannot be made: {error.strerror}") from None
+            raise NmtError(f"{self.folder} cannot be created: {error.strerror}") from None
         with replaced(self._settings_file, NmtError) as stream:
             stream.write(json.dumps(self._settings(), indent=1).encode())
 
@@ -99,7 +99,7 @@ class ModelFolder:
         Of a training that has failed before it was begun nothing stays.
 
         Raises:
-            NmtError: If another training is at work there.
+            NmtError: If another training is running there.
         """
         path = self.folder / ".lock"
         try:
@@ -122,7 +122,7 @@ class ModelFolder:
             except OSError:
                 ours = False
             if not ours:
-                raise NmtError(f"another training is at work in {self.folder}")
+                raise NmtError(f"another training is running in {self.folder}")
             try:
                 yield
             finally:
@@ -247,8 +247,8 @@ class ModelFolder:
         except (OSError, RuntimeError, ValueError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise NmtError(
-                f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
-                "and the same command tries again"
+                f"the model cannot be written to {self.folder} ({error}); its checkpoints are "
+                "kept, so rerun the same command to try again"
             ) from error
 
     def _check_vocabulary(self, made: Path) -> None:
@@ -256,8 +256,8 @@ class ModelFolder:
             shutil.rmtree(made, ignore_errors=True)
             raise NmtError(
                 f"the tokenizer for {self.folder} is not the one that {self._settings_file} was "
-                "begun with, expected the same; the checkpoints stay, and the same command goes on "
-                "when that file is as it was"
+                "started with; the checkpoints are kept, so restore that file and rerun the same "
+                "command to resume"
             )
 
     def _settings(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a model reads of pairs: tokens as tensors, with what stands before if it wants that."""
+"""Model inputs from pairs: tokens as tensors, with context for models that read it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Reads:
     """What a model reads besides source and target.
 
     Attributes:
-        sentences: So many sentences before, at most.
+        sentences: Maximum number of previous sentences.
         source: Whether it reads them in the tokens of the source.
-        limit: So many tokens of them, at most; sentences that are too far away are left out.
+        limit: Maximum tokens of context; sentences that are too far away are left out.
         target: Also their translations.
         bert: Puts context and source together as a BERT reads them, for a model that has one.
     """

@@ -1,4 +1,4 @@
-"""What a trained model does with suites, of which it is known before that they can be put to it."""
+"""Evaluate trained models on suites, which are checked before training starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from boxpen.items import Suite
     from boxpen.runs import Run
 
-__all__ = ["Measure", "SuiteResult", "load_suites", "put_to_suites"]
+__all__ = ["Measure", "SuiteResult", "evaluate_on_suites", "load_suites"]
 
 
 class Measure(TypedDict):
@@ -28,7 +28,7 @@ class Measure(TypedDict):
 
 
 class SuiteResult(TypedDict):
-    """What a model did with a suite.
+    """The results of a model on a suite.
 
     Attributes:
         suite: Its name.
@@ -50,7 +50,7 @@ class SuiteResult(TypedDict):
 
 
 def load_suites(names: Sequence[str], recipe: str, config: NmtConfig) -> list[Suite]:
-    """Load the suites and see that models can be put to them, before hours of training.
+    """Load the suites and check that models can be evaluated on them, before hours of training.
 
     Raises:
         BoxpenError: If a suite or its recipe cannot be used, it has no item of these languages,
@@ -78,14 +78,14 @@ def load_suites(names: Sequence[str], recipe: str, config: NmtConfig) -> list[Su
         languages = base_language(config.target), base_language(config.source)
         if not any(suite.languages_of(item) == languages for item in suite):
             raise NmtError(
-                f"suite '{suite.name}' has no item that is translated from {languages[1]} to "
-                f"{languages[0]}, expected some to put the models to"
+                f"suite '{suite.name}' has no items to translate from {languages[1]} to "
+                f"{languages[0]}, so models cannot be evaluated on it"
             )
         out[suite.name] = suite
     return list(out.values())
 
 
-def put_to_suites(
+def evaluate_on_suites(
     folder: Path,
     suites: Sequence[Suite],
     out: Path,
@@ -93,14 +93,14 @@ def put_to_suites(
     recipe: str,
     cache: Path | str | None,
 ) -> list[SuiteResult]:
-    """Put a model to the suites, and keep the runs.
+    """Evaluate a model on the suites, and save the runs.
 
     Args:
         folder: The model.
         suites: From ``load_suites``.
         out: The folder of the experiment; runs go into ``runs`` there.
         device: ``auto``, ``cpu`` or ``cuda``.
-        recipe: How suites are put.
+        recipe: How to score the suites.
         cache: The score cache; the user's own if None.
     """
     if not suites:

@@ -1,4 +1,4 @@
-"""A model that takes steps: its objective, its optimiser, its precision, and what it must keep."""
+"""A model in training: its objective, optimiser, precision and checkpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safetensors import SafetensorError
 
-from boxpen.nmt.arithmetic import chance_of, generator_of, set_chance
+from boxpen.nmt.arithmetic import generator_of, get_rng_state, set_rng_state
 from boxpen.nmt.checkpoints import load_weights, weights_of
 from boxpen.nmt.compiled import compile_layers
 from boxpen.nmt.config import NmtConfig
@@ -30,7 +30,7 @@ _DAMAGED = (NmtError, OSError, RuntimeError, ValueError, EOFError, SafetensorErr
 
 
 class Learnt(NamedTuple):
-    """What a step came to, still on the device: nobody waits for it before it is looked at."""
+    """The result of a step, still on the device, so that nothing waits for it until it is read."""
 
     loss: torch.Tensor  # summed over the tokens of this process
     gradient: torch.Tensor  # its norm, before it was clipped
@@ -115,7 +115,7 @@ class Learner:
         return Learnt(total, norm)
 
     def precision(self) -> AbstractContextManager[Any]:
-        """Return what to compute in."""
+        """Return the autocast context to compute in."""
         import torch
 
         found: AbstractContextManager[Any] = torch.autocast(
@@ -123,21 +123,21 @@ class Learner:
         )
         return found
 
-    def keep(self, folder: Path, chances: Sequence[dict[str, torch.Tensor]]) -> None:
-        """Write what a restart needs: weights, optimiser, and the chance of every process."""
+    def keep(self, folder: Path, rng_states: Sequence[dict[str, torch.Tensor]]) -> None:
+        """Write what a restart needs: weights, optimiser, and the RNG state of every process."""
         import torch
         from safetensors.torch import save_file
 
         save_file(weights_of(self.model), str(folder / "model.safetensors"))
         kept = {"optimizer.pt": self.optimizer.state_dict()}
-        kept |= {f"chance-{rank}.pt": chance for rank, chance in enumerate(chances)}
+        kept |= {f"rng_state-{rank}.pt": rng_state for rank, rng_state in enumerate(rng_states)}
         for name, state in kept.items():
             # A file that Torch opens by itself does not tell why it cannot be written.
             with (folder / name).open("wb") as stream:
                 torch.save(state, stream)
 
     def take_up(self, folder: Path) -> None:
-        """Go back to what was kept.
+        """Restore a checkpoint.
 
         Raises:
             NmtError: If it is damaged, or of another model.
@@ -149,21 +149,21 @@ class Learner:
             load_weights(self.model, load_file(folder / "model.safetensors"))
             kept = torch.load(folder / "optimizer.pt", map_location="cpu", weights_only=True)
             self.optimizer.load_state_dict(kept)
-            chance = folder / f"chance-{min(self.processes.rank, self._kept(folder) - 1)}.pt"
-            set_chance(torch.load(chance, weights_only=True), self.device)
+            rng_state = folder / f"rng_state-{min(self.processes.rank, self._kept(folder) - 1)}.pt"
+            set_rng_state(torch.load(rng_state, weights_only=True), self.device)
         except _DAMAGED as error:
             raise NmtError(
-                f"{folder} cannot be taken up ({[*str(error).splitlines(), '?'][0]}); remove "
-                f"{folder.parent} to begin anew, or use another folder"
+                f"{folder} cannot be resumed from ({[*str(error).splitlines(), '?'][0]}); remove "
+                f"{folder.parent} to start over, or use another folder"
             ) from error
 
     def _kept(self, folder: Path) -> int:
-        """Return how many processes a checkpoint is of; there may be more of them now."""
-        return max(1, len(list(folder.glob("chance-*.pt"))))
+        """Return how many processes wrote a checkpoint; there may be more of them now."""
+        return max(1, len(list(folder.glob("rng_state-*.pt"))))
 
-    def chance(self) -> dict[str, torch.Tensor]:
+    def rng_state(self) -> dict[str, torch.Tensor]:
         """Return the state of the generators that dropout draws from."""
-        return chance_of(self.device)
+        return get_rng_state(self.device)
 
     def _loss(self, batch: Batch) -> Any:
         moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}

@@ -29,16 +29,16 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
     """Load a model and its tokenizer, from a folder or by the name of a checkpoint.
 
     Raises:
-        NmtError: If there is none, it is not whole, it has weights that are no numbers, or the two
-            do not belong together.
+        NmtError: If it is missing or incomplete, its weights have NaN or Inf, or the two do not
+            belong together.
     """
     path = Path(folder)
     for architecture in OWN:
         introduce(architecture)
     if path.is_dir() and not (path / "config.json").is_file():
         unfinished = (path / "training.json").is_file()
-        why = "its training is not finished" if unfinished else "there is no config.json in it"
-        raise NmtError(f"{folder} is no translation model: {why}")
+        why = "its training is not finished" if unfinished else "it has no config.json"
+        raise NmtError(f"{folder} is not a translation model: {why}")
     config = _config(path, str(folder))
     model = _model(str(folder), config)
     tokenizer = load_tokenizer(folder)
@@ -62,7 +62,7 @@ def load_base(folder: Path, subwords: Path, dropout: float | None = None) -> Any
         dropout: Another than it was trained with.
 
     Raises:
-        NmtError: If it is no Transformer, or has another vocabulary.
+        NmtError: If it is not a Transformer, or has another vocabulary.
     """
     base, _ = load_model(folder)
     if type(base).__name__ != "MarianMTModel":
@@ -106,7 +106,7 @@ def load_tokenizer(folder: Path | str) -> Any:
 
 
 def check_numbers(model: Any, told: str) -> None:
-    """Refuse weights that are no finite numbers: nothing can be learnt from or translated by them.
+    """Reject weights with NaN or Inf.
 
     Args:
         model: The model.
@@ -121,8 +121,7 @@ def check_numbers(model: Any, told: str) -> None:
         wrong = ~weight.isfinite() if name in learnt else weight.isnan()
         if wrong.any():
             raise NmtError(
-                f"{told} has values that are no finite numbers in its weight '{name}', expected a "
-                "trained model"
+                f"{told} has NaN or Inf in its weight '{name}', expected a trained model"
             )
 
 
@@ -154,14 +153,14 @@ def _object(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_bytes())
     except ValueError as error:
-        raise NmtError(f"its {path.name} is no JSON ({error})") from None
+        raise NmtError(f"its {path.name} is not JSON ({error})") from None
     if not isinstance(found, dict):
-        raise NmtError(f"its {path.name} is no JSON object")
+        raise NmtError(f"its {path.name} is not a JSON object")
     return found
 
 
 def _check_settings(settings: dict[str, Any]) -> None:
-    """Refuse numbers that no model can have: Transformers builds some, and fails on others."""
+    """Reject numbers that no model can have: Transformers builds some, and fails on others."""
     for name in _SIZES:
         value = settings.get(name)
         if value is not None and (not _is_whole(value) or value < 1):
@@ -200,7 +199,7 @@ def _model(name: str, config: Any) -> Any:
 
 
 def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) -> None:
-    """Refuse pieces that the model has no row of its embedding for."""
+    """Reject pieces that the model has no row of its embedding for."""
     if rows is None:
         return
     separate = getattr(tokenizer, "separate_vocabs", None)  # None: not Marian's tokenizer
@@ -224,7 +223,7 @@ def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) ->
 
 
 def _check_generation(name: str, kept: Any, rows: int | None) -> None:
-    """Refuse settings that translation would fail with; Transformers looks at few of them."""
+    """Reject settings that translation would fail with; Transformers looks at few of them."""
     start, eos, pad = kept.decoder_start_token_id, kept.eos_token_id, kept.pad_token_id
     start = kept.bos_token_id if start is None else start
     ends = eos if isinstance(eos, list) else [eos]

@@ -56,13 +56,13 @@ _SPACES = ("", " ", "\u3000", "  ", " \u3000", "\u3000 ", "\u3000\u3000")
 
 
 def rules(language: str, punctuation: Punctuation) -> dict[str, str]:
-    """Return what is replaced by what; the longest key that fits goes first.
+    """Return the replacements; the longest matching key wins.
 
-    A key may stand for itself, to keep a shorter one from being replaced.
+    A key may map to itself, to protect it from a shorter one.
 
     Args:
         language: A code, as in ``boxpen.nmt.text.normalised``.
-        punctuation: What becomes of Chinese marks of pause, as there.
+        punctuation: How to normalise Chinese pause marks, as there.
     """
     return dict(_rules(base_language(language), punctuation))
 
@@ -70,7 +70,7 @@ def rules(language: str, punctuation: Punctuation) -> dict[str, str]:
 def compiled(found: dict[str, str]) -> bytes:
     """Return rules as the part of a SentencePiece model that holds them.
 
-    It is a message of the same kind as a model, so that a model and this, one behind the other,
+    It is a message of the same kind as a model, so that a model and this, one after the other,
     are a model with these rules.
     """
     import sentencepiece

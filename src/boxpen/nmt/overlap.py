@@ -1,13 +1,13 @@
-"""Which training pairs stand in an evaluation suite.
+"""Find training pairs that occur in an evaluation suite.
 
 A model that was trained on a test remembers it instead of understanding it. So a pair goes if its
 source or its target is a text of a suite, be it a source, a context, a candidate or a reference:
 one side is enough, for a right translation that was seen is an answer that was seen.
 
-Very short texts are the exception: *Yes.* or *真的?* stand in every corpus of speech and tell
-nothing of a test; a model that may not learn them is worse for no gain. They count only where both
-sides of the pair stand in one item. (That each stands somewhere would take thousands of pairs such
-as *Yes.* from a corpus of subtitles.)
+Very short texts are the exception: *Yes.* or *真的?* occur in every corpus of speech and reveal
+nothing about a test; leaving them out makes a model worse for no gain. They count only if both
+sides of the pair occur in one item. (Removing pairs whose sides occur anywhere would take thousands
+of pairs such as *Yes.* from a corpus of subtitles.)
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Overlap:
     Attributes:
         source: The keys of texts in the source language, each with the first suite that has it.
         target: Those in the target language.
-        together: The two keys of texts that stand in one item, with its suite.
-        source_language: What a short text is hangs on it.
+        together: The two keys of texts that occur in one item, with its suite.
+        source_language: Determines what a short text is.
         target_language: Likewise.
     """
 
@@ -99,7 +99,7 @@ def overlap_of(
 
 
 def _keys(texts: Sequence[tuple[str, str | None]], language: str) -> set[str]:
-    """Return the keys of the texts in a language; nothing but punctuation has none."""
+    """Return the keys of the texts in a language; texts of punctuation only have none."""
     return {
         key(text, language)
         for text, other in texts

@@ -1,4 +1,4 @@
-"""Texts as a translation model reads them: the source, and what stands before it if it likes."""
+"""Texts as a translation model reads them: the source, and its context if the model reads it."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class Reading:
         tokenizer: That goes with it. BERT's is in the model's folder.
 
     Attributes:
-        limit: Most tokens of a sentence, and of its context.
-        pad: Fills up rows.
-        sentences: Most sentences of a context.
-        context_tokens: Most tokens of several; a single one may have as many as the model takes.
+        limit: Maximum tokens per sentence, and per context.
+        pad: The padding token.
+        sentences: Maximum sentences per context.
+        context_tokens: Maximum tokens of several sentences; a single one may use the whole limit.
 
     Raises:
         NmtError: If the tokenizer or the settings of the model are not as they must be.
@@ -112,7 +112,7 @@ class Reading:
                 self._bert = BertReader(Path(model.name_or_path) / "bert")
 
     def check(self, *, given: bool) -> None:
-        """Refuse contexts for a model that reads none, and none for a model that reads them.
+        """Reject contexts for a model that reads none, and none for a model that reads them.
 
         Args:
             given: Whether there are contexts.
@@ -133,12 +133,12 @@ class Reading:
 
         Args:
             sources: None of them empty.
-            contexts: What stands before each, for a model that reads it: sentences, one a line,
-                the nearest last; an empty string where there are none.
+            contexts: The text before each, for a model that reads it: sentences, one per line,
+                the nearest last; an empty string if there is none.
 
         Raises:
-            NmtError: If the model reads contexts and there are none, or the other way round; if
-                there are not as many as sources, or one is no string.
+            NmtError: If the model reads contexts and none are given, or vice versa; if there are
+                not as many as sources, or one is not a string.
         """
         self.check(given=contexts is not None)
         before = [""] * len(sources) if contexts is None else list(contexts)
@@ -147,8 +147,8 @@ class Reading:
         for source, context in zip(sources, before, strict=True):
             if not isinstance(context, str):
                 raise NmtError(
-                    f"the context of {source!r} is {context!r}, expected a string, empty where "
-                    "nothing stands before"
+                    f"the context of {source!r} is {context!r}, expected a string, empty for no "
+                    "context"
                 )
         ids = self.tokenizer(list(sources), verbose=False)["input_ids"]
         found = self._contexts(before) if "context_input_ids" in self.wants else [[]] * len(ids)
@@ -186,7 +186,7 @@ class Reading:
         return out
 
     def _contexts(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the sentences before as in training: so many at most, of so many tokens."""
+        """Return the previous sentences, truncated as in training."""
         lines = [self._nearest(text) for text in texts]
         flat = [line for some in lines for line in some]
         ids = iter(self.tokenizer(flat, verbose=False)["input_ids"] if flat else [])

@@ -148,16 +148,16 @@ class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # ty
         num_items_in_batch: Tensor | int | None = None,
         **others: Any,  # noqa: ARG002
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up, (batch, source).
-            decoder_input_ids: Target behind its start token, (batch, target).
-            decoder_attention_mask: Not needed: what fills up a target stands behind it, where no
-                word of it looks.
+            input_ids: Source, (batch, source), padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding, (batch, source).
+            decoder_input_ids: Target after its start token, (batch, target).
+            decoder_attention_mask: Not needed: padding comes after the target, where no token
+                attends to it.
             encoder_outputs: What the encoder made of the source, if it was run before.
-            past_key_values: What the decoder remembers; then the target goes on from there.
+            past_key_values: The decoder's cache; the target continues from there.
             labels: Target, (batch, target); -100 is left out of the loss.
             use_cache: Whether to return what is remembered; without labels by default.
             output_attentions: Whether to return the weights of the attention.

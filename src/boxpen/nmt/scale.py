@@ -1,14 +1,14 @@
-"""What more training data does: one model per share of the corpus, each put to suites.
+"""The effect of more training data: one model per share of the corpus, evaluated on suites.
 
-That is the experiment of Figure 5 of He et al. (2020). The corpus is prepared once, so that all
+This is the experiment of Figure 5 of He et al. (2020). The corpus is prepared once, so that all
 models have the same subwords, and smaller shares are parts of larger ones. A folder of
 
 share-0.0625/ …         the models, as any training leaves them
-runs/                   what each model did with each suite
+runs/                   the results of each model on each suite
 scale.json, scale.svg   the points of the last call so far, and their curves
 
-When it was killed, the same call goes on: finished models are not trained again, others go on from
-their last checkpoint, and scores come from the score cache.
+If it is killed, rerun the same call to resume: finished models are not trained again, others resume
+from their last checkpoint, and scores come from the score cache.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from boxpen.atomic import replaced
 from boxpen.nmt.config import NmtConfig, TrainConfig
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import nested_share
-from boxpen.nmt.judged import Measure, SuiteResult, load_suites, put_to_suites
+from boxpen.nmt.judged import Measure, SuiteResult, evaluate_on_suites, load_suites
 from boxpen.nmt.prepared import Prepared, prepare
-from boxpen.nmt.training import Course, Training
+from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.usable import check_folder
 
 if TYPE_CHECKING:
@@ -43,15 +43,15 @@ class ScalePoint(TypedDict):
     """One model of the experiment.
 
     Attributes:
-        share: Share of the corpus it learnt from.
+        share: Share of the corpus it was trained on.
         pairs: Pairs in that share.
         target_tokens: Target tokens of these pairs.
-        steps: How many it was trained for.
+        steps: Number of training steps.
         valid_loss: Its loss on the validation set.
-        valid_bleu: BLEU there, if it was taken.
-        valid_bleu_signature: How sacreBLEU came by it.
+        valid_bleu: BLEU there, if computed.
+        valid_bleu_signature: The sacreBLEU signature.
         folder: The model, below the folder of the experiment.
-        suites: What it did with each suite.
+        suites: Its results on each suite.
     """
 
     share: float
@@ -72,28 +72,28 @@ def run_scale(
     suites: Sequence[str],
     out: Path,
     device: str = "auto",
-    watch: Callable[[Course], None] = lambda _: None,
+    watch: Callable[[TrainState], None] = lambda _: None,
     note: Callable[[str], None] = lambda _: None,
     begin: Callable[[TrainConfig], None] = lambda _: None,
     recipe: str = "sound",
     cache: Path | str | None = None,
     steps_power: float = 0.0,
 ) -> list[ScalePoint]:
-    """Train one model on each share and put them to suites, or go on with that.
+    """Train one model on each share and evaluate them on suites, or resume doing so.
 
     Args:
         config: The training; its share and its folder are replaced.
-        shares: Above 0, 1 at most.
+        shares: Shares of the data, above 0 and at most 1.
         suites: Names or files; with none, models are trained only.
         out: The folder of the experiment.
         device: ``auto``, ``cpu`` or ``cuda``.
-        watch: Called as each training goes on.
-        note: Told what is worth knowing.
-        begin: Told how each model is trained, before it is.
-        recipe: How suites are put.
+        watch: Called with the state of each training as it progresses.
+        note: Called with messages for the user.
+        begin: Called with the configuration of each training before it starts.
+        recipe: How to score the suites.
         cache: The score cache; the user's own if None.
-        steps_power: A share gets itself to this power of the steps, of the warm-up and of the
-            steps between looks: with 0 all of them, with 1 as many epochs as the whole.
+        steps_power: Steps, warm-up and validation interval are scaled by share ** steps_power:
+            with 0 they are the same for all, with 1 all models see the same number of epochs.
 
     Returns:
         The points, from the smallest share to the largest.
@@ -117,7 +117,7 @@ def run_scale(
         begin(chosen.train)
         training = Training(chosen, prepared, device=device, watch=watch, note=note)
         result = training.run()
-        if not training.chief:  # of several processes, one judges and writes
+        if not training.chief:  # only one of several processes evaluates and writes
             continue
         del training
         _free()
@@ -131,7 +131,7 @@ def run_scale(
                 valid_bleu=result["bleu"],
                 valid_bleu_signature=result["bleu_signature"],
                 folder=chosen.folder.name,
-                suites=put_to_suites(chosen.folder, loaded, out, device, recipe, cache),
+                suites=evaluate_on_suites(chosen.folder, loaded, out, device, recipe, cache),
             )
         )
         _write(points, out)
@@ -142,7 +142,7 @@ def parse_share(text: str) -> float:
     """Read a share of the data: ``1/16``, ``0.25``, ``1``.
 
     Raises:
-        NmtError: If it is none, or not above 0 and 1 at most.
+        NmtError: If it is not a number above 0 and at most 1.
     """
     try:
         found = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)
@@ -150,8 +150,8 @@ def parse_share(text: str) -> float:
         found = Fraction(0)
     if not 0 < found <= 1:
         raise NmtError(
-            f"'{text}' is no share of the data; expected something like 1/16, 0.25 or 1, above 0 "
-            "and 1 at most"
+            f"'{text}' is not a share of the data; expected a number above 0 and at most 1, such "
+            "as 1/16, 0.25 or 1"
         )
     return float(found)
 
@@ -192,7 +192,7 @@ def _make(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise NmtError(f"{out} cannot be made: {error.strerror}") from None
+        raise NmtError(f"{out} cannot be created: {error.strerror}") from None
 
 
 def _extent(prepared: Prepared, share: float, seed: int) -> tuple[int, int]:
@@ -204,7 +204,7 @@ def _extent(prepared: Prepared, share: float, seed: int) -> tuple[int, int]:
 
 
 def _free() -> None:
-    """Give the memory of a training back, which the scorer would take to be in use."""
+    """Free the memory of a training, which the scorer would count as in use."""
     import gc
 
     import torch

@@ -73,7 +73,7 @@ def new_model(
     dropout: float | None = None,
     max_length: int = 512,
 ) -> PreTrainedModel:
-    """Make a model with random weights; ``torch.manual_seed`` says which.
+    """Make a model with random weights (see ``torch.manual_seed``).
 
     The output layer is tied to the target's embedding, and the decoder starts from the padding
     token, as with Marian.
@@ -86,9 +86,9 @@ def new_model(
         shared: Whether the two are one vocabulary, with one embedding.
         pad: The token that fills up rows, on both sides.
         eos: The token that ends sentences, on both sides.
-        dropout: Another than the size's own.
-        max_length: Most tokens of a sentence: for which a Transformer has positions, and at which
-            either stops translating.
+        dropout: Dropout, if not that of the size.
+        max_length: Maximum tokens per sentence: the positions of a Transformer, and where
+            translation stops.
 
     Raises:
         NmtError: If there is no such size, or the numbers do not fit together.
@@ -187,7 +187,7 @@ def _rnnsearch(
 
 
 def _draw(model: PreTrainedModel, width: int) -> None:
-    """Draw the weights of a Transformer anew, as it is done where one is trained from nothing.
+    """Draw the weights of a Transformer anew, as it is done where one is trained from scratch.
 
     Transformers draws all weights with the standard deviation 0.02, which suits the fine-tuning of
     BERT. Glorot & Bengio (2010) keep the scale of signals from layer to layer; embeddings of

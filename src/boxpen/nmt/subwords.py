@@ -113,9 +113,9 @@ def train_subwords(
         source_language: Code of the language, which chooses the rules and is told to those who
             load the tokenizer.
         target_language: Likewise.
-        punctuation: How to treat Chinese marks of pause; must be as in the text that is
-            trained on.
-        seed: Which sentences are looked at where there are more than ``config.sample``.
+        punctuation: How Chinese pause marks are normalised; must match the normalisation of the
+            training text.
+        seed: Random seed for sampling if there are more than ``config.sample`` sentences.
 
     Raises:
         NmtError: If there is no text, or more characters than pieces.
@@ -130,7 +130,7 @@ def train_subwords(
     ]
     for side, lines in zip(("source", "target"), sides, strict=True):
         if not any(line.strip() for line in lines):
-            raise NmtError(f"no subwords can be learnt for {folder}: the {side} side has no text")
+            raise NmtError(f"cannot train subwords for {folder}: the {side} side has no text")
     if config.kind == "joint":
         joint = _train(config, list(chain(*sides)), f"the joint vocabulary of {folder}")
         models = [joint, joint]
@@ -270,7 +270,7 @@ def _train(config: SubwordConfig, lines: list[str], what: str) -> bytes:
 def _with_rules(model: bytes, table: bytes) -> bytes:
     import sentencepiece
 
-    # Of protocol buffers one behind the other the later fields hold; this writes them once.
+    # Of protocol buffers one after the other the later fields hold; this writes them once.
     return bytes(
         sentencepiece.SentencePieceProcessor(model_proto=model + table).serialized_model_proto()
     )

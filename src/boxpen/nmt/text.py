@@ -2,8 +2,8 @@
 
 Parallel text comes from places that write differently: subtitles put a space where Chinese has a
 comma and mark speakers and songs; test sets come tokenised, with entities; web text has full-width
-letters and invisible characters. ``normalised`` brings them together, ``key`` says which texts are
-the same.
+letters and invisible characters. ``normalised`` brings them into one form, ``key`` identifies equal
+texts.
 
 What is folded, and what is not:
 
@@ -39,10 +39,10 @@ def normalised(text: str, language: str, *, punctuation: Punctuation = "space") 
 
     Args:
         text: One line.
-        language: A code: 'zh' and 'en' have rules of their own, others the common ones.
-        punctuation: What becomes of Chinese marks of pause. 'space': a space, as in subtitles, and
-            nothing at the ends. 'keep': the full-width mark, where a half-width one stood too.
-            Marks that part no clauses (quotes, brackets, the dot within a name) stay either way.
+        language: A code: 'zh' and 'en' have their own rules, others use the common ones.
+        punctuation: How to normalise Chinese pause marks. 'space': to a space, as in subtitles, and
+            nothing at the ends. 'keep': to the full-width mark, also from a half-width one. Marks
+            that do not separate clauses (quotes, brackets, the dot in a name) stay either way.
     """
     plain, once = _rules(base_language(language), punctuation)
     if plain is not None and plain.fullmatch(text):
@@ -234,7 +234,7 @@ def _quoted(text: str, *, tokenised: bool) -> str:
 
     Args:
         text: The text.
-        tokenised: Only where a quote stands alone, as tokenisers write it: 5" x 6" is no quote.
+        tokenised: Only for quotes on their own, as tokenisers write them, not 5" x 6".
     """
     if '"' not in text or (tokenised and not _LONE.search(text)):
         return text

@@ -1,7 +1,7 @@
-"""The training of a translation model: steps, looks at the validation set, checkpoints, the end.
+"""Training of a translation model: steps, validation, checkpoints and the final model.
 
-A training that was killed goes on from its last checkpoint as if nothing had happened: the order of
-the data follows from the seed, and the state of the optimiser and of chance is kept.
+A killed training resumes from its last checkpoint as if nothing had happened: the order of the data
+follows from the seed, and checkpoints store the state of the optimiser and the random generators.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.arithmetic import fast_arithmetic, set_chance
+from boxpen.nmt.arithmetic import fast_arithmetic, set_rng_state
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.course import Course
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.feed import AHEAD, Feed, nested_share
 from boxpen.nmt.folder import ModelFolder
@@ -29,7 +28,8 @@ from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.sizes import parameters
-from boxpen.nmt.validation import Look, Validation
+from boxpen.nmt.train_state import TrainState
+from boxpen.nmt.validation import Validation, ValidationResult
 from boxpen.scoring.ahead import ahead
 
 if TYPE_CHECKING:
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.prepared import Prepared
 
-__all__ = ["Course", "Training"]
+__all__ = ["TrainState", "Training"]
 
-Watch = Callable[[Course], None]
+Watch = Callable[[TrainState], None]
 
 
 class Training:
     """One training in one process; several processes are started by ``accelerate launch``.
 
     Args:
-        config: What is trained, from what, and how.
+        config: The configuration of the training.
         prepared: The corpus.
         device: ``auto``, ``cpu`` or ``cuda``.
         watch: Called before the first step, when nothing is logged yet, and after every line of
-            the log and every look. The course it is given goes on with every step.
-        note: Told what is worth knowing.
+            the log and every validation. The state it gets is updated with every step.
+        note: Called with messages for the user.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Training:
         self.watch, self.note = watch, note if self.chief else _silent
         self.folder = ModelFolder(config, prepared)
         self.checkpoints = Checkpoints(config.folder / "checkpoints")
-        self.course = Course()
+        self.state = TrainState()
         self._begun = 0.0
 
     @property
     def chief(self) -> bool:
-        """Whether this process writes files and looks at the validation set."""
+        """Whether this process writes files and runs validation."""
         return self.processes.chief
 
     def run(self) -> dict[str, Any]:
-        """Train to the end, or go on to it; return the result.
+        """Train to the end, from the start or from a checkpoint, and return the result.
 
         Raises:
             NmtError: If the folder belongs to another training, a checkpoint cannot be written, or
-                the loss is no number any more. Of several processes, one tells it.
+                the loss is NaN or Inf. Only one of several processes reports it.
         """
         if finished := self.processes.once(self.folder.result):
             self.note(f"{self.config.folder} is finished; nothing was done{self._more(finished)}")
@@ -93,11 +93,13 @@ class Training:
             return self._run()
 
     def _more(self, finished: dict[str, Any]) -> str:
-        """Say so if the configuration would go on where a finished training has ended."""
+        """Return a hint if the configuration asks for more steps than a finished training had."""
         steps, most = finished["steps"], self.config.train.max_steps
         if most is None or most <= steps:
             return ""
-        return f": it ended after {steps:,} of now {most:,} steps, and more need another folder"
+        return (
+            f": it ended after {steps:,} of now {most:,} steps; to train more, use another folder"
+        )
 
     def _run(self) -> dict[str, Any]:
         self.processes.once(self.folder.check)
@@ -124,9 +126,9 @@ class Training:
             ):
                 if not pairs.before.any():
                     raise NmtError(
-                        f"[model] architecture = '{config.model.architecture}' reads context, and "
-                        f"no pair of {part} has one; expected documents = 'blank' or 'column' "
-                        "there, and documents of several lines"
+                        f"[model] architecture = '{config.model.architecture}' reads context, but "
+                        f"no pair of {part} has any; set documents = 'blank' or 'column' there, "
+                        "and use documents of several lines"
                     )
             reads = reads_of(model, config.model)
             examples = with_bert(self.prepared, config.model, self.note)
@@ -151,64 +153,64 @@ class Training:
         self.validation = Validation(config, examples, model, reads)
 
     def _go_on(self) -> None:
-        """Take up the last checkpoint, if there is one."""
-        state = self.checkpoints.state()
+        """Resume from the last checkpoint, if there is one."""
+        saved = self.checkpoints.state()
         last = self.checkpoints.last()
-        if state is None or last is None:
+        if saved is None or last is None:
             if steps := self.checkpoints.steps():
                 raise NmtError(
                     f"{self.checkpoints.at(steps[-1])} lacks files that a restart needs; remove "
-                    f"{self.checkpoints.folder} to begin anew, or use another folder"
+                    f"{self.checkpoints.folder} to start over, or use another folder"
                 )
             if self.chief:
                 self.folder.rewind(0)
             return
         try:
-            self.course = Course.of(state, self.processes.count)
+            self.state = TrainState.from_dict(saved, self.processes.count)
         except (KeyError, TypeError, ValueError) as error:
             lacks = f"it lacks {error}" if isinstance(error, KeyError) else error
             raise NmtError(
-                f"{last / 'state.json'} is no state of a training ({lacks}); remove "
-                f"{self.checkpoints.folder} to begin anew, or use another folder"
+                f"{last / 'state.json'} is not the state of a training ({lacks}); remove "
+                f"{self.checkpoints.folder} to start over, or use another folder"
             ) from None
         self.learner.take_up(last)
         if self.chief:
-            self.folder.rewind(self.course.step)
-        self.note(f"going on from step {self.course.step}")
+            self.folder.rewind(self.state.step)
+        self.note(f"resuming from step {self.state.step}")
 
     def _train(self) -> None:
         """Do steps until the end."""
-        course, train = self.course, self.config.train
+        state, train = self.state, self.config.train
         if self._over():
             return
-        self._begun = time.monotonic() - course.seconds
+        self._begun = time.monotonic() - state.seconds
         self.note(self._told())
         if self.chief:
-            self.watch(course)
+            self.watch(state)
         pending: list[Learnt] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
-        with closing(ahead(self.feed.steps(course.place), depth=AHEAD)) as steps:
+        with closing(ahead(self.feed.steps(state.place), depth=AHEAD)) as steps:
             for step in steps:
-                rate = learning_rate(train, course.step + 1, self._done())
+                rate = learning_rate(train, state.step + 1, self._done())
                 pending.append(self.learner.step(step, rate))
-                course.step += 1
-                course.place, course.epochs = step.after, step.epochs
-                course.tokens += step.tokens
+                state.step += 1
+                state.place, state.epochs = step.after, step.epochs
+                state.tokens += step.tokens
                 seen += step.tokens
-                look, over = course.step % train.validate_every == 0, self._over()
-                if look or over or course.step % train.log_every == 0:
+                validate, over = state.step % train.validate_every == 0, self._over()
+                if validate or over or state.step % train.log_every == 0:
                     self._log(pending, seen, since)
                     pending, seen, since = [], 0, time.monotonic()
                     over = over or self._over()
-                if look or over:
-                    self._look()
+                if validate or over:
+                    self._validate()
                     since = time.monotonic()
                     over = over or self._over()
                 if over:
                     return
 
     def _told(self) -> str:
-        """Say what is trained: until the first line of the log, minutes may pass."""
+        """Describe the training: the first line of the log may take minutes to appear."""
         size, pairs = parameters(self.learner.model), self.feed.pairs
         where = f"on {self.learner.device.type}"
         if self.processes.count > 1:
@@ -218,70 +220,70 @@ class Training:
     def _log(self, pending: list[Learnt], seen: int, since: float) -> None:
         import torch
 
-        course = self.course
+        state = self.state
         summed = torch.stack([learnt.loss for learnt in pending]).sum()
         loss = float(self.processes.summed(summed)) / seen
         seconds = time.monotonic() - since  # now that the device has done it all
-        course.seconds = self.processes.once(self._elapsed)
+        state.seconds = self.processes.once(self._elapsed)
         if not math.isfinite(loss):  # in all processes alike
-            self.processes.once(lambda: _no_number(loss, course.step))
-        course.log = {
-            "step": course.step,
-            "epoch": course.epochs,
+            self.processes.once(lambda: _no_number(loss, state.step))
+        state.log = {
+            "step": state.step,
+            "epoch": state.epochs,
             "loss": round(loss, 6),
             "learning_rate": self.learner.optimizer.param_groups[0]["lr"],
             "gradient": round(float(pending[-1].gradient), 6),
-            "tokens": course.tokens,
+            "tokens": state.tokens,
             "tokens_per_second": round(seen / seconds) if seconds else 0,
-            "seconds": round(course.seconds, 1),
+            "seconds": round(state.seconds, 1),
         }
         if self.chief:
-            self.folder.log(course.log)
-            self.watch(course)
+            self.folder.log(state.log)
+            self.watch(state)
 
-    def _look(self) -> None:
-        """Look at the validation set and keep a checkpoint."""
-        course = self.course
-        look, course.seconds = self.processes.once(self._seen)
-        course.looks.append(look)
+    def _validate(self) -> None:
+        """Run validation and save a checkpoint."""
+        state = self.state
+        result, state.seconds = self.processes.once(self._seen)
+        state.validations.append(result)
         if self.chief:
-            self.watch(course)
-        chances = self.processes.gathered(self.learner.chance())
-        self.processes.once(lambda: self._keep(chances))
+            self.watch(state)
+        rng_states = self.processes.gathered(self.learner.rng_state())
+        self.processes.once(lambda: self._keep(rng_states))
 
-    def _seen(self) -> tuple[Look, float]:
-        """Return what is seen of the validation set, and the time after that."""
+    def _seen(self) -> tuple[ValidationResult, float]:
+        """Return the validation result and the time elapsed after it."""
         learner = self.learner
-        chance = learner.chance()
+        rng_state = learner.rng_state()
         learner.model.eval()
         with learner.precision():
-            look = self.validation.look(self.course.step)
+            result = self.validation.validate(self.state.step)
         learner.model.train()
-        set_chance(chance, learner.device)
+        set_rng_state(rng_state, learner.device)
         seconds = self._elapsed()
-        self.folder.log({**asdict(look), "seconds": round(seconds, 1)})
-        return look, seconds
+        self.folder.log({**asdict(result), "seconds": round(seconds, 1)})
+        return result, seconds
 
-    def _keep(self, chances: list[dict[str, torch.Tensor]]) -> None:
-        """Write a checkpoint, with the state of chance in every process."""
-        course = self.course
-        state = course.state(self.processes.count)
+    def _keep(self, rng_states: list[dict[str, torch.Tensor]]) -> None:
+        """Write a checkpoint, with the RNG state of every process."""
+        state = self.state
+        saved = state.as_dict(self.processes.count)
 
         def write(folder: Path) -> None:
-            self.learner.keep(folder, chances)
-            (folder / "state.json").write_text(json.dumps(state), "utf-8")
+            self.learner.keep(folder, rng_states)
+            (folder / "state.json").write_text(json.dumps(saved), "utf-8")
 
-        recent = [look.step for look in course.looks][-self.config.train.average :]
-        best = self.validation.best(course.looks)
-        self.checkpoints.save(course.step, write, {*recent, best.step})
+        recent = [result.step for result in state.validations][-self.config.train.average :]
+        best = self.validation.best(state.validations)
+        self.checkpoints.save(state.step, write, {*recent, best.step})
 
     def _finish(self) -> dict[str, Any]:
-        """Choose between the best look and the average of the last ones, and put it in place."""
+        """Keep the best checkpoint or the average of the last ones, whichever is better."""
         from safetensors.torch import load_file
 
-        course, train, learner = self.course, self.config.train, self.learner
-        best = self.validation.best(course.looks)
-        recent = [look.step for look in course.looks][-train.average :]
+        state, train, learner = self.state, self.config.train, self.learner
+        best = self.validation.best(state.validations)
+        recent = [result.step for result in state.validations][-train.average :]
         chosen, mean = best, False
         weights = load_file(self.checkpoints.at(best.step) / "model.safetensors")
         if len(recent) > 1:
@@ -289,20 +291,20 @@ class Training:
             load_weights(learner.model, average)
             learner.model.eval()
             with learner.precision():
-                look = self.validation.look(course.step)
-            if self.validation.best([best, look]) is look:
-                chosen, mean, weights = look, True, average
+                mean_result = self.validation.validate(state.step)
+            if self.validation.best([best, mean_result]) is mean_result:
+                chosen, mean, weights = mean_result, True, average
         load_weights(learner.model, weights)
         result = {
-            "steps": course.step,
-            "epochs": course.epochs,
+            "steps": state.step,
+            "epochs": state.epochs,
             "best_step": best.step,
             "averaged": recent if mean else [],
             "loss": chosen.valid_loss,
             "bleu": chosen.bleu,
             "bleu_signature": chosen.signature,
-            "tokens": course.tokens,
-            "seconds": round(course.seconds, 1),
+            "tokens": state.tokens,
+            "seconds": round(state.seconds, 1),
             "device": str(learner.device),
             "precision": "bf16" if learner.bf16 else "float32",
             "processes": self.processes.count,
@@ -314,29 +316,29 @@ class Training:
         return result
 
     def _over(self) -> bool:
-        course, train = self.course, self.config.train
-        if train.max_steps is not None and course.step >= train.max_steps:
+        state, train = self.state, self.config.train
+        if train.max_steps is not None and state.step >= train.max_steps:
             return True
-        if train.max_epochs is not None and course.place.epoch >= train.max_epochs:
+        if train.max_epochs is not None and state.place.epoch >= train.max_epochs:
             return True
         if self._minutes() >= (train.max_minutes or math.inf):
             return True
-        return self.validation.given_up(course.looks)
+        return self.validation.given_up(state.validations)
 
     def _minutes(self) -> float:
         # Several processes must agree: for them the clock of the chief counts, which they are told
         # with every line of the log.
         alone = self._begun and self.processes.count == 1
-        return (self._elapsed() if alone else self.course.seconds) / 60
+        return (self._elapsed() if alone else self.state.seconds) / 60
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
 
     def _done(self) -> float:
-        """Return the share of the training that lies behind."""
+        """Return the completed share of the training."""
         train = self.config.train
         shares = [
-            self.course.step / train.max_steps if train.max_steps else 0.0,
+            self.state.step / train.max_steps if train.max_steps else 0.0,
             self._minutes() / train.max_minutes if train.max_minutes else 0.0,
         ]
         return max(shares)

@@ -84,11 +84,11 @@ def translate_lines(
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        tokenizer: That goes with it.
+        tokenizer: Its tokenizer.
         lines: Sentences of the source language.
-        contexts: What stands before each, for a model that reads it: sentences, one a line, the
+        contexts: The text before each, for a model that reads it: sentences, one per line, the
             nearest last; empty strings to translate without.
-        beam: Hypotheses that are followed; 1 is greedy search.
+        beam: Beam size; 1 is greedy search.
         length_penalty: The power of the length that a score is divided by.
         early_stopping: As in Transformers. False stops when the best open hypothesis, as long as
             it is, scores below the worst finished one; "never" waits until none can overtake it at
@@ -140,12 +140,12 @@ def force_score(
 
     Args:
         model: Any sequence-to-sequence model of Transformers.
-        tokenizer: That goes with it.
+        tokenizer: Its tokenizer.
         sources: Sentences of the source language.
         targets: One for each.
-        contexts: What stands before each source, for a model that reads it; empty strings to
-            score without.
-        tokens: Of a batch, padding included.
+        contexts: The text before each source, for a model that reads it; empty strings to score
+            without.
+        tokens: Maximum tokens per batch, including padding.
 
     Raises:
         NmtError: If there are not as many targets as sources, one is too long for the model, or
@@ -246,7 +246,7 @@ class _Engine:
     def in_batches(
         self, lengths: Sequence[int], run: Callable[[Sequence[int]], Any]
     ) -> Iterator[tuple[Sequence[int], Any]]:
-        """Run members by their numbers in batches of like length; yield batches and results."""
+        """Run members by their numbers in batches of similar length; yield batches and results."""
 
         def split(few: Sequence[int], tokens: int) -> Iterator[tuple[list[int], int, list[int]]]:
             for part in token_batches([lengths[i] for i in few], tokens):
@@ -337,7 +337,7 @@ def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """Switch dropout off for a while; a model may be translated with in the midst of training."""
+    """Temporarily switch dropout off; a model may be translated with in the midst of training."""
     from boxpen.models.planning import unplanned_attention
 
     before = model.training

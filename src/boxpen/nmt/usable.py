@@ -21,7 +21,7 @@ _FREE = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_ev
 
 
 def check_folder(config: NmtConfig) -> None:
-    """Refuse a folder for the model, as far as that can be told without the corpus.
+    """Reject an unusable folder for the model, as far as can be checked without the corpus.
 
     Raises:
         NmtError: If it is a file, cannot be written, holds other things, or belongs to another
@@ -59,18 +59,20 @@ def has_learnt(folder: Path) -> bool:
 
 
 def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
-    """Refuse a folder that holds no model, or one of another kind than a setting needs."""
+    """Reject a folder that holds no model, or one of another kind than a setting needs."""
     if needed is None:
         return
     told = f"[model] {name} = {needed}"
     path = needed / "config.json"
     if not path.is_file():
-        raise NmtError(f"{told} is no model: there is no config.json in it")
+        raise NmtError(f"{told} is not a model: it has no config.json")
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise NmtError(f"{told} is no model: its config.json cannot be read ({reason})") from None
+        raise NmtError(
+            f"{told} is not a model: its config.json cannot be read ({reason})"
+        ) from None
     held = found.get("model_type") if isinstance(found, dict) else None
     if held != kind:
         raise NmtError(f"{told} holds a model of the type {held!r}, expected '{kind}', {means}")
@@ -113,13 +115,13 @@ def _check_settings(folder: Path, then: dict[str, Any], now: dict[str, dict[str,
                 if table == "subwords":
                     name = f"another vocabulary: {name}"
                 raise NmtError(
-                    f"{folder} was begun with {name} = {was!r}, not {value!r}; use the same value, "
-                    "or another folder"
+                    f"{folder} was started with {name} = {was!r}, not {value!r}; use the same "
+                    "value, or another folder"
                 )
 
 
 def _check_others(config: NmtConfig) -> None:
-    """Refuse a folder with files that no training has left there."""
+    """Reject a folder with files that do not belong to a training."""
     if not config.folder.is_dir():
         return
     ours = {config.data, config.folder / ".lock"}
@@ -132,14 +134,14 @@ def _check_others(config: NmtConfig) -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    """Refuse a folder that is closed, or that cannot be made where it should be."""
+    """Reject a folder that cannot be written or created."""
     place = folder.absolute()
     while not place.exists():
         place = place.parent
     if not place.is_dir():
-        raise NmtError(f"{folder} cannot be made: {place} is a file, expected a folder")
+        raise NmtError(f"{folder} cannot be created: {place} is a file, expected a folder")
     if not os.access(place, os.W_OK | os.X_OK):
-        raise NmtError(f"{folder} cannot be written: {place} is closed to you (no permission)")
+        raise NmtError(f"{folder} cannot be written: permission denied for {place}")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -151,5 +153,5 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError):
         whole = False
     if not whole:
-        raise NmtError(f"{path} is damaged or no record of a training; use another folder")
+        raise NmtError(f"{path} is damaged or not the record of a training; use another folder")
     return dict(found)

@@ -1,4 +1,4 @@
-"""Looks at the validation set: loss, BLEU, which look was the best, and when to give up."""
+"""Validation during training: loss, BLEU, the best result so far, and early stopping."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from boxpen.nmt.objective import cross_entropy
 if TYPE_CHECKING:
     from boxpen.nmt.prepared import Prepared
 
-__all__ = ["Look", "Validation"]
+__all__ = ["Validation", "ValidationResult"]
 
 
 @dataclass(frozen=True)
-class Look:
-    """What was seen at one step.
+class ValidationResult:
+    """The result of validating at one step.
 
     Attributes:
-        step: When.
+        step: The training step.
         valid_loss: Cross-entropy of a target token, in nats, without smoothing.
-        bleu: Of the first sentences, translated; None if that was not asked for.
-        signature: How sacreBLEU came by it.
+        bleu: BLEU on the first sentences; None if not requested.
+        signature: The sacreBLEU signature.
     """
 
     step: int
@@ -38,7 +38,7 @@ class Look:
 
 @dataclass(frozen=True)
 class _Texts:
-    """What is translated at every look, and with which tokenizer."""
+    """What is translated at every validation, and the tokenizer to use."""
 
     tokenizer: Any
     sources: list[str]
@@ -47,12 +47,12 @@ class _Texts:
 
 
 class Validation:
-    """Looks at one model.
+    """Validates one model.
 
     Args:
-        config: How to look, and what counts.
+        config: How to validate, and the metric that counts.
         prepared: The corpus with the validation set.
-        model: It is looked at in the mode and the precision it is in.
+        model: The model, evaluated in its current mode and precision.
         reads: What it reads besides source and target.
     """
 
@@ -60,15 +60,15 @@ class Validation:
         self, config: NmtConfig, prepared: Prepared, model: Any, reads: Reads = PLAIN
     ) -> None:
         self.config, self.examples, self.model, self.reads = config, prepared.valid, model, reads
-        # Read once: the folder may be prepared anew, for another training, before the next look.
+        # Read once: another training may prepare the folder again before the next validation.
         self._texts = _texts(config, prepared, reads) if config.train.valid_beam else None
 
-    def look(self, step: int) -> Look:
+    def validate(self, step: int) -> ValidationResult:
         """Return the loss, and BLEU if wanted."""
         with eager(self.model):
             loss = self.loss()
             bleu, signature = self.bleu() if self.config.train.valid_beam else (None, None)
-        return Look(step, loss, bleu, signature)
+        return ValidationResult(step, loss, bleu, signature)
 
     def loss(self) -> float:
         """Return the mean cross-entropy of the target tokens."""
@@ -119,21 +119,21 @@ class Validation:
         )
         return round(found.estimate.value, 4), found.signature
 
-    def best(self, looks: Sequence[Look]) -> Look:
-        """Return the best look, the first of equals."""
-        return min(looks, key=self._cost)
+    def best(self, results: Sequence[ValidationResult]) -> ValidationResult:
+        """Return the best result; the first one on a tie."""
+        return min(results, key=self._cost)
 
-    def given_up(self, looks: Sequence[Look]) -> bool:
-        """Whether the last looks, as many as patience allows, brought nothing."""
+    def given_up(self, results: Sequence[ValidationResult]) -> bool:
+        """Whether there was no improvement in the last ``patience`` validations."""
         patience = self.config.train.patience
-        if not patience or not looks:
+        if not patience or not results:
             return False
-        return len(looks) - 1 - looks.index(self.best(looks)) >= patience
+        return len(results) - 1 - results.index(self.best(results)) >= patience
 
-    def _cost(self, look: Look) -> float:
+    def _cost(self, result: ValidationResult) -> float:
         if self.config.train.metric == "bleu":
-            return -look.bleu if look.bleu is not None else math.inf
-        return look.valid_loss if math.isfinite(look.valid_loss) else math.inf
+            return -result.bleu if result.bleu is not None else math.inf
+        return result.valid_loss if math.isfinite(result.valid_loss) else math.inf
 
 
 def _texts(config: NmtConfig, prepared: Prepared, reads: Reads) -> _Texts:

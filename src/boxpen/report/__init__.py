@@ -1,1 +1,1 @@
-"""Reports: what a person sees of a run."""
+"""Reports: tables, charts and pages about runs."""

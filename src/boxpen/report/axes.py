@@ -21,7 +21,7 @@ _FITS = 20  # characters of a name that the margin has room for
 
 @dataclass(frozen=True)
 class Axes:
-    """Where a value stands in the drawing.
+    """Maps values to positions in the chart.
 
     Attributes:
         first: The leftmost value.
@@ -38,14 +38,14 @@ class Axes:
     logarithmic: bool = False
 
     def x(self, value: float) -> float:
-        """Return how far to the right a value stands."""
+        """Return the horizontal position of a value."""
         scale = math.log if self.logarithmic else float
         span = (scale(self.last) - scale(self.first)) or 1
         share = (scale(value) - scale(self.first)) / span
         return LEFT + 14 + share * (WIDTH - LEFT - RIGHT) * 0.96
 
     def y(self, value: float) -> float:
-        """Return how far down a value stands."""
+        """Return the vertical position of a value."""
         return TOP + (self.high - value) / (self.high - self.low) * (HEIGHT - TOP - BOTTOM)
 
 
@@ -58,11 +58,11 @@ def axes_around(across: Iterable[float], up: Iterable[float], *, logarithmic: bo
 
 
 def begin(axes: Axes, *, title: str, across: str, up: str, marks: Sequence[float]) -> list[str]:
-    """Return the start of a drawing: title, style, grid and labels; ``</svg>`` is yet to come.
+    """Return the start of a chart: title, style, grid and labels, without the closing ``</svg>``.
 
     Args:
-        axes: What stands where.
-        title: For those who cannot see the drawing.
+        axes: The axes.
+        title: Text alternative of the chart.
         across: What the horizontal axis shows.
         up: What the vertical axis shows.
         marks: Values that are written below the horizontal axis.
@@ -113,7 +113,7 @@ def ticks(low: float, high: float, most: int = 7) -> list[float]:
 
 
 def short(number: float, digits: int = 3) -> str:
-    """Return a number in so many digits at most: ``633k``."""
+    """Return a number with at most this many digits: ``633k``."""
     number = float(f"{number:.{digits}g}")  # first, so that 999,999 is 1M, not 1e+03k
     for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
         if abs(number) >= unit:
@@ -122,7 +122,7 @@ def short(number: float, digits: int = 3) -> str:
 
 
 def apart(heights: Sequence[float], gap: float = 16, most: float = HEIGHT - 8) -> list[float]:
-    """Move names down, so that none covers another, and up again from the lower edge."""
+    """Move names apart so that none covers another, within the chart."""
     out = list(heights)
     order = sorted(range(len(out)), key=lambda i: out[i])
     above = -math.inf

@@ -1,4 +1,4 @@
-"""What the tests made from a knowledge graph look like: their number, and an example of each."""
+"""Tables of the tests made from a knowledge graph: their number, and an example of each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.analysis.behaviour import Example, RelationCount
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,11 +21,10 @@ def tests_tables(
     counts: Sequence[RelationCount], examples: Sequence[Example]
 ) -> Iterator[Table | Text]:
     """Yield the counts by relation, then an example of every task and graph."""
-    from rich.table import Table
     from rich.text import Text
 
     heads, rows = _cells(counts)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for n, head in enumerate(heads):
         table.add_column(head, justify="right" if n else "left")
     for graph, cells in rows:
@@ -44,16 +44,16 @@ def tests_tables(
 def tests_markdown(counts: Sequence[RelationCount], examples: Sequence[Example]) -> str:
     """Return the same as two tables of Markdown."""
     heads, rows = _cells(counts)
-    lines = [_line(heads), "|---|" + "---:|" * (len(heads) - 1)]
+    lines = [markdown_line(heads), "|---|" + "---:|" * (len(heads) - 1)]
     for graph, cells in rows:
         if graph is not None and len(cells) == 1:
-            lines.append(_line([f"**{escaped(graph)}**", *[""] * (len(heads) - 1)]))
+            lines.append(markdown_line([f"**{escaped(graph)}**", *[""] * (len(heads) - 1)]))
         else:
-            lines.append(_line([escaped(cell) for cell in cells]))
+            lines.append(markdown_line([escaped(cell) for cell in cells]))
     lines += ["", "| task | graph | relation | example |", "|---|---|---|---|"]
     for e in examples:
         shown = "<br>".join(f"{part}: {escaped(text)}" for part, text in e.texts.items())
-        lines.append(_line([*map(escaped, (e.task, e.graph, e.relation)), shown]))
+        lines.append(markdown_line([*map(escaped, (e.task, e.graph, e.relation)), shown]))
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +78,3 @@ def _cells(
         total += ["", f"{tests:,}"]
     rows.append((None, total))
     return heads, rows
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -59,7 +59,7 @@ def histogram(
     """Return the distribution of margins: what was lost to the left of zero, won to the right.
 
     Args:
-        name: What the chart is of, for those who cannot see it.
+        name: Text alternative of the chart.
         values: The margins.
         limit: Where the axis ends on both sides; margins beyond it are in the last bins.
         average: The mean margin with its interval.

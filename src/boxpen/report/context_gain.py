@@ -1,6 +1,6 @@
-"""What contexts tell systems, as tables: accuracy by context, differences, and CXMI.
+"""Tables of context gain: accuracy by context, differences, and CXMI.
 
-A line is ``all``, a set or a class; every system has tables of its own.
+Rows are ``all``, sets or classes; every system has its own tables.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from boxpen.analysis.discourse.context_gain import CONTRASTS, ContextGains, Gain
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
 from boxpen.report.numbers import p_value
+from boxpen.report.plain_table import markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,15 +26,11 @@ _BESIDE = 2  # differences of accuracy that find room in 80 columns
 
 def context_terminal(found: ContextGains) -> Iterator[Table | Text]:
     """Yield the tables of every system, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for system in found.systems:
         for grid in _grids(found, system, beside=_BESIDE):
-            made = Table(
-                title=Text(f"{system.name}: {grid.title}"), title_justify="left",
-                title_style="bold", box=None, pad_edge=False, padding=(0, 1, 0, 0),
-            )  # fmt: skip
+            made = plain_table(f"{system.name}: {grid.title}", gap=1)
             made.add_column("")
             for column in grid.columns:
                 made.add_column(column, justify="right")
@@ -50,9 +47,13 @@ def context_markdown(found: ContextGains) -> str:
     out: list[str] = []
     for system in found.systems:
         for grid in _grids(found, system, beside=len(CONTRASTS)):
-            out += [f"### {escaped(system.name)}: {grid.title}", "", _line(["", *grid.columns])]
+            out += [
+                f"### {escaped(system.name)}: {grid.title}",
+                "",
+                markdown_line(["", *grid.columns]),
+            ]
             out.append("|---|" + "---:|" * len(grid.columns))
-            out += [_line([name, *cells]) for name, cells in grid.lines.items()]
+            out += [markdown_line([name, *cells]) for name, cells in grid.lines.items()]
             out.append("")
     out += [f"- {escaped(note)}" for note in context_notes(found)]
     out += ["", "Runs:", ""]
@@ -87,7 +88,7 @@ def context_object(found: ContextGains) -> dict[str, Any]:
 
 
 def context_notes(found: ContextGains) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for the reader."""
     notes = [
         f"{system.name}: {system.items:,} item(s) that all its runs have scored, "
         + f"of up to {system.most:,}"
@@ -125,7 +126,7 @@ class _Grid(NamedTuple):
 
 
 def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Grid]:
-    """Yield the tables of a system, with at most so many differences of accuracy beside."""
+    """Yield the tables of a system, with at most ``beside`` differences of accuracy each."""
     name = system.name
     parts = [
         part for part in found.slices if (name, part, next(iter(system.runs))) in found.accuracy
@@ -206,7 +207,3 @@ def _signed(value: float, digits: int) -> str:
         return "–"
     shown = f"{value:+.{digits}f}"
     return shown[1:] if not float(shown) else shown
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,4 +1,4 @@
-"""What the analysis of a suite looks like in the terminal, at 80 columns."""
+"""Terminal tables for the analysis of a suite, at 80 columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from boxpen.analysis.audit import MARGIN, AuditRow
 from boxpen.analysis.balance import Balance
 from boxpen.analysis.differences import Differences
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -111,9 +112,8 @@ def balance_lines(found: Balance) -> Iterator[Text]:
 
 
 def _table(*columns: str, left: Sequence[int] = (0,)) -> Table:
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index in left else "right", overflow="fold")
     return table

@@ -1,4 +1,4 @@
-"""Rows as CSV: one line a number, for spreadsheets, R and pandas."""
+"""Rows as CSV: one line per number, for spreadsheets, R and pandas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["rows_csv"]
 
 
 def rows_csv(rows: Sequence[Row]) -> str:
-    """Return a header and one record a row, as RFC 4180 has it; what is no number is empty."""
+    """Return a header and one record per row (RFC 4180); missing numbers are empty."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     writer.writerow([field.name for field in fields(Row)])

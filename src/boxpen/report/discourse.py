@@ -1,6 +1,6 @@
-"""Discourse as tables: Tables 2 and 3 of Cai and Xiong (2020), for any systems and with intervals.
+"""Discourse tables: Tables 2 and 3 of Cai and Xiong (2020), for any systems and with intervals.
 
-A line is a set or a class, a column a system; the systems of the paper stand behind them.
+Rows are sets or classes, columns are systems, followed by the systems of the paper.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from boxpen.analysis.discourse.class_judge import PHENOMENA
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.runs import Row, Run
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ class DiscourseTable:
 
     Attributes:
         systems: Their names, in order.
-        by: Who says what is right.
+        by: Who judged the translations.
         bleu: By system and set; empty if it is not shown.
         accuracy: By system and column.
-        paper: The figures of the paper, if they are to stand beside.
-        notes: What a reader must know.
+        paper: The figures of the paper, if they are shown too.
+        notes: Notes for the reader.
     """
 
     systems: Sequence[str]
@@ -69,23 +70,23 @@ def discourse_table(
     bleu: bool = True,
     paper: Paper | None = None,
 ) -> DiscourseTable:
-    """Put together what is shown.
+    """Collect the contents of the tables.
 
     Args:
         systems: Names, and the runs of each.
-        renderings: What they translated.
-        outcomes: What became of each translation; None if that is open.
-        by: Who decided.
+        renderings: Their translations.
+        outcomes: The judgement of each translation; None if undecided.
+        by: Who judged.
         same_items: Outcomes are open where they are not known for every system.
         bleu: Show BLEU by set too.
-        paper: The figures of the paper, to stand beside.
+        paper: The figures of the paper, to show beside the others.
     """
     notes = []
     open_ = sum(outcomes.get(one) is None for one in renderings)
     if open_:
         what = "not decided for every system" if same_items else "not decided yet"
         notes.append(f"{what}, and left out: {open_:,} of {len(renderings):,}")
-    notes.append("'cannot tell' is not right; its share stands behind the question mark")
+    notes.append("'cannot tell' does not count as right; its share follows the question mark")
     scores = _bleu(systems) if bleu else {}
     if same_items and scores:
         notes.append("BLEU is of all items")
@@ -106,16 +107,12 @@ def discourse_table(
 
 def discourse_terminal(table: DiscourseTable) -> Iterator[Table | Text]:
     """Yield the tables, a few systems beside each other, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for title, lines, systems, cell in _grids(table):
         own = len(table.systems)
         for part in (*_parts(systems[:own]), *_parts(systems[own:])):
-            made = Table(
-                title=title, title_justify="left", title_style="bold", box=None, pad_edge=False,
-                padding=(0, 2, 0, 0),
-            )  # fmt: skip
+            made = plain_table(title)
             made.add_column("")
             for system in part:
                 made.add_column(Text(system), justify="right", overflow="fold")
@@ -131,9 +128,11 @@ def discourse_markdown(table: DiscourseTable) -> str:
     """Return the same as Markdown."""
     out: list[str] = []
     for title, lines, systems, cell in _grids(table):
-        out += [f"### {title}", "", _line(["", *map(escaped, systems)])]
+        out += [f"### {title}", "", markdown_line(["", *map(escaped, systems)])]
         out.append("|---|" + "---:|" * len(systems))
-        out += [_line([line, *(cell(system, line) for system in systems)]) for line in lines]
+        out += [
+            markdown_line([line, *(cell(system, line) for system in systems)]) for line in lines
+        ]
         out.append("")
     out += [f"- {escaped(note)}" for note in table.notes]
     return "\n".join(out).rstrip() + "\n"
@@ -177,7 +176,7 @@ def discourse_object(table: DiscourseTable) -> dict[str, Any]:
 
 
 Cell = Callable[[str, str], str]
-"""What stands in the column of a system and the line of a class."""
+"""Returns the cell in the column of a system and the row of a class."""
 
 
 def _grids(table: DiscourseTable) -> Iterator[tuple[str, list[str], list[str], Cell]]:
@@ -218,7 +217,7 @@ def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str],
 
 
 def _fewer(what: str, counts: Mapping[tuple[str, str], int], paper: Paper) -> Iterator[str]:
-    """Yield where numbers are of fewer items than those of the paper that stand beside them."""
+    """Yield notes where numbers are based on fewer items than those of the paper."""
     found: dict[str, list[int]] = {}
     for (_, line), n in counts.items():
         found.setdefault(line, []).append(n)
@@ -237,7 +236,7 @@ def _span(numbers: Sequence[int]) -> str:
 
 
 def _parts(systems: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield as many systems as find room beside each other."""
+    """Yield groups of systems that fit side by side."""
     for start in range(0, len(systems), _BESIDE):
         yield systems[start : start + _BESIDE]
 
@@ -248,7 +247,3 @@ def _shown(row: Accuracy) -> str:
         return "–"
     numbers = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
     return f"{numbers} ?{100 * row.cannot_tell.value:.1f}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

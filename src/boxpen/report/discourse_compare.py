@@ -1,4 +1,4 @@
-"""Comparisons of systems on discourse as tables: one a phenomenon, a line for every two systems."""
+"""Tables that compare systems on discourse: one per phenomenon, one row per pair of systems."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.analysis.discourse.compare import Comparison
 from boxpen.report.markdown import escaped
 from boxpen.report.numbers import p_value
+from boxpen.report.plain_table import markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,15 +25,11 @@ _BLEU = ("BLEU A", "BLEU B", "Holm")
 
 def comparison_terminal(found: Sequence[Comparison], by: str) -> Iterator[Table | Text]:
     """Yield two tables of every phenomenon, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for part, pairs in _parts(found).items():
         for columns, cells in ((_RIGHT, _right), (_BLEU, _bleu)):
-            made = Table(
-                title=Text(part), title_justify="left", title_style="bold", box=None,
-                pad_edge=False, padding=(0, 1, 0, 0),
-            )  # fmt: skip
+            made = plain_table(part, gap=1)
             for column in ("A", "B"):
                 made.add_column(column, overflow="fold")
             for column in columns:
@@ -48,11 +45,11 @@ def comparison_terminal(found: Sequence[Comparison], by: str) -> Iterator[Table 
 def comparison_markdown(found: Sequence[Comparison], by: str) -> str:
     """Return the same as Markdown, in one table."""
     columns = ["", "A", "B", *_RIGHT, *_BLEU]
-    out = ["| " + " | ".join(columns) + " |", "|---|---|---|" + "---:|" * (len(columns) - 3)]
+    out = [markdown_line(columns), "|---|---|---|" + "---:|" * (len(columns) - 3)]
     for part, pairs in _parts(found).items():
         for pair in pairs:
             cells = [part, escaped(pair.a), escaped(pair.b), *_right(pair), *_bleu(pair)]
-            out.append("| " + " | ".join(cells) + " |")
+            out.append(markdown_line(cells))
     out += ["", *(f"- {escaped(note)}" for note in _notes(found, by))]
     return "\n".join(out) + "\n"
 

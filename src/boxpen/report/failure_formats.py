@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.report.failures import ALL, Failures, FailureTable
 from boxpen.report.latex import escape
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
@@ -28,8 +29,7 @@ _CELL = len("100.0 [100.0, 100.0]")
 
 
 def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
-    """Yield a table as parts that are no wider than ``width``, each with some columns."""
-    from rich.table import Table
+    """Split a table into parts of at most ``width``, each with some of the columns."""
     from rich.text import Text
 
     relations = [r for names in table.rows.values() for r in names]
@@ -37,14 +37,8 @@ def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
     room = max(1, (width - first - 16) // (_CELL + 2))
     for start in range(0, len(table.columns), room):
         part = range(start, min(start + room, len(table.columns)))
-        made = Table(
-            title=Text.assemble((f"{_task(table)}: failure rate, % ", "bold"), "[95 %]"),
-            title_justify="left",
-            title_style="",
-            box=None,
-            pad_edge=False,
-            padding=(0, 2, 0, 0),
-        )
+        title = Text.assemble((f"{_task(table)}: failure rate, % ", "bold"), "[95 %]")
+        made = plain_table(title)
         made.add_column("relation", width=first)
         for name in ("tests", "triples"):
             made.add_column(name, justify="right", no_wrap=True)
@@ -70,15 +64,17 @@ def failures_markdown(tables: Sequence[FailureTable]) -> str:
     for table in tables:
         titles = [" ".join(filter(None, column)) for column in table.columns]
         lines += [f"### {_task(table)}: failure rate, % [95 %]", ""]
-        lines.append(_line(["relation", "tests", "triples", *map(escaped, titles)]))
+        lines.append(markdown_line(["relation", "tests", "triples", *map(escaped, titles)]))
         lines.append("|---|" + "---:|" * (len(titles) + 2))
         for graph, names in table.rows.items():
-            lines.append(_line([f"**{escaped(graph)}**", *[""] * (len(titles) + 2)]))
+            lines.append(markdown_line([f"**{escaped(graph)}**", *[""] * (len(titles) + 2)]))
             for relation in names:
                 counts = (f"{count:,}" for count in table.counts(graph, relation))
                 cells = map(_shown, table.row(graph, relation))
-                lines.append(_line([escaped(relation), *counts, *cells]))
-        lines.append(_line(["*guessing*", "", "", *(f"{100 * g:.1f}" for g in table.guessing)]))
+                lines.append(markdown_line([escaped(relation), *counts, *cells]))
+        lines.append(
+            markdown_line(["*guessing*", "", "", *(f"{100 * g:.1f}" for g in table.guessing)])
+        )
         lines += ["", *(f"- {note}" for note in table.notes), *([""] if table.notes else [])]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -108,7 +104,7 @@ def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = (
 
 
 def failures_csv(tables: Sequence[FailureTable]) -> str:
-    """Return a header and one record a number, as RFC 4180 has it."""
+    """Return a header and one record per number (RFC 4180)."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
     records = failure_records(tables)
@@ -118,7 +114,7 @@ def failures_csv(tables: Sequence[FailureTable]) -> str:
 
 
 def failure_records(tables: Sequence[FailureTable]) -> list[dict[str, Any]]:
-    """Return one object a number; the keys are public and stable. Rates are shares, 0 to 1."""
+    """Return one object per number; the keys are public and stable. Rates are from 0 to 1."""
     return [
         {
             "task": table.task,
@@ -162,7 +158,3 @@ def _set(cell: Failures | None) -> str:
         return "--"
     value, low, high, _ = cell.rate
     return rf"{100 * value:.1f} {{\scriptsize [{100 * low:.1f}, {100 * high:.1f}]}}"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

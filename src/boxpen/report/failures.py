@@ -1,8 +1,8 @@
 """Failure rates by relation, as Tables 1 and 2 of Razeghi et al. (2021) print them.
 
-One table a task. Lines are relations under the name of their graph; columns are models, for
+One table per task. Rows are relations under the name of their graph; columns are models, for
 inference in each setting: a run of a 3-way classifier shows its 2-way failures too, from the same
-records. Which task, graph, relation and triple a test comes from stands in its tags and its block.
+records. A test's tags and block hold its task, graph, relation and triple.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SETTINGS = ("3-way", "2-way", "binary", "")
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What one model made of the tests of one relation.
+    """The failures of one model on the tests of one relation.
 
     Attributes:
         rate: The share of tests that it failed, with its 95 % interval.
@@ -51,7 +51,7 @@ class FailureTable:
         cells: By graph, relation and number of the column; the relation ``all`` stands for all of
             a graph.
         guessing: The share of tests that guessing fails, column by column.
-        notes: What a reader must know to compare the columns.
+        notes: Notes needed to compare the columns.
     """
 
     task: str

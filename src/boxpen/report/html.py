@@ -1,4 +1,4 @@
-"""Runs as one HTML file that needs nothing else: no network, no server, no library.
+"""Runs as one self-contained HTML file: no network, no server, no library.
 
 Tables and charts are in the page as they are; the items are packed into it (see ``html_items``) and
 unpacked after the first paint.
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from boxpen.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER
 from boxpen.errors import RunError
 from boxpen.report.html_data import Cut, Entry, SuiteNotes, SuiteView, suite_views
+from boxpen.report.numbers import FEWEST_BLOCKS
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from boxpen.metrics.compare import Pair
-    from boxpen.runs import Run
+from boxpen.runs import Run
 
 __all__ = ["SuiteNotes", "html_report"]
 
@@ -69,6 +70,7 @@ def html_report(
     page.filters["signed"] = _signed
     page.filters["tip"] = charts.shown
     page.filters["p"] = _p_value
+    page.filters["few_blocks"] = lambda n: n < FEWEST_BLOCKS
     page.filters["breakable"] = lambda name: Markup(".<wbr>").join(name.split("."))
     entries = {e.label: e for v in views for e in v.entries}
     models = _models(runs)

@@ -1,4 +1,4 @@
-"""What the HTML report shows: runs put side by side, suite by suite."""
+"""The data of the HTML report: runs side by side, suite by suite."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _UNITS = {
 
 @dataclass(frozen=True)
 class SuiteNotes:
-    """What is known of a suite beside the runs.
+    """Information about a suite besides its runs.
 
     Attributes:
         shortcuts: Name of a shortcut, and how often it alone picks the right answer.
@@ -53,10 +53,10 @@ class Entry:
 
     Attributes:
         run: The run.
-        label: What it is called: the model, and what tells it from other runs of the same model.
+        label: Its label: the model, and what distinguishes it from other runs of that model.
         mark: Number of its colour and shape, the same in every suite; -1 for people.
         bleu: Its BLEU score, if it translated.
-        shares: Accuracy and its kin over all items.
+        shares: Accuracy and related metrics over all items.
     """
 
     run: Run
@@ -194,8 +194,8 @@ def suite_views(
     """Group runs by suite, in order of first appearance.
 
     Runs of one suite may have judged different parts of it (``SuiteView.sizes`` tells); runs that
-    contradict each other about an item are not of one suite, whatever its name. Nor do runs that
-    choose between labels stand beside others, or beside those with other labels.
+    contradict each other about an item are not of one suite, whatever its name. Runs that choose
+    between labels are not grouped with others, nor with those with other labels.
     """
     groups: list[list[Run]] = []
     for run in runs:
@@ -226,7 +226,7 @@ def suite_views(
 
 
 def _same_suite(group: Sequence[Run], run: Run) -> bool:
-    """Whether a run can stand beside others: the same suite, the same answers."""
+    """Whether a run belongs to a group: the same suite, the same answers."""
     if run.about["suite"]["name"] != group[0].about["suite"]["name"]:
         return False
     if run.labels != group[0].labels:
@@ -307,7 +307,7 @@ def _findings(runs: Sequence[Run]) -> list[Finding]:
 
 
 def _bare(estimate: Estimate) -> Estimate:
-    """Return an expected value without an interval: it is no sample."""
+    """Return an expected value without an interval, since it is not a sample."""
     return Estimate(estimate.value, estimate.value, estimate.value, estimate.n)
 
 

@@ -1,9 +1,9 @@
 """The items of a suite, packed for the item browser of the HTML report.
 
 The pack is gzip over three parts: a JSON object (its length first, four bytes), the lengths of all
-token spans, and their surprisals; one byte each. Spans stand in the order item, candidate, run;
-``counts`` says how many there are of each. A surprisal is kept in eighths of a nat up to 31.75;
-255 says that nothing was scored. The page unpacks this with what every browser has.
+token spans, and their surprisals; one byte each. Spans are ordered by item, candidate and run;
+``counts`` has the number of each. A surprisal is stored in eighths of a nat up to 31.75; 255 means
+that nothing was scored. The page unpacks this with features that every browser has.
 """
 
 from __future__ import annotations

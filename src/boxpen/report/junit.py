@@ -28,7 +28,7 @@ def write_junit(outcomes: Sequence[Outcome], path: Path) -> None:
 
 
 def junit_xml(outcomes: Sequence[Outcome]) -> bytes:
-    """Return one test suite a run and one test case a rule."""
+    """Return one test suite per run and one test case per rule."""
     root = ElementTree.Element("testsuites", _counts("boxpen check", outcomes))
     runs = {id(o.run): o.run for o in outcomes}
     for run in runs.values():

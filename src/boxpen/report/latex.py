@@ -31,7 +31,7 @@ def matrix_latex(found: Matrix, signatures: Sequence[str] = ()) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text that LaTeX sets as it stands, whatever characters are in it."""
+    """Escape a text for LaTeX."""
     plain = re.sub(r"[\x00-\x1f\x7f\s]+", " ", text)
     escaped = "".join(_SPECIAL.get(character, character) for character in plain)
     return re.sub(r"([-',])(?=\1)", r"\1{}", escaped)  # else two of them become one dash or quote

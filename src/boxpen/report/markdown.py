@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from boxpen.report.numbers import DASH, digits, too_few_blocks
+from boxpen.report.plain_table import markdown_line
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs import Row, Run
 
@@ -23,11 +24,11 @@ def run_markdown(run: Run) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table with one line a slice and one column a metric."""
+    """Yield the lines of a table with one row per slice and one column per metric."""
     metrics = [m for m in _METRICS if any(r.metric == m for r in rows)]
     blocks = ["blocks"] if "consistency" in metrics else []
     heads = ["slice", "n", *metrics, "chance", *blocks, "ties"]
-    yield "| " + " | ".join(heads) + " |"
+    yield markdown_line(heads)
     yield "|" + "---|" * len(heads)
     for name, members in by_slice(rows).items():
         found = {r.metric: r for r in members}
@@ -35,15 +36,11 @@ def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
         cells.append(f"{found['chance'].value:.3f}" if "chance" in found else "")
         if blocks:
             cells.append(str(found["consistency"].n) if "consistency" in found else "")
-        yield (
-            "| "
-            + " | ".join([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
-            + " |"
-        )
+        yield markdown_line([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
 
 
 def escaped(text: str) -> str:
-    """Return a text that is no markup in a cell of a table."""
+    """Escape a text for a table cell."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
 
 

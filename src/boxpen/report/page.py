@@ -1,4 +1,4 @@
-"""Everything that can be said of runs, put together for the HTML report."""
+"""Collects all results of runs for the HTML report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def write_page(page: str, path: Path) -> None:
 
 
 def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
-    """Audit the suites for shortcuts, as far as they can be had and are the ones that were run."""
+    """Audit suites for shortcuts, if they are available and unchanged since the run."""
     from boxpen.analysis.audit import shortcut_rows
     from boxpen.catalog import load_suite, suite_names
 

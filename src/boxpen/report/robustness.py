@@ -1,4 +1,4 @@
-"""What survives duals, as tables by operation, and the answers that were kept, item by item."""
+"""Tables of robustness to duals by operation, and the unchanged answers, item by item."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
 from boxpen.report.numbers import p_value
+from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.runs import Run
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class RobustRun:
 
 
 def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
-    """Put together what is shown of runs.
+    """Collect the results of runs.
 
     Args:
         runs: Of one suite or several.
@@ -76,15 +77,11 @@ def robust_terminal(
     found: Sequence[RobustRun], *, items: bool = False, top: int | None = None
 ) -> Iterator[Table | Text]:
     """Yield two tables for every run, its items if wanted, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for one in found:
         for title, heads, lines in _grids(one):
-            table = Table(
-                title=Text.assemble((one.name, "bold"), f": {title}"), title_justify="left",
-                title_style="", box=None, pad_edge=False, padding=(0, 1, 0, 0),
-            )  # fmt: skip
+            table = plain_table(Text.assemble((one.name, "bold"), f": {title}"), gap=1)
             for number, head in enumerate(heads):
                 table.add_column(head, justify="right" if number else "left")
             for cells in lines:
@@ -108,9 +105,9 @@ def robust_markdown(
     out: list[str] = []
     for one in found:
         for title, heads, lines in _grids(one):
-            out += [f"### {escaped(one.name)}: {title}", "", _line(heads)]
+            out += [f"### {escaped(one.name)}: {title}", "", markdown_line(heads)]
             out.append("|---|" + "---:|" * (len(heads) - 1))
-            out += [_line([escaped(cell) for cell in cells]) for cells in lines]
+            out += [markdown_line([escaped(cell) for cell in cells]) for cells in lines]
             out.append("")
         if items:
             out += ["| block | right in | kept | original | dual | change | margins |"]
@@ -120,7 +117,7 @@ def robust_markdown(
                 margins = " / ".join(_signed(margin) for margin in kept.margins)
                 option = _option(one.run, kept)
                 cells = [kept.block, kept.right, option, *texts, _shown(kept), margins]
-                out.append(_line([escaped(" ".join(cell.split())) for cell in cells]))
+                out.append(markdown_line([escaped(" ".join(cell.split())) for cell in cells]))
             out.append("")
     out += [f"- {escaped(note)}" for note in robust_notes(found)]
     out += ["", "Runs:", "", *(f"- `{one.run.signature}`" for one in found)]
@@ -148,7 +145,7 @@ def robust_object(
 
 
 def robust_notes(found: Sequence[RobustRun]) -> list[str]:
-    """Return what a reader must know."""
+    """Return notes for the reader."""
     notes = []
     for one in found:
         whole = one.rows[-1]
@@ -160,13 +157,13 @@ def robust_notes(found: Sequence[RobustRun]) -> list[str]:
             f"pairs whose truth flips{f'; {tied:,} with a tie left out' if tied else ''}"
         )
         if whole.ties:
-            notes.append(f"{one.name}: {whole.ties:,} pair(s) with a tie, which is no answer")
+            notes.append(f"{one.name}: {whole.ties:,} pair(s) with a tie, which is not an answer")
     notes += [
-        "survives: both right / originals right; Wilson's interval, since the former are some of "
-        "the latter, with the delta method's design effect where pairs share a block",
-        "consistent: both right or both wrong; what is always wrong is consistent too",
-        "if independent: both right, if the answers to the two sides had nothing to do with each "
-        f"other; p: two-sided, {' or '.join(sorted({r.test for o in found for r in o.rows}))}; "
+        "survives: both right / originals right; Wilson's interval, since the former are a subset "
+        "of the latter, with the delta method's design effect where pairs share a block",
+        "consistent: both right or both wrong; a system that is always wrong is consistent too",
+        "if independent: expected share of both right if the answers to the two sides were "
+        f"unrelated; p: two-sided, {' or '.join(sorted({r.test for o in found for r in o.rows}))}; "
         "Holm: corrected for the number of operations",
         f"guessing would be right on both sides in {_guessed(found)} % of pairs",
     ]
@@ -243,7 +240,3 @@ def _share(found: Estimate) -> str:
 
 def _signed(margin: float) -> str:
     return f"{margin:+.2f}".replace("-", "−")
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,9 +1,11 @@
-"""What more training data did, as a table for a terminal of 80 columns."""
+"""The effect of more training data, as a table for a terminal of 80 columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,9 +88,7 @@ def _lines(result: SuiteResult) -> list[tuple[str, Measure | None, Measure | Non
 
 
 def _empty(*columns: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = plain_table()
     for column in columns:
         if column == "suite":
             table.add_column(column, overflow="fold")

@@ -1,7 +1,7 @@
-"""The matrix of results: one line a model, one column a suite or a set of one.
+"""The matrix of results: one row per model, one column per suite or set.
 
-Chance and people stand below the models: chance is what a system would get for which every item
-is a tie, people are runs of human answers (``boxpen human``).
+Chance and people come below the models: chance is the result of a system for which every item is a
+tie, people are runs of human answers (``boxpen human``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES, summarise
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, digits, too_few_blocks
+from boxpen.report.plain_table import plain_table
 from boxpen.report.terminal import bleu_notes
 from boxpen.runs import Row, Run
 from boxpen.scoring.verdicts import Verdict
@@ -57,9 +58,9 @@ class Matrix:
 
     Attributes:
         metric: What the cells hold.
-        columns: What stands at the top.
+        columns: The columns.
         lines: Models, then chance, then people.
-        notes: What a reader must know to compare the lines.
+        notes: Notes needed to compare the rows.
     """
 
     metric: str
@@ -111,11 +112,10 @@ def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None =
 
 
 def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
-    """Return the matrix as tables that are no wider than ``width``, each with some columns.
+    """Split the matrix into tables of at most ``width``, each with some of the columns.
 
-    A number has its interval below it.
+    Intervals are shown below the numbers.
     """
-    from rich.table import Table
     from rich.text import Text
 
     shown = [[_shown(c, interval=n.kind != "chance") for c in n.cells] for n in found.lines]
@@ -125,14 +125,7 @@ def matrix_tables(found: Matrix, width: int) -> list[RenderableType]:
     tables: list[RenderableType] = []
     for start in range(0, len(found.columns), room):
         part = range(start, min(start + room, len(found.columns)))
-        table = Table(
-            title=Text.assemble((found.metric, "bold"), " [95 %]"),
-            title_justify="left",
-            title_style="",
-            box=None,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-        )
+        table = plain_table(Text.assemble((found.metric, "bold"), " [95 %]"), gap=1)
         table.add_column("model", width=names, overflow="fold")
         for i in part:
             title = Text(found.columns[i].title)
@@ -191,7 +184,7 @@ def _check_metric(runs: Sequence[Run], metric: str) -> None:
 
 
 def _no_slices(runs: Sequence[Run], metric: str, by: str) -> str:
-    """Say why there is nothing to show by a tag."""
+    """Explain why there is nothing to show for a tag."""
     slices = dict.fromkeys(row.slice for run in runs for row in run.summary())
     known = list(dict.fromkeys(s.partition("=")[0] for s in slices if s != "all"))
     if by in known:
@@ -288,12 +281,12 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
         out += dict.fromkeys(n for run in runs for n in bleu_notes(run.summary(), run.signature))
     rows = [row for run in runs for row in run.summary() if row.metric == metric]
     if any(too_few_blocks(metric, row.n) for row in rows):
-        out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole")
+        out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice")
     blind = dict.fromkeys(
         str(run.about["model"]["short"]) for run in runs if run.about.get("unread_sources")
     )
     if blind:
-        out.append(f"source not read by {', '.join(blind)}: translations judged without it")
+        out.append(f"source not read: {', '.join(blind)} judged translations without their source")
     for asked in dict.fromkeys(map(_asked, runs)):
         of = [run for run in runs if _asked(run) == asked]
         suite = " ".join(asked).rstrip()

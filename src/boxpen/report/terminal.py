@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.metrics.summary import macro_groups
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
+from boxpen.report.plain_table import plain_table
 from boxpen.runs import Row, Run
 
 if TYPE_CHECKING:
@@ -17,14 +18,13 @@ __all__ = ["bleu_note", "bleu_notes", "main_tags", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
-    """Return the numbers of a run: one line a slice, one column a metric.
+    """Return the results of a run: one row per slice, one column per metric.
 
     Args:
         run: The run.
         tags: Which tags to show slices of; those that fit on a screen if None.
     """
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     if tags is None:
@@ -36,7 +36,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
     tied = any(row.ties for row in rows)
     # A title of the table would be folded at the width of the table.
     title = Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table = plain_table(gap=1)
     table.add_column("slice", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
     for metric in metrics:
@@ -67,28 +67,29 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
 
 
 def main_tags(run: Run) -> tuple[list[str], list[str]]:
-    """Return the tags whose slices fit on a screen, part and set first, and those that do not.
+    """Return the tags to show the slices of, and the others.
 
-    A tag of one value that all items have is in neither: its slice would repeat the first line.
+    Part and set are shown if they fit on a screen, other tags only if neither is. A tag of one
+    value that all items have is in neither list: its slice would repeat the first line.
     """
     whole = max(len(run.verdicts), len(run.translations))
     sizes: dict[str, dict[str, int]] = {}
     for row in run.summary():
         if row.metric in ("accuracy", "bleu") and row.slice != "all":
             sizes.setdefault(row.slice.partition("=")[0], {})[row.slice] = row.n
+    divided = [tag for tag, slices in sizes.items() if list(slices.values()) != [whole]]
     shown: list[str] = []
-    hidden: list[str] = []
     room = _LINES
-    for tag in sorted(sizes, key=lambda tag: (tag != "part", tag != "set")):
-        if list(sizes[tag].values()) == [whole]:
-            continue
-        room -= len(sizes[tag])
-        (hidden if room < 0 else shown).append(tag)
-    return shown, hidden
+    for tag in sorted(divided, key=lambda tag: (tag != "part", tag != "set")):
+        main = tag in ("part", "set") or not {"part", "set"} & set(shown)
+        if main and len(sizes[tag]) <= room:
+            shown.append(tag)
+            room -= len(sizes[tag])
+    return shown, [tag for tag in divided if tag not in shown]
 
 
 def notes(run: Run) -> Iterator[str]:
-    """Yield what a reader must know beside the numbers."""
+    """Yield notes on the results."""
     yield from _human_notes(run)
     if remark := run.about["model"].get("remark"):
         yield remark
@@ -101,7 +102,7 @@ def notes(run: Run) -> Iterator[str]:
         yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items{which}: {reason}"
     if unread := run.about.get("unread_sources"):
         yield (
-            f"source not read: the model judges {unread:,} translation(s) without their source "
+            f"source not read: the model judged {unread:,} translations without their source "
             "(--recipe translate shows it)"
         )
     if run.about["unread_contexts"]:
@@ -110,7 +111,7 @@ def notes(run: Run) -> Iterator[str]:
             "under this recipe"
         )
     for flag, what in (
-        ("truncated", "longer than the model reads, cut"),
+        ("truncated", "longer than the model reads, truncated"),
         ("crossing", "with a token that spans the join of context and candidate"),
     ):
         count = sum(1 for v in run.verdicts if getattr(v, flag))
@@ -129,7 +130,7 @@ def notes(run: Run) -> Iterator[str]:
         if unknown:
             yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
     if any(too_few_blocks(row.metric, row.n) for row in run.summary()):
-        yield f"{DASH}: fewer than {FEWEST_BLOCKS} blocks of the slice are whole"
+        yield f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice"
     yield from bleu_notes(run.summary(), run.signature)
     rules = Counter(f["rule"] for f in run.about["findings"])
     if rules:
@@ -157,7 +158,7 @@ def _human_notes(run: Run) -> Iterator[str]:
     human = run.about["human"]
     few, many = human["fewest"], human["most"]
     each = f"{few}" if few == many else f"{few} to {many}"
-    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} an item"
+    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} per item"
     singles = [judge["accuracy"] for judge in human["by_judge"]]
     yield (
         f"accuracy of a single judge: {human['single_judge_accuracy']:.3f} on average "
@@ -169,8 +170,8 @@ def _human_notes(run: Run) -> Iterator[str]:
         yield f"agreement: {listed}"
     if human["gold_in_one_place"] > _ONE_PLACE:
         yield (
-            f"the right answer stands in one place in {human['gold_in_one_place']:.0%} of items: "
-            "of the measures of agreement, only pairs and free-marginal kappa are to be read"
+            f"the right answer is in the same place in {human['gold_in_one_place']:.0%} of items: "
+            "only pairs and free-marginal kappa are meaningful measures of agreement here"
         )
 
 

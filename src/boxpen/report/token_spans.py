@@ -1,4 +1,4 @@
-"""Where the tokens of a text stand in it, so that each stretch can be shown with its surprisal."""
+"""The positions of tokens in a text, so that each span can be shown with its surprisal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _REACH = 12  # how many characters one token without a place may stand for
 
 
 class Span(NamedTuple):
-    """A stretch of a text: its length in characters and its surprisal in nats.
+    """A span of text: its length in characters and its surprisal in nats.
 
-    The surprisal is NaN where nothing was scored. A last span of length 0 stands for the end of
+    The surprisal is NaN if the span was not scored. A last span of length 0 represents the end of
     the text (an EOS token).
     """
 
@@ -26,7 +26,7 @@ class Span(NamedTuple):
 def token_spans(
     text: str, pieces: Sequence[str], nats: Sequence[float], *, unscored: bool = False
 ) -> list[Span] | None:
-    """Return the stretches of a text that its tokens make, or None where they do not fit it.
+    """Split a text into the spans of its tokens; None if the tokens do not match it.
 
     Tokens that have no place of their own (a character cut into bytes, an unknown word, a bare
     word boundary) share a stretch with their neighbours, and their surprisals are added up.

@@ -1,4 +1,4 @@
-"""The course of trainings as a plain SVG: loss, BLEU, learning rate or speed over steps."""
+"""Training curves as a plain SVG: loss, BLEU, learning rate or speed by step."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["METRICS", "read_log", "training_svg"]
 
 METRICS = {
     "loss": "loss",
-    "valid_loss": "loss of the validation set",
-    "bleu": "BLEU of the validation set",
+    "valid_loss": "validation loss",
+    "bleu": "validation BLEU",
     "learning_rate": "learning rate",
-    "tokens_per_second": "target tokens a second",
+    "tokens_per_second": "target tokens per second",
 }
 """What can be drawn, and what it is called in the drawing."""
 _DOTTED = 40  # with more points, dots would hide the line
@@ -105,7 +105,7 @@ def _points(name: str, log: Sequence[Mapping[str, Any]], metric: str) -> list[tu
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line, or None if it is none."""
+    """Return the object of a line, or None if it is not one."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.error_shares import Crossed, ErrorShares, crossed, error_shares
-from boxpen.analysis.translation_errors import ERROR_TYPES, Output, translation_questions
-from boxpen.judgements import Decision, Judgement, LabelPair, label_pairs
+from boxpen.analysis.translation_errors import ERROR_TYPES, Output
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
+from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.review import LabelPair, Review, label_pairs
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,7 +45,7 @@ class ErrorTable:
         crossed: By system.
         pairs: Agreement of every two judges in labels of errors.
         paper: Whether the numbers of the paper are of the same suite.
-        notes: What a reader must know.
+        notes: Notes for the reader.
     """
 
     shares: Sequence[ErrorShares]
@@ -54,22 +55,15 @@ class ErrorTable:
     notes: Sequence[str]
 
 
-def error_table(
-    outputs: Sequence[Output],
-    given: Sequence[Judgement],
-    decisions: Mapping[str, Decision],
-    *,
-    paper: bool,
-) -> ErrorTable:
-    """Put together what is shown.
+def error_table(outputs: Sequence[Output], review: Review, *, paper: bool) -> ErrorTable:
+    """Collect the contents of the tables.
 
     Args:
         outputs: What was translated.
-        given: All judgements of it.
-        decisions: What they come to, by question.
+        review: What judges said about it.
         paper: Whether the suite is CommonMT.
     """
-    questions = translation_questions(outputs)
+    questions, decisions = review.questions, review.decisions
     judged = [d for q in questions if (d := decisions.get(q.item)) is not None and d.votes]
     unread = len(questions) - len(judged)
     waiting = sum(decision.verdict is None for decision in judged)
@@ -87,7 +81,7 @@ def error_table(
     return ErrorTable(
         shares=error_shares(outputs, decisions),
         crossed=choices,
-        pairs=label_pairs(given, ERROR_TYPES),
+        pairs=label_pairs(review.given, ERROR_TYPES),
         paper=paper,
         notes=notes,
     )
@@ -122,11 +116,13 @@ def errors_markdown(table: ErrorTable) -> str:
     lines: list[str] = []
     for row in table.crossed:
         lines += [f"### {escaped(row.system)}: types among all errors, % [95 %]", ""]
-        lines += [_line(_HEADS), "|---|" + "---:|" * (len(_HEADS) - 1)]
-        lines += [_line([escaped(c) for c in cells]) for cells in _share_lines(table, row.system)]
+        lines += [markdown_line(_HEADS), "|---|" + "---:|" * (len(_HEADS) - 1)]
+        lines += [
+            markdown_line([escaped(c) for c in cells]) for cells in _share_lines(table, row.system)
+        ]
         heads = _cross_heads(row)
-        lines += ["", _line(heads), "|---|" + "---:|" * (len(heads) - 1)]
-        lines += [_line(cells) for cells in _cross_lines(row)]
+        lines += ["", markdown_line(heads), "|---|" + "---:|" * (len(heads) - 1)]
+        lines += [markdown_line(cells) for cells in _cross_lines(row)]
         lines.append("")
     lines += [f"- {escaped(line)}" for line in _remarks(table)]
     return "\n".join(lines).rstrip() + "\n"
@@ -188,13 +184,9 @@ def _remarks(table: ErrorTable) -> Iterator[str]:
 
 
 def _grid(system: str, title: str) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    return Table(
-        title=Text.assemble((system, "bold"), f": {title}"), title_justify="left", title_style="",
-        box=None, pad_edge=False, padding=(0, 2, 0, 0),
-    )  # fmt: skip
+    return plain_table(Text.assemble((system, "bold"), f": {title}"))
 
 
 def _shown(found: Estimate, sign: str = "") -> str:
@@ -202,7 +194,3 @@ def _shown(found: Estimate, sign: str = "") -> str:
     if value != value:  # NaN: a share of nothing
         return "–"
     return f"{100 * value:{sign}.1f} [{100 * low:{sign}.1f}, {100 * high:{sign}.1f}]"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

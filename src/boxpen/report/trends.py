@@ -1,4 +1,4 @@
-"""Trends as tables: a line a run, a column a level, and then the slope and the test."""
+"""Trend tables: one row per run, one column per level, then the slope and the test."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.markdown import escaped
 from boxpen.report.numbers import p_value
+from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.runs import Run
 
 if TYPE_CHECKING:
@@ -26,14 +27,10 @@ _EQUAL = 0.005  # chance levels that differ by less are the same
 
 def trends_terminal(found: Found) -> Iterator[Table | Text]:
     """Yield a table for every suite and cut, and then the notes."""
-    from rich.table import Table
     from rich.text import Text
 
     for grid in _grids(found):
-        table = Table(
-            title=Text(grid.title), title_justify="left", title_style="bold", box=None,
-            pad_edge=False, padding=(0, 1, 0, 0),
-        )  # fmt: skip
+        table = plain_table(grid.title, gap=1)
         for number, head in enumerate(grid.heads):
             table.add_column(head, justify="left" if number < 2 else "right")
         for cells in grid.lines:
@@ -49,9 +46,9 @@ def trends_markdown(found: Found) -> str:
     """Return the same as Markdown, with the signatures of the runs."""
     out: list[str] = []
     for grid in _grids(found):
-        out += [f"### {escaped(grid.title)}", "", _line(grid.heads)]
+        out += [f"### {escaped(grid.title)}", "", markdown_line(grid.heads)]
         out.append("|---|---|" + "---:|" * (len(grid.heads) - 2))
-        out += [_line([escaped(cell) for cell in cells]) for cells in grid.lines]
+        out += [markdown_line([escaped(cell) for cell in cells]) for cells in grid.lines]
         out.append("")
     out += [f"- {escaped(line)}" for line in _notes(found)]
     out += ["", "Runs:", ""]
@@ -167,7 +164,3 @@ def _points(slope: Estimate) -> str:
         return f"{100 * slope.value:+.1f}"
     value, low, high = (f"{100 * number:+.1f}" for number in slope[:3])
     return f"{value} [{low}, {high}]"
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"

@@ -1,4 +1,4 @@
-"""Work that is done ahead: an iterator runs in a thread of its own while its results are used."""
+"""Prefetching: run an iterator in its own thread while its results are used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PATIENCE = 10.0  # seconds
 
 
 def ahead(things: Iterable[T], *, depth: int = 2, turns: Turns | None = None) -> Ahead[T]:
-    """Return what an iterable yields, made up to ``depth`` steps ahead in another thread.
+    """Iterate over an iterable up to ``depth`` steps ahead in another thread.
 
     If there are turns, each step is one, behind those that go first.
 
@@ -29,7 +29,7 @@ def ahead(things: Iterable[T], *, depth: int = 2, turns: Turns | None = None) ->
 
 
 class Ahead(Iterator[T]):
-    """An iterator whose things are made in another thread."""
+    """An iterator whose results are computed in another thread."""
 
     def __init__(self, things: Iterable[T], depth: int, turns: Turns | None = None) -> None:
         self._made: queue.Queue[tuple[object, BaseException | None]] = queue.Queue(depth)

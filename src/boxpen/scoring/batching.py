@@ -1,4 +1,4 @@
-"""Plain batches: sequences of like length, longest first, under a token budget.
+"""Plain batches: sequences of similar length, longest first, within a token budget.
 
 Longest first, so that a batch that does not fit fails at once and not after an hour.
 """
@@ -20,8 +20,8 @@ def batches(lengths: Sequence[int], *, budget: int, size: int | None = None) -> 
 
     Args:
         lengths: Length of every sequence.
-        budget: Most tokens of a batch, padding included.
-        size: Most sequences of a batch.
+        budget: Maximum tokens per batch, including padding.
+        size: Maximum sequences per batch.
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     batch: list[int] = []

@@ -33,7 +33,7 @@ def units(record: Record, text: str, norm: Norm) -> int:
     """Return what the sum of log-probabilities is divided by under this norm.
 
     Counts are of the text without white space at its edges: the space that joins it to a prefix
-    is no part of the candidate.
+    is not part of the candidate.
     """
     text = text.strip()
     counts = {
@@ -51,14 +51,14 @@ def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None
     """Return the normalised log-probability of one text: larger is more sensible.
 
     Args:
-        record: What the model said of the text.
+        record: The model's record of the text.
         text: The text of the request.
         norm: The norm.
         unconditional: The record of the same text without its context, for ``pmi``.
 
     Raises:
-        ScoringError: If no token was scored, or the model returned a number that is none.
-        PolicyError: If ``pmi`` is asked for and there is no unconditional record.
+        ScoringError: If no token was scored, or the model returned NaN or Inf.
+        PolicyError: If ``pmi`` is requested without an unconditional record.
     """
     total = _total(record, text)
     if norm == "pmi":

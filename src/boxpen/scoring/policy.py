@@ -35,7 +35,7 @@ class ScoringPolicy:
     """How log-probabilities are taken from a model and turned into a decision.
 
     Attributes:
-        bos: Whether a beginning-of-sequence token stands first. ``auto``: if the tokenizer has
+        bos: Whether to prepend a beginning-of-sequence token. ``auto``: if the tokenizer has
             one. Without it a causal model cannot score the first token.
         eos: Whether the end-of-sequence token is scored. ``auto``: for sequence-to-sequence
             models only.

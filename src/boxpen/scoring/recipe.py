@@ -1,4 +1,4 @@
-"""Recipes: how the items of a suite are put to a model.
+"""Recipes: how the items of a suite are presented to a model.
 
 A recipe is a text template and the policy that goes with it. Every suite has the recipe ``sound``;
 one whose paper proceeded differently also has ``paper``, flaws included; and a suite of
@@ -39,12 +39,12 @@ class Recipe:
 
     Attributes:
         name: ``sound``, ``paper``, ``translate`` or a name of the suite's own.
-        prefix: Template of what stands before the candidate, for items with a context.
+        prefix: Template for the text before the candidate, for items with a context.
         prefixes: Other templates for items with a certain tag, under ``tag=value``.
         whole: Score the prefix too, as part of the text.
-        prompt: Template of what stands before the candidate for items with a source; without it a
+        prompt: Template for the text before the candidate for items with a source; without it a
             language model judges the target side alone.
-        unconditional: What stands before the candidate when it is scored without its context (for
+        unconditional: The text before the candidate when it is scored without its context (for
             ``norm=pmi``).
         tidy: Drop white space at the edges, runs of white space, and literal ``[SEP]``.
         policy: Fields of the scoring policy that differ from the default.
@@ -173,11 +173,11 @@ class Recipe:
         return Request(text=before + text) if self.whole else Request(text=text, prefix=before)
 
     def tidied_lines(self, text: str) -> str:
-        """Return several sentences, one a line, as the recipe puts them to a model."""
+        """Tidy several sentences, one per line, as the recipe requires."""
         return "\n".join(map(self.tidied, text.split("\n")))
 
     def tidied(self, text: str) -> str:
-        """Return a text as the recipe puts it to a model."""
+        """Tidy a text as the recipe requires."""
         if not self.tidy:
             return text
         return " ".join(re.sub(r"\s*\[SEP\]\s*", " ", text).split())

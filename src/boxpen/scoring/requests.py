@@ -18,12 +18,12 @@ class Request:
 
     Attributes:
         text: The text whose tokens are scored; the second text of a pair.
-        prefix: What stands before it in the same sequence: seen, not scored. The first text of a
+        prefix: The text before it in the same sequence: seen, not scored. The first text of a
             pair (premise, context), for models that read two.
         source: What the text translates, for models with an encoder.
         languages: Source and target language, for models that must be told.
-        context: What stands before the source, for translation models that read it; empty where
-            such a model is given none.
+        context: The text before the source, for translation models that read it; empty if such a
+            model gets none.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Signatures: one line that says how a number was made, in the manner of sacreBLEU."""
+"""Signatures: one line that describes how a number was obtained, as in sacreBLEU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def signature(
 ) -> str:
     """Return ``suite:…|model:…|…|version:…``; equal strings mean the same measurement.
 
-    Settings that are None do not apply to the model and are left out.
+    Settings of None do not apply to the model and are left out.
     """
     parts = {
         "suite": f"{suite}@{suite_hash[:8]}",

@@ -2,7 +2,7 @@
 
 Sorted, sequences that begin alike are neighbours, and what each shares with the one before it says
 all there is to know about the tree: a sequence adds one node for every token past that. Depth
-first, a node stands before all its descendants, and they stand together:
+first, a node comes before all its descendants, and they are contiguous:
 
     the box is in        node    0    1    2    3    4    5
     the box was          token   the  box  is   in   was  pen
@@ -107,10 +107,10 @@ class Tree:
         """Cut the tree into rows.
 
         Args:
-            width: Nodes of a row, wanted; a dear cut makes a row longer.
-            limit: Most nodes of a row, unless a single sequence has more.
-            size: Most sequences of a row.
-            stems: Whether long shared beginnings are cut off.
+            width: Target number of nodes per row; rows get longer where a cut is expensive.
+            limit: Maximum nodes per row, unless a single sequence has more.
+            size: Maximum sequences per row.
+            stems: Whether to cut off long shared prefixes.
         """
         width = min(width, limit)
         cuts = _Cuts(width, limit, size, stems)

@@ -1,8 +1,8 @@
 """Training: classifiers of inference, multiple-choice models and language models.
 
 Reading data and splitting it need Python alone; training needs torch, transformers, accelerate and
-numpy. Nothing else is imported on the way, so that this room works on a bare machine with a GPU;
-only suites by name, Parquet files and knowledge graphs ask for more.
+numpy. Nothing else is imported, so that this package works on a bare machine with a GPU; only
+suites by name, Parquet files and knowledge graphs need more.
 """
 
 from boxpen.train.choice import train_choice

@@ -1,4 +1,4 @@
-"""The options of a training in the words of Transformers."""
+"""Translate training options into Transformers' ``TrainingArguments``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def training_arguments(
     """Return the ``TrainingArguments`` of a training on one device.
 
     Args:
-        options: The knobs.
-        items: How many items there are to learn from.
-        learning_rate: Its peak.
-        cuda: Whether a GPU is used; then in bfloat16 where it can, with weights in float32.
-        folder: Where the checkpoints go.
+        options: The training options.
+        items: Number of training items.
+        learning_rate: The peak learning rate.
+        cuda: Whether a GPU is used; then with bfloat16 if supported, and weights in float32.
+        folder: The folder for checkpoints.
     """
     import torch
     from transformers import TrainingArguments

@@ -1,4 +1,4 @@
-"""What training starts from: a checkpoint, a GGUF file, or nothing but a shape."""
+"""What training starts from: a checkpoint, a GGUF file, or a new model of some size."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.checkpoint import cannot_load
 from boxpen.models.presets import PRESETS
 from boxpen.models.quiet import quiet
+from boxpen.models.resolve import recognised
 from boxpen.train.pairs import ready_for_pairs
 from boxpen.train.scratch import SHAPES, new_config, new_tokenizer
 
@@ -27,7 +29,7 @@ class Base:
         spec: What the user wrote.
         config: Its configuration, without the new head.
         tokenizer: Its tokenizer, ready for pairs.
-        source: What ``from_pretrained`` takes; None for a model from nothing.
+        source: Arguments for ``from_pretrained``; None for a new model.
     """
 
     spec: str
@@ -78,12 +80,12 @@ class Base:
 
 
 def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base:
-    """Return what a name stands for: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny``.
+    """Resolve a base: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny``.
 
     Args:
         spec: What the user wrote.
-        tokenizer: For ``new:`` only: the model whose tokenizer is taken, as above.
-        texts: For ``new:`` without a tokenizer: what the vocabulary is learnt from.
+        tokenizer: For ``new:`` only: the model to take the tokenizer from, as above.
+        texts: For ``new:`` without a tokenizer: the texts to train the vocabulary on.
 
     Raises:
         ModelError: If there is no such model, or it has no tokenizer.
@@ -96,7 +98,7 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         taken = ready_for_pairs(taken, tokenizer or spec)
         return Base(spec, new_config(rest, taken), taken, None)
     if tokenizer:
-        raise ModelError(f"base '{spec}' has a tokenizer of its own; --tokenizer goes with new:")
+        raise ModelError(f"base '{spec}' has its own tokenizer; --tokenizer is for new: only")
     from transformers import AutoConfig
 
     source = _source(spec)
@@ -108,12 +110,12 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
 
 def _written_out(spec: str) -> str:
     preset = PRESETS.get(spec)
-    written = preset.spec if preset else spec
+    written = preset.spec if preset else recognised(spec)
     scheme, _, rest = written.partition(":")
     if not rest or scheme not in ("hf", "gguf", "embedded", "new"):
         raise ModelError(
             f"base '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other bases: "
-            "hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
+            "a folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, new:tiny, new:small"
         )
     return written
 
@@ -128,7 +130,7 @@ def _source(spec: str) -> dict[str, str]:
                 raise ModelError(f"base '{spec}': {rest} is not a checkpoint folder")
             return {"pretrained_model_name_or_path": rest}
         if not (folder / "config.json").is_file():
-            raise ModelError(f"base '{spec}': {rest} has no config.json, so it is no checkpoint")
+            raise ModelError(f"base '{spec}': {rest} has no config.json, so it is not a checkpoint")
         return {"pretrained_model_name_or_path": str(folder)}
     if scheme == "new":
         raise ModelError(f"base '{spec}' has no tokenizer to take")
@@ -161,9 +163,8 @@ def _has_tokenizer(folder: Path) -> bool:
 
 
 def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:
-    """Run a loader of Transformers; whatever it raises becomes one sentence."""
+    """Run a Transformers loader, and turn any error into a one-sentence message."""
     try:
         return load()
     except Exception as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ModelError(f"base '{spec}': its {what} cannot be loaded ({reason})") from error
+        raise ModelError(f"base '{spec}': {cannot_load(what, error)}") from error

@@ -1,8 +1,8 @@
 """Multiple-choice models: which of these solutions reaches the goal?
 
-Every candidate is put alone, behind the goal, and gets one score; a softmax over the candidates of
-an item makes them compete. A model with a class for multiple choice keeps it; any other gets a
-classification head with one label, which computes the same.
+Every candidate is scored by itself, after the goal; a softmax over the candidates of an item makes
+them compete. A model with a class for multiple choice uses it; any other gets a classification head
+with one label, which is equivalent.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def train_choice(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Fine-tune a multiple-choice model, or go on where an earlier call was stopped.
+    """Fine-tune a multiple-choice model, or resume an interrupted training.
 
     Args:
-        data: What to learn from, see ``boxpen.train.data.read_choice``.
-        labels: Its labels, where they stand in a file of their own.
-        valid: Held-out items of another file.
+        data: The training data, see ``boxpen.train.data.read_choice``.
+        labels: Its labels, if they are in a separate file.
+        valid: A file with held-out items.
         valid_labels: Their labels, likewise.
         label_start: The number of the first candidate.
         base: As for ``train_nli``; so is the rest.
@@ -92,7 +92,7 @@ def _head(config: Any) -> dict[str, Any]:
 
 
 def _collate(tokenizer: Any, features: list[dict[str, Any]]) -> dict[str, Any]:
-    """Make one long batch of all candidates; ``sizes`` says how many belong to each item."""
+    """Make one long batch of all candidates; ``sizes`` has the number of candidates per item."""
     import torch
 
     batch = tokenizer.pad([pair for f in features for pair in f["pairs"]], return_tensors="pt")

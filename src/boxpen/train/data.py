@@ -38,7 +38,7 @@ _NO_GOLD = "-"  # what MultiNLI and SNLI write where the judges found no majorit
 
 @dataclass(frozen=True, slots=True)
 class Examples(Generic[T]):
-    """Items to learn from.
+    """Training items.
 
     Attributes:
         items: The items, in the order of the file.
@@ -105,14 +105,14 @@ def read_choice(
     Args:
         source: A ``.csv``, ``.tsv`` or ``.jsonl`` file with the columns goal, sol1, sol2 and
             perhaps label; or a suite: its file or name.
-        labels: A file with one label a line. By default ``NAME-labels.lst`` beside ``NAME.jsonl``
+        labels: A file with one label per line. By default ``NAME-labels.lst`` beside ``NAME.jsonl``
             where the file itself has no labels.
         columns: Other names of the columns ``goal``, ``label``, ``id``, ``block``; and
             ``candidates``, several names divided by commas.
         label_start: The number of the first candidate.
 
     Raises:
-        SuiteError: If the source cannot be read, a column is missing, or a label is no candidate.
+        SuiteError: If the source cannot be read, a column is missing, or a label is out of range.
     """
     names = _names(_CHOICE, columns, source)
     rows = _rows(source, columns)

@@ -1,4 +1,4 @@
-"""Where a training computes."""
+"""The device of a training."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["check_device", "on_cuda"]
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that is unknown or not there, and a machine without the libraries.
+    """Check that the device and the required libraries are available.
 
     Raises:
-        ModelError: If it is so.
+        ModelError: If they are not.
     """
     try:
         import accelerate  # noqa: F401
@@ -24,11 +24,11 @@ def check_device(device: str) -> None:
     if device not in ("auto", "cpu", "cuda"):
         raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
     if device == "cuda" and not torch.cuda.is_available():
-        raise ModelError("there is no device 'cuda' here, expected cpu or auto")
+        raise ModelError("device 'cuda' is not available; use cpu or auto")
 
 
 def on_cuda(device: str) -> bool:
-    """Tell whether a GPU is used."""
+    """Whether a GPU is used."""
     import torch
 
     return device != "cpu" and torch.cuda.is_available()

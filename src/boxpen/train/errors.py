@@ -1,4 +1,4 @@
-"""The error of this room."""
+"""The exception for training."""
 
 from boxpen.errors import BoxpenError
 
@@ -6,4 +6,4 @@ __all__ = ["TrainError"]
 
 
 class TrainError(BoxpenError):
-    """A training cannot begin, go on, or be kept."""
+    """A training cannot start, continue or be saved."""

@@ -1,4 +1,4 @@
-"""What a training log says, the best look and whether to stop; and the checkpoints that hold it."""
+"""Training logs and checkpoints: the best step so far, and whether to stop."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ _OF_THE_MACHINE = re.compile(
 
 @dataclass(frozen=True)
 class Goal:
-    """What a training goes by: a number that every look at the held-out side has.
+    """The metric that decides which step is best, logged at every evaluation.
 
-    A history is the log of Transformers' Trainer. A look before the first step tells where a
-    training began; it is no choice, for no weights are kept of it.
+    A history is the log of Transformers' Trainer. An evaluation before the first step shows where
+    the training began; it cannot be chosen as best, since its weights are not saved.
 
     Attributes:
-        name: What the log calls the number.
-        told: What a person calls it.
-        highest: Whether more of it is better.
-        beside: What else the log has of a look.
+        name: The metric's name in the log.
+        told: The metric's name in messages.
+        highest: Whether higher is better.
+        beside: Other numbers that the log has for an evaluation.
     """
 
     name: str
@@ -58,24 +58,24 @@ class Goal:
     beside: tuple[str, ...] = ()
 
     def best_step(self, history: Sequence[Mapping[str, Any]]) -> int | None:
-        """Return the step of the best look, the first of equals; None before any."""
+        """Return the step of the best evaluation, the first one on a tie; None before any."""
         looks = self._looks(history)
         sign = -1 if self.highest else 1
         return min(looks, key=lambda look: (sign * look[1], look[0]))[0] if looks else None
 
     def given_up(self, history: Sequence[Mapping[str, Any]], patience: int) -> bool:
-        """Tell whether the last ``patience`` looks brought nothing; never with a patience of 0."""
+        """Whether the last ``patience`` evaluations brought no improvement; never if it is 0."""
         best = self.best_step(history)
         if not patience or best is None:
             return False
         return sum(step > best for step, _ in self._looks(history)) >= patience
 
     def over(self, history: History, patience: int) -> bool:
-        """Tell whether a training ends here."""
+        """Whether a training ends here."""
         return history.step >= history.last or self.given_up(history.log, patience)
 
     def before(self, history: Sequence[Mapping[str, Any]]) -> float:
-        """Return the number of the look before the first step."""
+        """Return the metric before the first step."""
         return next(float(e[self.name]) for e in history if self.name in e and not e["step"])
 
     def lines(self, history: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -98,7 +98,7 @@ LOSS = Goal("valid_loss", "held-out loss", highest=False)
 
 
 class History(NamedTuple):
-    """How far a training has come: its step, the last step there is, and its log."""
+    """The progress of a training: its step, its last step, and its log."""
 
     step: int
     last: int
@@ -117,7 +117,7 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def read_history(checkpoint: Path) -> History:
-    """Return how far a checkpoint has come.
+    """Return the progress of a checkpoint.
 
     Raises:
         TrainError: If it is damaged, or cannot be read.
@@ -129,12 +129,12 @@ def read_history(checkpoint: Path) -> History:
 
 @contextlib.contextmanager
 def whole(checkpoint: Path, *, last: bool = True) -> Iterator[None]:
-    """Turn whatever the reading of a checkpoint raises into one sentence.
+    """Turn any error in reading a checkpoint into a one-sentence message.
 
     Args:
         checkpoint: Its folder, or that of the best weights.
-        last: Whether a training goes on from it. If not, later checkpoints need it, and none of
-            them is of use without it.
+        last: Whether a training resumes from it. If not, later checkpoints depend on it and are
+            useless without it.
 
     Raises:
         TrainError: If it cannot be read.
@@ -144,7 +144,7 @@ def whole(checkpoint: Path, *, last: bool = True) -> Iterator[None]:
     except Exception as error:  # every library has errors of its own for a damaged file
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         if _of_the_machine(error):
-            raise TrainError(f"{checkpoint} cannot be read ({reason}); it may be whole") from error
+            raise TrainError(f"{checkpoint} cannot be read ({reason}); it may be intact") from error
         raise TrainError(
             f"{checkpoint} is damaged ({reason}); {_way_out(checkpoint, last)}"
         ) from error
@@ -164,13 +164,13 @@ def _of_the_machine(error: BaseException | None) -> bool:
 
 
 def _way_out(checkpoint: Path, last: bool) -> str:
-    """Return what to remove, and what the same command does then."""
+    """Return what to remove, and what rerunning the command does then."""
     if not last:
         return (
-            "the best weights are kept nowhere else, so remove "
-            f"{checkpoint.parent}, and the same command begins anew"
+            "there is no other copy of the best weights, so remove "
+            f"{checkpoint.parent} and rerun the same command to start over"
         )
     own = checkpoint.name.removeprefix(PREFIX)
     before = [p for step, p in checkpoints(checkpoint.parent).items() if step < int(own)]
-    then = f"goes on after {before[-1].name}" if before else "begins anew"
-    return f"remove this folder, and the same command {then}"
+    then = f"resume after {before[-1].name}" if before else "start over"
+    return f"remove this folder and rerun the same command to {then}"

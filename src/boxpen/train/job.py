@@ -1,4 +1,4 @@
-"""A training from its data to its model; a second call goes on where the first was stopped."""
+"""A training from its data to its model; a second call resumes an interrupted one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RATE_FROM_NOTHING = 5e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What is to be trained, from what, and where it goes; see ``train_nli``."""
+    """A training: model, data, options and output folder; see ``train_nli``."""
 
     task: Task
     base: str
@@ -43,7 +43,7 @@ class Job:
     note: Callable[[str], None]
 
     def check(self) -> None:
-        """Refuse what cannot work before any data is read.
+        """Fail early, before any data is read, if the training cannot work.
 
         Raises:
             BoxpenError: If the folder or the device cannot be used, or a library is missing.
@@ -80,7 +80,7 @@ def train(
     """Train, keep the best weights, and return the result.
 
     Raises:
-        BoxpenError: If something is not as it must be.
+        BoxpenError: If the training cannot be run.
     """
     record = job.record
     suites = _suites(exclude)
@@ -91,7 +91,7 @@ def train(
     )
     left_out = len(examples.items) + len(valid.items if valid else ()) - len(items) - len(held)
     if not items or (valid and not held):
-        raise TrainError("every item shares its premise or goal with --exclude: nothing is left")
+        raise TrainError("every item shares its premise or goal with --exclude, so nothing is left")
     split = given(items, held) if valid else hold_out(items, holdout, job.options.seed)
     settings: dict[str, Any] = {
         "task": job.task.name,
@@ -160,13 +160,13 @@ class _Training:
         patience = self.job.options.patience
         if start is None or not ACCURACY.over(read_history(start), patience):
             if start is not None:
-                self.job.note(f"{self.job.out} goes on after {start.name}")
+                self.job.note(f"{self.job.out}: resuming after {start.name}")
             trainer.run(start, self.job.out)
         place = last_checkpoint(self.record.checkpoints)
         assert place is not None, "a training ends with a checkpoint"
         history = read_history(place)
         best = ACCURACY.best_step(history.log)
-        assert best is not None, "a training ends with a look at the held-out items"
+        assert best is not None, "a training ends with an evaluation"
         kept = place.with_name(f"checkpoint-{best}")
         with whole(kept, last=kept == place):
             module = self._auto(module.config).from_pretrained(kept)

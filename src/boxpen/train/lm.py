@@ -1,4 +1,4 @@
-"""Language models, trained from nothing or further: on text, and on what a graph says."""
+"""Train language models from scratch or further, on text and on knowledge graphs."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def train_lm(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Train a language model, or go on where an earlier call was stopped.
+    """Train a language model, or resume an interrupted training.
 
     Args:
         kind: ``causal``, ``masked`` or ``bilm``.
         model: A model of that kind, as ``boxpen run`` takes it, or its folder; ``new:tiny``,
             ``new:small`` (or ``new``) for one from nothing.
         out: The folder of the model, its log and its held-out sentences.
-        text: Files with one sentence a line.
+        text: Files with one sentence per line.
         triples: Graphs whose triples are put into words, see ``lm_triples.verbalise``.
         valid: Held-out sentences of other files.
         ways: Most sentences of a triple.
@@ -85,7 +85,7 @@ def train_lm(
     record.check()
     check_device(device)
     if not text and not triples:
-        raise TrainError("there is nothing to learn from, expected --text, --triples or both")
+        raise TrainError("no training data; give --text, --triples or both")
     data = read_data(
         text=text, triples=triples, valid=valid, ways=ways, holdout=holdout, exclude=exclude,
         language=language, seed=options.seed,
@@ -165,18 +165,18 @@ class _Training:
         seed = self.job.options.seed
         set_seed(seed)
         learner, start = self._begin()
-        features, cut, empty = self._features(learner, self.data.train, "to learn from")
+        features, cut, empty = self._features(learner, self.data.train, "for training")
         tested, cut_tested, empty_tested = self._features(learner, self.data.held_out, "held out")
         self.record.begin_sentences(self.settings, self.data.held_out)
         if start is None or not LOSS.over(read_history(start), self.job.options.patience):
             if start is not None:
-                self.job.note(f"{self.record.folder} goes on after {start.name}")
+                self.job.note(f"{self.record.folder}: resuming after {start.name}")
             self._trainer(learner, features, tested).run(start, self.record.folder)
         last = last_checkpoint(self.record.checkpoints)
         assert last is not None, "a training ends with a checkpoint"
         history = read_history(last)
         best = LOSS.best_step(history.log)
-        assert best is not None, "a training ends with a look at the held-out sentences"
+        assert best is not None, "a training ends with an evaluation"
         place = best_folder(self.record.checkpoints, best)
         if best == history.step and not place.is_dir():
             place = last  # it was stopped between its last checkpoint and this

@@ -1,9 +1,8 @@
-"""What the training of a language model starts from: a model of the kind, or nothing but a size."""
+"""What the training of a language model starts from: a model, or a new one of some size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from boxpen.errors import ModelError, nearest
@@ -23,7 +22,7 @@ _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
 def check_model(kind: str, model: str, vocabulary: int | None) -> None:
-    """Refuse what cannot be trained before any data is read.
+    """Fail early, before any data is read, if a model cannot be trained.
 
     Raises:
         ModelError: If there is no such kind or size, or a vocabulary is given to a model that has
@@ -36,11 +35,13 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError("--vocabulary goes with a new bidirectional model: --kind bilm, new:SIZE")
+        raise ModelError(
+            "--vocabulary is only for a new bidirectional model: --kind bilm, new:SIZE"
+        )
 
 
 def size_of(model: str) -> str | None:
-    """Return the size of a model from nothing, or None for one that is there."""
+    """Return the size of a new model, or None for an existing one."""
     if model == NEW:
         return "small"
     return model.removeprefix(f"{NEW}:") if model.startswith(f"{NEW}:") else None
@@ -53,11 +54,10 @@ def begin(
 
     Args:
         kind: One of ``KINDS``.
-        model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it; a folder needs no
-            ``hf:``.
-        texts: What the vocabulary of a new model is learnt from.
-        vocabulary: Most words of a new bidirectional model.
-        seed: Of new weights, and of what is drawn for batches.
+        model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it.
+        texts: The texts to train the vocabulary of a new model on.
+        vocabulary: Maximum vocabulary size of a new bidirectional model.
+        seed: Random seed for new weights and for batches.
 
     Raises:
         ModelError: If there is no such model, or it is of another kind.
@@ -82,8 +82,7 @@ def _found(kind: str, model: str) -> tuple[Any, Any]:
     """Return the module of a model, in float32 on the CPU, and its tokenizer."""
     from boxpen.models.resolve import resolve_model
 
-    folder = ":" not in model and Path(model).expanduser().is_dir()
-    found: Any = resolve_model(f"hf:{model}" if folder else model, dtype="float32", device="cpu")
+    found: Any = resolve_model(model, dtype="float32", device="cpu")
     is_of = _SCORED.get(found.kind, found.kind)
     if is_of != kind:
         way = f"; use --kind {is_of}" if is_of in KINDS else ""

@@ -33,7 +33,7 @@ class BidirectionalLearner(Learner):
         return cls(*load(folder), seed)
 
     def features(self, texts: Sequence[str], max_length: int) -> Features:
-        """Return sentences as ``batch`` takes them: their texts, cut behind so many tokens."""
+        """Return sentences as ``batch`` takes them: texts, truncated to ``max_length`` tokens."""
         room = min(max_length, self.tokenizer.model_max_length) - 2  # beginning and end
         out: list[Feature] = []
         cut = empty = 0
@@ -62,7 +62,7 @@ class BidirectionalLearner(Learner):
         return out.loss * out.tokens, out.tokens
 
     def _first(self, text: str, tokens: int) -> str:
-        """Return the beginning of a text that has so many tokens."""
+        """Return the beginning of a text with this many tokens."""
         found = self.tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )

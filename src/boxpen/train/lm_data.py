@@ -1,4 +1,4 @@
-"""The sentences of a training: read, freed of what is asked later, and divided into two sides."""
+"""The sentences of a training: read, freed of test items, and split in two."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["Data", "read_data"]
 
 @dataclass(frozen=True)
 class Data:
-    """The two sides of a training.
+    """The training and held-out sentences.
 
     Attributes:
-        train: Sentences to learn from.
+        train: Training sentences.
         held_out: Sentences to test on.
         counts: How many were read and left out, and why.
         digests: Of the sentences by the option that gave them.
         suites: The hashes of the suites that were excluded.
-        notes: What a person may want to know.
+        notes: Messages for the user.
     """
 
     train: list[Sentence]
@@ -73,7 +73,7 @@ def read_data(
     held = without_suites(tested, suites, language)
     counts["excluded"] = {name: learnt.counts[name] + held.counts[name] for name in learnt.counts}
     if not learnt.kept or (tested and not held.kept):
-        raise TrainError("every sentence stands in a suite of --exclude: nothing is left")
+        raise TrainError("every sentence occurs in a suite of --exclude, so nothing is left")
     if tested:
         split = given_sentences(learnt.kept, held.kept, language)
     else:

@@ -1,9 +1,9 @@
-"""Sentences of a test that stand in what is learnt from are found, taken out and counted.
+"""Find, remove and count training sentences that occur in a test suite.
 
-A sentence goes if it is a text of an item (a candidate, a context, a source, a premise), or holds
-one: a line of a corpus may be two sentences. As in ``boxpen.nmt.overlap``, case and punctuation do
-not count, and very short texts tell nothing of a test. A text within a longer line must be longer
-to count: 'I do not know' stands in many.
+A sentence is removed if it is a text of an item (a candidate, a context, a source, a premise), or
+contains one: a line of a corpus may be two sentences. As in ``boxpen.nmt.overlap``, case and
+punctuation do not count, and very short texts reveal nothing about a test. A text within a longer
+line must be longer to count: 'I do not know' occurs in many.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ WITHIN_WORDS = 5
 
 
 class Excluded(NamedTuple):
-    """The sentences that stay, and how many went for each suite, by its label."""
+    """The sentences that stay, and how many were removed for each suite, by its label."""
 
     kept: list[Sentence]
     counts: dict[str, int]
 
 
 def exclude(sentences: Sequence[Sentence], suites: Mapping[str, Suite], language: str) -> Excluded:
-    """Take out the sentences in which a text of a suite stands.
+    """Remove the sentences in which a text of a suite occurs.
 
     Args:
-        sentences: What is learnt from.
-        suites: What is asked about later, by labels: two suites may have one name.
-        language: That of the sentences; texts of suites in others are of no concern.
+        sentences: The training sentences.
+        suites: The test suites, by labels: two suites may have the same name.
+        language: Language of the sentences; suite texts in other languages do not matter.
     """
     counts = dict.fromkeys(suites, 0)
     if not suites:
@@ -67,7 +67,7 @@ class _Index:
                 self.inside.setdefault(words[:WITHIN_WORDS], {})[words] = suite
 
     def find(self, text: str) -> str | None:
-        """Return the label of the first suite with a text that stands here."""
+        """Return the label of the first suite with a text that occurs here."""
         if (whole := self.overlap.find(text, "")) is not None:
             return whole.suite
         if not self.inside:

@@ -1,8 +1,8 @@
 """Causal and masked language models as learners: sentences in, nats and tokens out.
 
-A learner is a module, its tokenizer, and what kind of model they are: how sentences become
-batches, which tokens are predicted, and how both are kept. What is learnt is what
-``boxpen.models`` scores: the same tokens behind the same beginning, no end of text.
+A learner is a module and its tokenizer, with everything that depends on the kind of model: how
+sentences become batches, which tokens are predicted, and how both are saved. Training predicts what
+``boxpen.models`` scores: the same tokens after the same beginning, no end of text.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Features(NamedTuple):
 
 
 class Learner(ABC):
-    """A language model that is trained.
+    """A language model in training.
 
     Args:
         module: Gives the loss.
@@ -144,10 +144,10 @@ class _TransformersLearner(Learner):
 
     @abstractmethod
     def predicts(self, ids: Sequence[int]) -> bool:
-        """Tell whether one of the tokens of a sentence is predicted, or can be."""
+        """Return whether one of the tokens of a sentence is predicted, or can be."""
 
     def padded(self, rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
-        """Return rows of one length, filled up on the right."""
+        """Return rows of one length, padded on the right."""
         import torch
 
         width = max(map(len, rows))
@@ -164,7 +164,7 @@ class _TransformersLearner(Learner):
         }
 
     def _check(self, ids: tuple[int, ...]) -> None:
-        """Refuse tokens that the module has no row for."""
+        """Reject tokens that the module has no row for."""
         if self._beyond:
             from boxpen.models.base import Encoded
             from boxpen.models.vocabulary import check_used
@@ -192,7 +192,7 @@ class CausalLearner(_TransformersLearner):
         return (() if begin is None else (begin,)), ()
 
     def predicts(self, ids: Sequence[int]) -> bool:
-        """Tell whether a token is predicted: without a beginning of text, the first is given."""
+        """Return whether a token is predicted: without a beginning of text, the first is given."""
         return len(ids) + len(self.frame()[0]) > 1
 
     def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
@@ -202,14 +202,14 @@ class CausalLearner(_TransformersLearner):
         return {**self.inputs(rows), "labels": labels}
 
     def loss(self, module: Any, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss: the logits at one place say what stands at the next."""
+        """Return the loss: the logits at one position predict the next token."""
         rest = {name: value for name, value in batch.items() if name != "labels"}
         logits = module(**rest, use_cache=False).logits[:, :-1]  # (batch, time - 1, vocabulary)
         return _cross_entropy(logits, batch["labels"][:, 1:])
 
 
 class MaskedLearner(_TransformersLearner):
-    """A model that fills in masked tokens; which ones is drawn anew in every epoch."""
+    """A model that fills in masked tokens; which ones is drawn again in every epoch."""
 
     kind = "masked"
     auto = "AutoModelForMaskedLM"
@@ -221,11 +221,11 @@ class MaskedLearner(_TransformersLearner):
         return special_frame(self.tokenizer)
 
     def predicts(self, ids: Sequence[int]) -> bool:
-        """Tell whether a token can be chosen: unknown ones, say, are not."""
+        """Return whether a token can be chosen: unknown ones, say, are not."""
         return not self._special.issuperset(ids)
 
     def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
-        """Return the tensors of sentences; a label stands where a token was chosen."""
+        """Return the tensors of sentences, with labels at the chosen tokens."""
         rows, labels = [], []
         for feature, epoch in features:
             row, label = masked(

@@ -1,4 +1,4 @@
-"""Which tokens of a sentence are masked: as in BERT, drawn anew in every epoch."""
+"""Which tokens of a sentence are masked: as in BERT, drawn again in every epoch."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def masked(
 ) -> tuple[list[int], list[int]]:
     """Return a sentence with some tokens masked, and these tokens as labels.
 
-    The draw hangs on nothing but its three numbers, so that a training which goes on in the middle
-    of an epoch masks what it would have masked.
+    The draw depends only on its three numbers, so that a training resumed in the middle of an
+    epoch masks what it would have masked.
 
     Args:
         ids: The tokens.

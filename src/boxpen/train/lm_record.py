@@ -1,4 +1,4 @@
-"""The folder of a language model's training: as that of a classifier, but for what is held out."""
+"""The folder of a language model's training: a classifier's, except for held-out data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class LmRecord(Record):
     """The folder of one training; ``held-out.txt`` has the sentences that are held out."""
 
     def compare(self, settings: Mapping[str, Any]) -> None:
-        """Refuse to go on with other settings, or in the folder of another kind of training.
+        """Refuse to resume with other settings, or in the folder of another kind of training.
 
         Raises:
             TrainError: If it is so; the message names the option.
@@ -38,11 +38,11 @@ class LmRecord(Record):
         for name in _DIGESTS:
             if then.get(name) != settings[name]:
                 raise TrainError(
-                    f"{self.folder} was begun with other sentences in --{name}; use another --out"
+                    f"{self.folder} was started with other sentences in --{name}; use another --out"
                 )
 
     def begin_sentences(self, settings: Mapping[str, Any], held_out: Sequence[Sentence]) -> None:
-        """Write down what is begun, unless it was before.
+        """Record the settings at the start of a training, unless they are recorded already.
 
         Raises:
             TrainError: If the folder cannot be written.
@@ -52,7 +52,7 @@ class LmRecord(Record):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise TrainError(f"{self.folder} cannot be made: {error.strerror}") from None
+            raise TrainError(f"{self.folder} cannot be created: {error.strerror}") from None
         with replaced(self.folder / "held-out.txt", TrainError) as stream:
             stream.writelines(f"{sentence.text}\n".encode() for sentence in held_out)
         with replaced(self._settings, TrainError) as stream:

@@ -1,4 +1,4 @@
-"""Language models from nothing: small shapes, and a vocabulary learnt from the sentences."""
+"""New language models: small shapes, and a vocabulary trained on the sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END = "<|endoftext|>"
 
 
 def new_masked(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Return a BERT with drawn weights, and its tokenizer.
+    """Return a BERT with random weights, and its tokenizer.
 
     Raises:
         ModelError: If the texts have no words.
@@ -27,7 +27,7 @@ def new_masked(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
 
 
 def new_causal(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Return a Llama with drawn weights, and its tokenizer: byte pairs, with capitals.
+    """Return a Llama with random weights, and its tokenizer: byte pairs, with capitals.
 
     Raises:
         ModelError: If the texts have no words.
@@ -48,7 +48,7 @@ def new_causal(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
     )
     backend.train_from_iterator(texts, trainer)
     if backend.get_vocab_size() <= len(alphabet) + 1:
-        raise ModelError(f"no vocabulary can be learnt for new:{size}: the text has no words")
+        raise ModelError(f"cannot train a vocabulary for new:{size}: the text has no words")
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         bos_token=_END,

@@ -1,4 +1,4 @@
-"""Sentences to learn from: lines of text files, and what is known of each."""
+"""Training sentences: lines of text files, and what is known about each."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
     """Return the lines of files, and how many of them were blank and left out.
 
     Args:
-        paths: UTF-8 files with one sentence a line; plain, or packed with gzip, xz or bzip2,
+        paths: UTF-8 files with one sentence per line; plain, or packed with gzip, xz or bzip2,
             whatever they are called.
 
     Raises:
@@ -58,8 +58,8 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
         for number, line in enumerate(_lines(path)):
             if not number and tuple(line.rstrip("\r\n").split("\t")) == Row._fields:
                 raise SuiteError(
-                    f"{path} is a table of 'boxpen train sentences', expected one sentence a line; "
-                    "give it with --triples, or write the sentences alone to a .txt file"
+                    f"{path} is a table of 'boxpen train sentences', expected one sentence per "
+                    "line; give it with --triples, or write only the sentences to a .txt file"
                 )
             text = " ".join(line.split())
             if text:
@@ -67,7 +67,7 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
             else:
                 blank += 1
         if len(out) == before:
-            raise SuiteError(f"{path} has no text, expected one sentence a line")
+            raise SuiteError(f"{path} has no text, expected one sentence per line")
     return out, blank
 
 
@@ -80,7 +80,7 @@ def digest(sentences: Sequence[Sentence]) -> str:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; nothing but a line feed, perhaps after CR, ends one."""
+    """Yield the lines of a file; only LF or CRLF ends a line."""
     line = 0
     try:
         with path.open("rb") as file, _unpacked(file) as stream:
@@ -92,9 +92,11 @@ def _lines(path: Path) -> Iterator[str]:
             "convert the file first"
         ) from None
     except IsADirectoryError:
-        raise SuiteError(f"{path} is a folder, expected a file with one sentence a line") from None
+        raise SuiteError(
+            f"{path} is a folder, expected a file with one sentence per line"
+        ) from None
     except FileNotFoundError:
-        raise SuiteError(f"there is no file {path}, expected one sentence a line") from None
+        raise SuiteError(f"there is no file {path}, expected one sentence per line") from None
     except (EOFError, lzma.LZMAError, zlib.error) as error:
         raise SuiteError(f"{path} is damaged or cut off after line {line}: {error}") from None
     except OSError as error:  # a damaged gzip or bzip2 file is one too

@@ -1,4 +1,4 @@
-"""An honest split of sentences: no sentence, and no head and tail, stands on both sides."""
+"""A leak-free split of sentences: no sentence, and no head and tail, is on both sides."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hold_out_sentences(
     """
     split = drawn(_groups(sentences, language), share, seed)
     if not split.train:
-        raise TrainError(f"a holdout of {share:g} leaves nothing of {len(sentences)} to learn from")
+        raise TrainError(f"a holdout of {share:g} leaves none of {len(sentences)} for training")
     return split
 
 
@@ -36,7 +36,7 @@ def given_sentences(
     """Take others as the held-out side; what is the same, or goes with it, leaves training.
 
     Raises:
-        TrainError: If nothing is left to learn from.
+        TrainError: If no training sentence is left.
     """
     taken = {one for sentence in held for one in _same(sentence, language)}
     groups = _groups(sentences, language)
@@ -47,7 +47,7 @@ def given_sentences(
     }
     kept = [place for place, group in enumerate(groups) if group not in shared]
     if not kept:
-        raise TrainError("every sentence to learn from stands in --valid, too: nothing is left")
+        raise TrainError("every training sentence also occurs in --valid, so nothing is left")
     return Split(kept, list(range(len(held))), len(sentences) - len(kept))
 
 

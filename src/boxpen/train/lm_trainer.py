@@ -1,4 +1,4 @@
-"""The Trainer of language models: a loss per token, and the weights of the best look kept."""
+"""The Trainer for language models: a loss per token, and the best weights kept."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _BEST = "best-"
 
 
 def best_folder(folder: Path, step: int) -> Path:
-    """Return where the weights of the best look are kept until the end."""
+    """Return where the best weights are kept until the end."""
     return folder / f"{_BEST}{step}"
 
 
 class LmTrainer(ItemTrainer):
-    """Trains a learner; order, whole checkpoints and restarts are those of ``ItemTrainer``.
+    """Trains a learner; order, atomic checkpoints and restarts are those of ``ItemTrainer``.
 
     Args:
-        learner: What is trained.
-        features: What it learns from.
-        held_out: What it is tested on.
-        log: Where the log goes, one JSON object a line.
+        learner: The learner.
+        features: The training sentences.
+        held_out: The held-out sentences.
+        log: The log file, one JSON object per line.
         patience: See ``Options``.
-        progress: Whether a bar is shown on stderr.
+        progress: Whether to show a progress bar on stderr.
         args: For ``Trainer``.
     """
 
@@ -87,7 +87,7 @@ class LmTrainer(ItemTrainer):
         return sum(self.learner.count(batch) for batch in batch_samples)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Look at the held-out sentences and log their loss in nats a token."""
+        """Evaluate on the held-out sentences and log the loss in nats per token."""
         nats, tokens = self.held_out_loss()
         found = {LOSS.name: nats / tokens}
         self.log(found)
@@ -108,7 +108,7 @@ class LmTrainer(ItemTrainer):
         return nats, tokens
 
     def keep_best(self) -> None:
-        """Keep the weights, and nothing else, if the last look was the best one.
+        """Save the weights, and nothing else, if the last evaluation was the best one.
 
         Raises:
             TrainError: If they cannot be written.
@@ -123,8 +123,8 @@ class LmTrainer(ItemTrainer):
         except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(self._unfinished, ignore_errors=True)
             raise TrainError(
-                f"the best weights, of step {step}, cannot be written to {folder} ({error}); the "
-                "same command goes on from its checkpoint"
+                f"the best weights, of step {step}, cannot be written to {folder} ({error}); rerun "
+                "the same command to resume from its checkpoint"
             ) from error
         self.drop_best(but=step)
 
@@ -164,7 +164,7 @@ class _Side(Dataset[tuple[Feature, int]]):
 
 
 class _Beginning(TrainerCallback):  # type: ignore[misc]
-    """Looks at the held-out sentences before the first step."""
+    """Evaluates on the held-out sentences before the first step."""
 
     def __init__(self, trainer: LmTrainer) -> None:
         self.trainer = trainer

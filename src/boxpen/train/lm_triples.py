@@ -1,4 +1,4 @@
-"""Sentences from a knowledge graph: its triples, read and filtered as for tests, put into words."""
+"""Sentences from a knowledge graph: its triples, read and filtered as for tests, verbalised."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ class Verbalised:
 
     @property
     def says(self) -> str:
-        """What was made of the graph, in one line."""
+        """A one-line summary of the sentences."""
         other = sum(self.relations.values())
-        less = f", {self.unsaid:,} cannot be said" if self.unsaid else ""
+        less = f", {self.unsaid:,} cannot be expressed" if self.unsaid else ""
         less += f"; {other:,} more are of relations without a sentence" if other else ""
         return f"{len(self.rows):,} sentences of {self.triples:,} triples{less}"
 
 
 def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = None) -> Verbalised:
-    """Put the triples of a graph into words.
+    """Verbalise the triples of a graph.
 
     Args:
         source: What holds the triples. A file of a graph that the builder ``kg`` reads, or a
@@ -69,7 +69,7 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
         progress: Called as the work goes on.
 
     Raises:
-        BuildError: If the source cannot be read, or no triple of it can be said.
+        BuildError: If the source cannot be read, or none of its triples can be expressed.
     """
     from boxpen.build.libraries import need_libraries
 
@@ -95,21 +95,21 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
 
 
 def check_ways(ways: int) -> None:
-    """Refuse fewer than one sentence of a triple.
+    """Reject fewer than one sentence of a triple.
 
     Raises:
-        TrainError: If it is so.
+        TrainError: If there are fewer.
     """
     if ways < 1:
         raise TrainError(f"ways is {ways}, expected 1 or more")
 
 
 def check_out(path: Path, *, overwrite: bool) -> None:
-    """Refuse a file that cannot be written, or would take another's place, before the work.
+    """Reject a file that cannot be written, or would take another's place, before the work.
 
     Args:
-        path: Where the sentences go.
-        overwrite: Whether a file that is there may be written over.
+        path: The output file.
+        overwrite: Whether an existing file may be overwritten.
 
     Raises:
         TrainError: If it ends in another way than ``write_sentences`` writes, is there already, or
@@ -186,7 +186,7 @@ def _worded(table: pl.DataFrame, path: Path, ways: int, progress: Progress) -> V
         rows += [Row(sentence, relation, head, tail, _pair(head, tail)) for sentence in said]
     if not rows:
         raise BuildError(
-            f"{path} gives no sentence: {triples:,} triples cannot be said in English, "
+            f"{path} yields no sentence: {triples:,} triples cannot be expressed in English, "
             f"{others.total():,} are of relations without a sentence; relations with one: "
             f"{', '.join(RELATIONS)}"
         )
@@ -215,7 +215,7 @@ def _table(path: Path) -> pl.DataFrame:
 def _files(path: Path) -> tuple[Path, ...]:
     if not path.is_dir():
         if not path.is_file():
-            what = f"{path} is no file" if path.exists() else f"there is no {path}"
+            what = f"{path} is not a file" if path.exists() else f"{path} does not exist"
             raise BuildError(
                 f"{what}, expected a file or folder of a graph, a TOML file of "
                 "the builder 'kg', or a Parquet file of one of its stages"

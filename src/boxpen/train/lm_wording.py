@@ -1,4 +1,4 @@
-"""A triple as a sentence to learn from, in the words of the graph pipeline.
+"""Triples as training sentences, worded as in the graph pipeline.
 
 Tests are made of few relations, so that ``boxpen.build.kg.wording`` has a sentence of its own for
 those only, and says of any other that two things go together. A language model would learn that

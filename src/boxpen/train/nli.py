@@ -31,10 +31,10 @@ def train_nli(
     progress: bool = False,
     note: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Fine-tune a classifier with three labels, or go on where an earlier call was stopped.
+    """Fine-tune a classifier with three labels, or resume an interrupted training.
 
     Args:
-        data: What to learn from, see ``boxpen.train.data.read_nli``.
+        data: The training data, see ``boxpen.train.data.read_nli``.
         base: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny`` or ``new:small``.
         out: The folder of the model, its log and its held-out items.
         valid: Held-out items of another file.

@@ -1,4 +1,4 @@
-"""How a model is trained: every knob, with the value that is good for most."""
+"""Training options, with defaults that suit most cases."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _MOST_EPOCHS = 1e6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The knobs of a training.
+    """The options of a training.
 
     Attributes:
-        epochs: Passes over the data.
-        batch_size: Items of a batch.
-        accumulate: Batches whose gradients make one step.
-        learning_rate: Its peak; 3e-5 if None, or 5e-4 for a model that starts from nothing.
-        warmup: Share of the steps in which the learning rate rises; it falls from there to zero.
-        weight_decay: Of AdamW.
-        max_length: Most tokens of a pair; longer ones are cut and counted.
-        every: Steps between two looks at the held-out items, each with a checkpoint; the steps of
-            an epoch, but 500 at most, if None.
-        patience: Looks without a gain after which training stops; 0 never stops it.
-        seed: Of the first weights, the order of the data, dropout and the split.
+        epochs: Number of epochs.
+        batch_size: Items per batch.
+        accumulate: Batches per optimiser step.
+        learning_rate: Peak learning rate; if None, 3e-5, or 5e-4 for a model trained from scratch.
+        warmup: Share of steps used for warmup; the learning rate then falls to zero.
+        weight_decay: Weight decay of AdamW.
+        max_length: Maximum tokens per pair; longer ones are truncated and counted.
+        every: Steps between evaluations, each with a checkpoint; if None, one epoch, but at most
+            500.
+        patience: Evaluations without improvement before stopping (0: never).
+        seed: Random seed for the initial weights, the order of the data, dropout and the split.
     """
 
     epochs: float = 3.0
@@ -43,7 +43,7 @@ class Options:
     seed: int = 1960
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be trained with.
+        """Reject what cannot be trained with.
 
         Raises:
             TrainError: If a value is out of its range.
@@ -73,5 +73,5 @@ class Options:
             raise TrainError(f"warmup is {self.warmup:g}, expected a share of the steps, 0 to 1")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the knobs by name."""
+        """Return the options by name."""
         return asdict(self)

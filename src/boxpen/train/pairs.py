@@ -40,7 +40,7 @@ def encode(tokenizer: Any, pairs: Sequence[tuple[str, str]], max_length: int) ->
 
 
 def longest(config: Any, wanted: int) -> int:
-    """Return the most tokens that a model takes, ``wanted`` at most."""
+    """Return the maximum tokens that a model takes, at most ``wanted``."""
     positions = getattr(config, "max_position_embeddings", None)
     if not isinstance(positions, int) or positions <= 0:
         return wanted
@@ -72,7 +72,7 @@ def ready_for_pairs(tokenizer: Any, name: str) -> Any:
 
 
 def _apart(tokenizer: Any) -> bool:
-    """Tell whether a special token stands between the two texts of a pair."""
+    """Return whether a special token stands between the two texts of a pair."""
     sides = tokenizer("a", "b").sequence_ids(0)
     last = max((i for i, side in enumerate(sides) if side == 0), default=0)
     return last + 1 < len(sides) and sides[last + 1] is None

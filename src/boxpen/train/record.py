@@ -1,6 +1,6 @@
-"""The folder of a training: what it was begun with, what is held out, and how it ended.
+"""The folder of a training: its settings, held-out items and result.
 
-train.json        every setting, so that nothing else goes on in the same folder
+train.json        every setting, so that no other training resumes in the same folder
 held-out.jsonl    the held-out items as a suite; held-out.txt has their ids
 log.jsonl         step, loss, held-out accuracy
 checkpoints/      until the end: the best one and the last
@@ -39,14 +39,14 @@ class Record:
 
     @property
     def log(self) -> Path:
-        """The log, one JSON object a line."""
+        """The log, one JSON object per line."""
         return self.folder / "log.jsonl"
 
     def check(self) -> None:
-        """Refuse a folder that is none, or that holds other things.
+        """Reject a path that is not a folder, or a folder that holds other things.
 
         Raises:
-            TrainError: If it is so.
+            TrainError: If it is not usable.
         """
         if self.folder.exists() and not self.folder.is_dir():
             raise TrainError(f"{self.folder} is a file, expected a folder for the model")
@@ -59,7 +59,7 @@ class Record:
                 )
 
     def compare(self, settings: Mapping[str, Any]) -> None:
-        """Refuse to go on with other settings than a training was begun with.
+        """Refuse to resume with other settings than a training was begun with.
 
         Raises:
             TrainError: If a setting differs; the message names the option.
@@ -75,15 +75,15 @@ class Record:
             named_alike = isinstance(before, dict) and _shown(before) == _shown(now[name])
             if name in _DIGESTS or named_alike:  # suites of the same names, perhaps
                 raise TrainError(
-                    f"{self.folder} was begun with other items in {option}; use another --out"
+                    f"{self.folder} was started with other items in {option}; use another --out"
                 )
             raise TrainError(
-                f"{self.folder} was begun with {option} {_shown(then.get(name))}, not "
+                f"{self.folder} was started with {option} {_shown(then.get(name))}, not "
                 f"{_shown(now[name])}; use the same value, or another --out"
             )
 
     def begin(self, settings: Mapping[str, Any], held_out: Sequence[Item]) -> None:
-        """Write down what is begun, unless it was before.
+        """Record the settings at the start of a training, unless they are recorded already.
 
         Raises:
             TrainError: If the folder cannot be written.
@@ -93,7 +93,7 @@ class Record:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise TrainError(f"{self.folder} cannot be made: {error.strerror}") from None
+            raise TrainError(f"{self.folder} cannot be created: {error.strerror}") from None
         card = Card(title="held out from training", notes=f"seed {settings['seed']}")
         suite = Suite(f"{self.folder.name}-held-out", tuple(held_out), card)
         with replaced(self.folder / "held-out.jsonl", TrainError) as stream:
@@ -119,7 +119,7 @@ class Record:
             result: What is kept in ``result.json``.
 
         Raises:
-            TrainError: If it cannot be written; the checkpoints stay.
+            TrainError: If it cannot be written; the checkpoints are kept.
         """
         from safetensors import SafetensorError
 
@@ -132,8 +132,8 @@ class Record:
         except (OSError, RuntimeError, SafetensorError) as error:
             shutil.rmtree(aside, ignore_errors=True)
             raise TrainError(
-                f"the model cannot be written to {self.folder} ({error}); its checkpoints stay, "
-                "and the same command tries again"
+                f"the model cannot be written to {self.folder} ({error}); its checkpoints are "
+                "kept, so rerun the same command to try again"
             ) from error
         shutil.rmtree(self.checkpoints, ignore_errors=True)
 
@@ -142,7 +142,7 @@ class Record:
         return self.folder / "train.json"
 
     def _begun(self) -> dict[str, Any]:
-        """Return what a training was begun with."""
+        """Return the recorded settings of a training."""
         found = _read(self._settings)
         return found if isinstance(found, dict) else {}
 

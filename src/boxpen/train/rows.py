@@ -1,4 +1,4 @@
-"""Rows of a training file: CSV, TSV or JSON Lines, each with the place it stands at."""
+"""Rows of a training file: CSV, TSV or JSON Lines, each with its location."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDINGS = (".jsonl", *DELIMITERS)
 
 
 class Row(NamedTuple):
-    """One row: where it stands (``'dev.csv, line 7'``), its number from 1, and its cells."""
+    """One row: its location (``'dev.csv, line 7'``), its number from 1, and its cells."""
 
     where: str
     number: int
@@ -28,7 +28,7 @@ def read_rows(path: Path) -> list[Row]:
     """Return the rows of a file; the format follows from the ending of its name.
 
     Raises:
-        SuiteError: If the file cannot be read, is empty, or a line is no row.
+        SuiteError: If the file cannot be read, is empty, or a line is not a valid row.
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -56,7 +56,7 @@ def column_of(rows: Sequence[Row], names: Sequence[str], path: Path, what: str) 
 
 
 def text_of(row: Row, column: str) -> str:
-    """Return a cell that must be a text with something in it.
+    """Return a cell that must be a non-empty text.
 
     Raises:
         SuiteError: If it is missing, empty, or of another type.

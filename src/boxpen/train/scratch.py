@@ -1,4 +1,4 @@
-"""A model from nothing: the shape of a small BERT, and a vocabulary learnt from the data."""
+"""New models: the shape of a small BERT, and a vocabulary trained on the data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def new_config(shape: str, tokenizer: Any) -> Any:
 
 
 def new_tokenizer(shape: str, texts: Iterable[str]) -> Any:
-    """Return a tokenizer in lower case, learnt from texts.
+    """Return a lower-casing tokenizer trained on texts.
 
     Byte pairs, not word pieces: the trainer of those numbers its letters in an order that differs
     from process to process, and the vocabulary with them.
@@ -62,7 +62,7 @@ def new_tokenizer(shape: str, texts: Iterable[str]) -> Any:
     )
     backend.train_from_iterator(texts, trainer)
     if backend.get_vocab_size() <= len(special) + len(alphabet):
-        raise ModelError(f"no vocabulary can be learnt for new:{shape}: the data has no words")
+        raise ModelError(f"cannot train a vocabulary for new:{shape}: the data has no words")
     cls, sep = (backend.token_to_id(_SPECIAL[t]) for t in ("cls_token", "sep_token"))
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",

@@ -1,4 +1,4 @@
-"""An honest split: what shares a premise, a goal or a block never stands on both sides."""
+"""A leak-free split: items that share a premise, a goal or a block stay on one side."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
     Args:
         groups: The group of every item.
         share: What may be held out, between 0 and 1.
-        seed: Of the draw.
+        seed: Random seed for the draw.
 
     Raises:
         SuiteError: If nothing can be held out.
@@ -98,7 +98,7 @@ def drawn(groups: Sequence[str], share: float, seed: int) -> Split:
 
 
 def check_share(share: float) -> None:
-    """Refuse a share that is none, before any data is read.
+    """Reject an invalid share before any data is read.
 
     Raises:
         SuiteError: If it is not between 0 and 1.

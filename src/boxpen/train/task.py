@@ -1,4 +1,4 @@
-"""What differs between one kind of classifier and another, as one value."""
+"""The differences between kinds of classifiers, as one value."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
     Args:
         scores: Gives the scores of a batch: (items, answers).
         lengths: The tokens of every training item, by which batches are made.
-        log: Where the log goes, one JSON object a line.
+        log: The log file, one JSON object per line.
         patience: See ``Options``.
-        progress: Whether a bar is shown on stderr.
-        goal: What the best look is the best of.
+        progress: Whether to show a progress bar on stderr.
+        goal: The metric that decides which step is best.
         **rest: For ``Trainer``.
     """
 
@@ -62,7 +62,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
         self.order = _Order(lengths, batch, self.args.seed)
         for noisy in (PrinterCallback, ProgressCallback):  # both write on stdout
             self.remove_callback(noisy)
-        self.add_callback(_Course(goal, self.order, log, patience))
+        self.add_callback(_TrainingCallback(goal, self.order, log, patience))
         self._bar = _Bar(goal)
         if progress:
             self.add_callback(self._bar)
@@ -76,7 +76,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
 
         Raises:
             TrainError: If the memory is full, the folder cannot be written, the checkpoint is
-                damaged, or the loss is no number.
+                damaged, or the loss is NaN or Inf.
         """
         if start is not None:
             _check_states(start)
@@ -84,8 +84,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
             self.train(resume_from_checkpoint=str(start) if start else None)
         except torch.OutOfMemoryError:
             raise TrainError(
-                "the memory of the device is full; use a smaller --batch-size and a larger "
-                "--accumulate"
+                "the device is out of memory; use a smaller --batch-size and a larger --accumulate"
             ) from None
         except OSError as error:
             raise TrainError(f"{out} cannot be written: {error.strerror or error}") from error
@@ -135,8 +134,8 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
             shutil.rmtree(self._unfinished, ignore_errors=True)
             last = max(checkpoints(folder), default=0)
             raise TrainError(
-                f"the checkpoint of step {step} cannot be written to {folder} ({error}); that of "
-                f"step {last} stays, and the same command goes on from there"
+                f"the checkpoint of step {step} cannot be written to {folder} ({error}); "
+                f"rerun the same command to resume from step {last}"
                 if last
                 else f"the checkpoint of step {step} cannot be written to {folder} ({error})"
             ) from error
@@ -151,7 +150,7 @@ class ItemTrainer(Trainer):  # type: ignore[misc]
 
 
 class _Order(Sampler[int]):
-    """Items of like length together, in an order that follows from the seed and the epoch alone.
+    """Items of similar length together, in an order that follows from the seed and the epoch alone.
 
     The sampler of Transformers draws from the global generator, whose state at the beginning of an
     epoch is not known to a training that goes on in the middle of it. Items are sorted within a
@@ -183,8 +182,8 @@ class _Order(Sampler[int]):
         return (i for batch in [*(full[b] for b in order), *rest] for i in batch)
 
 
-class _Course(TrainerCallback):  # type: ignore[misc]
-    """Sets the order of every epoch, keeps the log, and stops where nothing is gained."""
+class _TrainingCallback(TrainerCallback):  # type: ignore[misc]
+    """Sets the order of every epoch, writes the log, and stops early."""
 
     def __init__(self, goal: Goal, order: _Order, log: Path, patience: int) -> None:
         self.goal = goal
@@ -217,7 +216,7 @@ class _Course(TrainerCallback):  # type: ignore[misc]
 
 
 class _Bar(TrainerCallback):  # type: ignore[misc]
-    """A bar on stderr, with the latest loss and what the training goes by."""
+    """A progress bar on stderr, with the latest loss and held-out metric."""
 
     def __init__(self, goal: Goal) -> None:
         self.names = {"loss": "loss", goal.name: goal.told}
@@ -249,7 +248,7 @@ class _Bar(TrainerCallback):  # type: ignore[misc]
 
 
 def _check_states(checkpoint: Path) -> None:
-    """Refuse a checkpoint without its states: the Trainer would go on with new ones, silently."""
+    """Reject a checkpoint without its states: the Trainer would go on with new ones, silently."""
     with whole(checkpoint):
         for name in _STATES:
             if not (checkpoint / name).is_file():
@@ -258,7 +257,7 @@ def _check_states(checkpoint: Path) -> None:
 
 def _no_number(told: str, found: float, step: int) -> str:
     if not step:
-        return f"the {told} is {found} before the first step, expected a model that gives numbers"
+        return f"the {told} is {found} before the first step, expected a finite number"
     return (
         f"the {told} is {found} at step {step}; a lower --learning-rate or a longer --warmup may "
         "help, with another --out"

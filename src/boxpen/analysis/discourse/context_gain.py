@@ -213,7 +213,8 @@ def _made(run: Run) -> str:
     settled = sorted(about["settled"].items())
     model, recipe = about["model"], about["recipe"]
     how = replace(_policy(run), context="given")
-    return repr((model["fingerprint"], model["dtype"], recipe["digest"], settled, how))
+    made = (model["fingerprint"], model["dtype"], model.get("batch"))
+    return repr((*made, recipe["digest"], settled, how))
 
 
 def _shared(name: str, group: Mapping[str, Run], suite: str) -> list[str]:

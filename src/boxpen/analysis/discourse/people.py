@@ -14,25 +14,29 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA
-from boxpen.analysis.discourse.renderings import Rendering, ruling_of
+from boxpen.analysis.discourse.renderings import Rendering, renderings_of, ruling_of
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, OUTCOMES, RIGHT, WRONG
-from boxpen.judgements import Decision, Question, VerdictSet, sampled
 from boxpen.metrics.agreement import cohen_estimate
 from boxpen.metrics.intervals import Estimate
+from boxpen.review import (
+    Decision,
+    Detail,
+    Question,
+    Review,
+    Target,
+    TranslationTask,
+    VerdictSet,
+)
+from boxpen.runs import Run
 
 __all__ = [
-    "DISCOURSE_VERDICTS",
+    "ClassTask",
     "Comparison",
     "class_in_words",
     "compared",
-    "discourse_questions",
     "of_same_items",
-    "of_sample",
     "question_of",
 ]
-
-DISCOURSE_VERDICTS = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
-"""Only the phenomenon counts; other errors of the translation do not."""
 
 _IN_WORDS = {
     "你": "'you' is one person: 你",
@@ -80,6 +84,41 @@ class Comparison:
     confusion: Mapping[tuple[str, str], int]
 
 
+class ClassTask(TranslationTask[Rendering]):
+    """Is the pronoun, connective or ellipsis translated right? Other errors do not count."""
+
+    name = "classes"
+    target = "runs of translation models on a discourse suite"
+    journal_file = "discourse-judgements.jsonl"
+    verdicts = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
+
+    @classmethod
+    def fits(cls, target: Target) -> bool:
+        """Whether a run has translations of a phenomenon."""
+        found = (made.tags for run in target.loaded_runs for made in run.translations)
+        return any(tags.get("set") in PHENOMENA for tags in found)
+
+    @classmethod
+    def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Rendering]:
+        """Return what systems made of the sentences that have a phenomenon."""
+        return renderings_of(systems)
+
+    def question(self, one: Rendering) -> Question:
+        """Return the question about a translation."""
+        return question_of(one)
+
+    def details(self, review: Review) -> list[Detail]:
+        """Return how the class judge compares with people."""
+        found = compared(self.made, review.decisions)
+        rows = [(row.part, row.items, row.same, row.kappa, row.kappa_right) for row in found]
+        columns = ("part", "items", "same", "kappa", "kappa_right")
+        crossed = [(a, *(found[0].confusion[a, b] for b in OUTCOMES)) for a in OUTCOMES]
+        return [
+            Detail("class_judge", columns, rows),
+            Detail("class_judge_against_people", ("people", *OUTCOMES), crossed),
+        ]
+
+
 def class_in_words(phenomenon: str, cls: str) -> str:
     """Say what a translation is asked for."""
     if phenomenon == "ellipsis":
@@ -99,31 +138,7 @@ def question_of(one: Rendering) -> Question:
     }
     # The digest tells translations of an item apart without telling who made them.
     name = f"{one.id}/{Question(one.id, shown).digest}"
-    return Question(name, shown, part=one.phenomenon)
-
-
-def discourse_questions(renderings: Iterable[Rendering]) -> list[Question]:
-    """Return what people are asked: each translation once, whoever made it.
-
-    Questions stand in the order of items; those of one item in an order that depends on their
-    texts alone, so that the place does not tell the system.
-    """
-    of_item: dict[str, dict[str, Question]] = {}
-    for one in renderings:
-        question = question_of(one)
-        of_item.setdefault(one.id, {})[question.item] = question
-    return [some[name] for some in of_item.values() for name in sorted(some)]
-
-
-def of_sample(renderings: Sequence[Rendering], size: int | None, seed: int = 0) -> list[Rendering]:
-    """Take so many items at random, with the translations of all systems.
-
-    Raises:
-        BuildError: If the size is less than one.
-    """
-    items = [Question(name, {}) for name in dict.fromkeys(one.id for one in renderings)]
-    taken = {question.item for question in sampled(items, size, seed)}
-    return [one for one in renderings if one.id in taken]
+    return Question(name, shown, part=one.phenomenon, unit=one.id)
 
 
 def of_same_items(

@@ -1,151 +1,154 @@
-"""The human filter: people accept, reject or mend what rules have found.
+"""Review of discourse candidates: judges accept, reject or correct what rules have found.
 
-Subtitles are translated by amateurs, with errors; the paper had professional translators go through
-its instances and correct them. Here an edit is a better translation of the current sentence.
+Subtitles are translated by amateurs, with errors; the paper had professional translators check and
+correct its instances. Here an edit is a better translation of the current sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from boxpen.build.builders import find_config
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.pronouns import class_word
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
-from boxpen.judgements import (
-    Decision,
+from boxpen.review import (
+    Applied,
+    Destination,
+    Journal,
     Judgement,
-    Line,
     Question,
-    Rule,
+    Review,
+    ReviewTask,
+    Target,
     VerdictSet,
-    of_these_texts,
-    settle,
 )
 
-__all__ = ["VERDICTS", "Reviewed", "checked_edit", "questions", "review_candidates"]
+__all__ = ["CandidateTask"]
 
-VERDICTS = VerdictSet(
-    {"accept": ("a", "y", "yes"), "reject": ("r", "n", "no"), "edit": ("e",)},
-    edited=frozenset({"edit"}),
-)
+_DRAWN = "sampled.parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What a review leaves.
-
-    Attributes:
-        accepted: Candidates, with the translations that they were given.
-        rejected: How many are rejected.
-        open: How many are not decided yet.
-        spare: How many are accepted beyond what was wanted.
-        decisions: By item.
-        outdated: Judgements that were left out because the texts have changed since.
-    """
-
-    accepted: list[Row]
-    rejected: int
-    open: int
-    spare: int
-    decisions: Mapping[str, Decision]
-    outdated: int
-
-
-def questions(rows: Iterable[Row]) -> list[Question]:
-    """Return what is asked of candidates: is the class right, told by the context, well translated?
-
-    The rules' score and reason are hints, which judges need not see.
-    """
-    return [
-        Question(
-            item=row["id"],
-            shown={
-                "class": row["class"],
-                "context": row["context_source"],
-                "source": row["source"],
-                "reference_context": row["context_target"],
-                "reference": row["target"],
-                "contrast": " / ".join(row["contrast"]),
-            },
-            part=row["class"],
-            score=row["score"],
-            hints={"score": f"{row['score']:.2f}", "reason": row["reason"]},
-        )
-        for row in rows
-    ]
-
-
-def checked_edit(line: Line, rows: Mapping[str, Row]) -> Judgement:
-    """Return the judgement of a sheet's line in the form in which it is kept.
-
-    Raises:
-        BuildError: If an edit is the old translation, or is no longer of the class: of a pronoun
-            it must have the word itself, and no other.
-    """
-    one = line.judgement
-    if one.verdict not in VERDICTS.edited:
-        return one
-    row = rows[one.item]
-    edit = " ".join(one.edit.split())
-    if edit == row["target"]:
-        raise BuildError(f"{line} has the edit '{edit}', which is the translation as it was")
-    if row["set"] == "pronoun" and class_word(edit) != row["class"]:
-        raise BuildError(f"{line} has the edit '{edit}', expected one with {row['class']}")
-    return replace(one, edit=edit)
-
-
-def review_candidates(
-    rows: Sequence[Row],
-    judgements: Iterable[Judgement],
-    rule: Rule | None = None,
-    min_judges: int = 1,
-    wanted: Mapping[str, int] | None = None,
-) -> Reviewed:
-    """Divide candidates by what people say of them, and apply edits.
+class CandidateTask(ReviewTask):
+    """Is the class right, does the context determine it, and is the sentence translated well?
 
     Args:
-        rows: Candidates, the first drawn first.
-        judgements: All of the journal.
-        rule: How judges who differ decide.
-        min_judges: Fewest judges of a candidate.
-        wanted: Most candidates of every class; no limit if None.
-
-    Raises:
-        BuildError: If a judgement has a verdict that there is not, or lacks its edit.
+        rows: Candidates, in the order in which they were drawn.
+        journal: Where judgements are kept.
+        wanted: Maximum number of accepted candidates per class; no limit if None.
+        path: The file of the candidates.
     """
-    asked = questions(rows)
-    kept, outdated = of_these_texts(judgements, asked)
-    for one in kept:
-        if one.verdict and one.verdict not in VERDICTS.forms:
-            raise BuildError(
-                f"judge '{one.judge}' gives item '{one.item}' the verdict {excerpt(one.verdict)}, "
-                f"expected {', '.join(VERDICTS.forms)}"
+
+    name = "candidates"
+    target = "a folder or configuration of the builder 'discourse'"
+    verdicts = VerdictSet(
+        {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
+        edited=frozenset({"edit"}),
+    )
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        journal: Journal | None = None,
+        *,
+        wanted: Mapping[str, int] | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.rows = rows
+        self.journal = journal or Journal("review.jsonl")
+        self.wanted = wanted
+        self.path = path
+        self._by_id = {row["id"]: row for row in rows}
+
+    @classmethod
+    def find(cls, target: Target) -> CandidateTask | None:
+        """Return the task for a build of a discourse suite."""
+        from boxpen.build.discourse.work import read_rows
+
+        path = target.path
+        if path is None:
+            return None
+        if path.suffix != ".toml" and (path / "candidates.parquet").is_file():
+            drawn = path / _DRAWN
+            journal = Journal(target.journal or path / "review.jsonl")
+            return cls(read_rows(drawn), journal, path=drawn)
+        settings = find_config(path, "discourse")
+        if settings is None:
+            return None
+        drawn = settings.folder / _DRAWN
+        journal = Journal(target.journal or settings.journal)
+        task = cls(read_rows(drawn), journal, wanted=settings.sample.wanted, path=drawn)
+        if settings.review is not None:
+            task.rule = settings.review.decide_by()
+            task.min_judges = settings.review.min_judges
+        return task
+
+    def files(self) -> dict[Path, str]:
+        """Return the table of candidates."""
+        return {self.path: "the candidates that are reviewed"} if self.path else {}
+
+    def questions(self) -> list[Question]:
+        """Return one question per candidate; score and reason of the rules are hints."""
+        return [
+            Question(
+                item=row["id"],
+                shown={
+                    "class": row["class"],
+                    "context": row["context_source"],
+                    "source": row["source"],
+                    "reference_context": row["context_target"],
+                    "reference": row["target"],
+                    "contrast": " / ".join(row["contrast"]),
+                },
+                part=row["class"],
+                score=row["score"],
+                hints={"score": f"{row['score']:.2f}", "reason": row["reason"]},
             )
-        if one.verdict in VERDICTS.edited and not one.edit.strip():
-            raise BuildError(
-                f"judge '{one.judge}' gives item '{one.item}' the verdict '{one.verdict}' and no "
-                "edit, expected the new translation"
-            )
-    decisions = settle(kept, rule, min_judges, [question.item for question in asked])
-    left = None if wanted is None else dict(wanted)
-    accepted: list[Row] = []
-    rejected = still = spare = 0
-    for row in rows:
-        decision = decisions[row["id"]]
-        if decision.verdict is None:
-            still += 1
-        elif decision.verdict == "reject":
-            rejected += 1
-        elif left is not None and not left.get(row["class"]):
-            spare += 1
-        else:
-            accepted.append(_edited(row, decision.edit) if decision.verdict == "edit" else row)
-            if left is not None:
-                left[row["class"]] -= 1
-    return Reviewed(accepted, rejected, still, spare, decisions, outdated)
+            for row in self.rows
+        ]
+
+    def check(self, judgement: Judgement, question: Question) -> Judgement:
+        """Check an edit: a new translation, which for a pronoun has its word and no other."""
+        if judgement.verdict not in self.verdicts.edited:
+            return judgement
+        row = self._by_id[question.item]
+        edit = " ".join(judgement.edit.split())
+        if edit == row["target"]:
+            raise BuildError(f"the edit '{edit}' is the old translation, expected a new one")
+        if row["set"] == "pronoun" and class_word(edit) != row["class"]:
+            raise BuildError(f"the edit is '{edit}', expected one with {row['class']}")
+        return replace(judgement, edit=edit)
+
+    def accepted(self, review: Review) -> list[Row]:
+        """Return the accepted candidates with their edits, no more of a class than wanted."""
+        left = None if self.wanted is None else dict(self.wanted)
+        accepted: list[Row] = []
+        for row in self.rows:
+            decision = review.decisions[row["id"]]
+            if decision.verdict in ("accept", "edit") and (left is None or left.get(row["class"])):
+                edit = decision.verdict == "edit"
+                accepted.append(_edited(row, decision.edit) if edit else row)
+                if left is not None:
+                    left[row["class"]] -= 1
+        return accepted
+
+    def apply(self, review: Review, to: Destination) -> Applied:
+        """Write the table of accepted candidates."""
+        from boxpen.build.discourse.work import write_rows
+
+        out = to.ending(".parquet")
+        rows = self.accepted(review)
+        counts = review.counts
+        write_rows(rows, out)
+        return Applied(
+            out,
+            f"{len(rows)} candidate(s) written to {out}; {counts['reject']} rejected, "
+            f"{counts['open']} open",
+            {"written": len(rows), **counts},
+        )
 
 
 def _edited(row: Row, target: str) -> dict[str, Any]:

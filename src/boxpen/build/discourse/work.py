@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     import polars as pl
 
     from boxpen.build.discourse.read import TextSpec
-    from boxpen.build.discourse.review import Reviewed
     from boxpen.items import Suite
-    from boxpen.judgements import Rule
     from boxpen.nmt.corpus import Pair
     from boxpen.nmt.overlap import Overlap
+    from boxpen.review import Review
 
-__all__ = ["Work", "read_rows", "review_rule"]
+__all__ = ["Work", "read_rows", "write_rows"]
 
 _BATCH = 50_000  # lines that are written in one go
 LINES, CANDIDATES = "lines.parquet", "candidates.parquet"
@@ -147,7 +146,7 @@ class Work:
         if not drawn.rows:
             raise BuildError(f"no candidate of {len(rows):,} is of a class that is wanted")
         self._write_dropped(drawn.dropped, "sample", NOT_SAMPLED)
-        self._write(drawn.rows, SAMPLED)
+        write_rows(drawn.rows, self.at(SAMPLED))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
         return {
             "says": f"{len(drawn.rows):,} candidates" + (f"; short of: {few}" if few else ""),
@@ -164,41 +163,35 @@ class Work:
 
     def accept(self) -> Report:
         """Take what people accepted."""
-        from boxpen.build.discourse.review import review_candidates
-        from boxpen.judgements import Journal
+        from boxpen.build.discourse.review import CandidateTask
+        from boxpen.review import Journal
 
-        review = self.config.review
-        assert review is not None
+        config = self.config.review
+        assert config is not None
         rows = read_rows(self.at(SAMPLED))
-        history = Journal(self.config.journal).read()
-        given = history.judgements
-        torn = f"{history.torn}; import its sheet again" if history.torn else None
-        rule = review_rule(self.config)
-        rule.check(given, self.config.journal)
-        found = review_candidates(
-            rows,
-            given,
-            rule,
-            review.min_judges,
-            self.config.sample.wanted,
-        )
-        fates = f"{found.rejected:,} rejected, {found.open:,} open"
-        if not found.accepted:
+        task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
+        review = task.review(config.decide_by(), config.min_judges)
+        torn = f"{review.torn}; import its sheet again" if review.torn else None
+        accepted = task.accepted(review)
+        rejected, still = review.counts["reject"], review.counts["open"]
+        spare = len(rows) - rejected - still - len(accepted)
+        fates = f"{rejected:,} rejected, {still:,} open"
+        if not accepted:
             lost = f"; {torn}" if torn else ""
-            raise BuildError(f"people accepted none of {len(rows):,} candidates: {fates}{lost}")
-        self._write_dropped(_refused(rows, found), "review", REJECTED)
-        self._write(found.accepted, ACCEPTED)
-        outdated = {"judgements of texts that have changed since": found.outdated}
+            raise BuildError(f"none of {len(rows):,} candidates is accepted: {fates}{lost}")
+        self._write_dropped(_refused(rows, accepted, review), "review", REJECTED)
+        write_rows(accepted, self.at(ACCEPTED))
+        outdated = {"judgements of texts that have changed since": review.outdated}
         return {
-            "says": f"{len(found.accepted):,} candidates accepted, {fates}"
-            + (f", {found.spare:,} to spare" if found.spare else ""),
+            "says": f"{len(accepted):,} candidates accepted, {fates}"
+            + (f", {spare:,} to spare" if spare else ""),
             "notes": _left_out(outdated),
             "warnings": [torn] if torn else [],
-            "table": _class_table(found.accepted),
-            "rejected": found.rejected,
-            "open": found.open,
-            "spare": found.spare,
-            "outdated": found.outdated,
+            "table": _class_table(accepted),
+            "rejected": rejected,
+            "open": still,
+            "spare": spare,
+            "outdated": review.outdated,
         }
 
     def write(self) -> Report:
@@ -287,12 +280,14 @@ class Work:
         table = pl.DataFrame(rows, schema=schema).rename({"reason": "found_for", "why": "reason"})
         write_table(table, self.at(name))
 
-    def _write(self, rows: Sequence[Row], name: str) -> None:
-        import polars as pl
 
-        from boxpen.build.discourse.mine import candidate_schema
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write a table of candidates."""
+    import polars as pl
 
-        write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at(name))
+    from boxpen.build.discourse.mine import candidate_schema
+
+    write_table(pl.DataFrame(rows, schema=candidate_schema()), path)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -308,22 +303,15 @@ def read_rows(path: Path) -> list[Row]:
         return list(lazy.collect().iter_rows(named=True))
 
 
-def review_rule(config: DiscourseConfig) -> Rule:
-    """Return how judges who differ decide; by their majority unless configured otherwise."""
-    from boxpen.judgements import Rule
-
-    return Rule() if config.review is None else config.review.decide_by()
-
-
-def _refused(rows: Sequence[Row], found: Reviewed) -> list[tuple[Row, str]]:
+def _refused(rows: Sequence[Row], accepted: Sequence[Row], review: Review) -> list[tuple[Row, str]]:
     """Return the candidates that judges rejected or that are not needed, with the reason."""
-    accepted = {row["id"] for row in found.accepted}
+    taken = {row["id"] for row in accepted}
     refused = []
     for row in rows:
-        decision = found.decisions[row["id"]]
+        decision = review.decisions[row["id"]]
         if decision.verdict == "reject":
             refused.append((row, f"rejected {decision.reason}"))
-        elif decision.verdict is not None and row["id"] not in accepted:
+        elif decision.verdict is not None and row["id"] not in taken:
             refused.append((row, "accepted, but the class has enough"))
     return refused
 

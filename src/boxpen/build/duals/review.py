@@ -1,125 +1,155 @@
-"""The human filter: people accept a dual, reject it, or say that the other sentence is right."""
+"""Review of duals: judges accept a dual, reject it, or say that the other sentence is right."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
-from boxpen.build.duals.rows import Row
-from boxpen.catalog.plaintext import excerpt
+from boxpen.build.builders import find_config
+from boxpen.build.duals.rows import Row, read_rows
 from boxpen.errors import BuildError
-from boxpen.judgements import (
-    Decision,
-    Judgement,
+from boxpen.names import check_suite_name
+from boxpen.review import (
+    Applied,
+    Destination,
+    Detail,
+    Journal,
     Question,
-    Rule,
+    Review,
+    ReviewTask,
+    Target,
     VerdictSet,
-    of_these_texts,
-    settle,
 )
 
-__all__ = ["VERDICTS", "Reviewed", "questions", "review_duals"]
+__all__ = ["DualTask"]
 
-VERDICTS = VerdictSet(
-    {"accept": ("a", "y", "yes"), "reject": ("r", "n", "no"), "relabel": ("l", "other")}
-)
-"""``relabel`` accepts the sentences, and says that the other one is the sensible one."""
+_PROPOSALS = "proposals.parquet"
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What a review leaves.
+class DualTask(ReviewTask):
+    """Are both sentences good English, and is the first the sensible one?
 
-    Attributes:
-        accepted: Duals, with the labels that people gave them.
-        rejected: How many are rejected.
-        relabelled: How many of the accepted have another label than was expected.
-        open: How many are not decided yet.
-        decisions: By dual.
-        outdated: Judgements that were left out because the texts have changed since.
-    """
-
-    accepted: list[Row]
-    rejected: int
-    relabelled: int
-    open: int
-    decisions: Mapping[str, Decision]
-    outdated: int
-
-
-def questions(rows: Iterable[Row]) -> list[Question]:
-    """Return what is asked of duals: are both good English, and is the first the sensible one?
-
-    Of the new sentences the one that is expected to be sensible stands first. The rules' reason and
-    the fluency are hints, which judges need not see.
-    """
-    asked = []
-    for row in rows:
-        old = (row["original_first"], row["original_second"])
-        new = (row["first"], row["second"])
-        asked.append(
-            Question(
-                item=row["id"],
-                shown={
-                    "operation": row["operation"],
-                    "original_sensible": old[row["original_gold"]],
-                    "original_senseless": old[1 - row["original_gold"]],
-                    "dual_sensible": new[row["gold"]],
-                    "dual_senseless": new[1 - row["gold"]],
-                },
-                part=row["operation"],
-                score=row["fluency"],
-                hints={
-                    "kind": row["kind"],
-                    "expected": row["expected"],
-                    "fluency": "" if row["fluency"] is None else f"{row['fluency']:.2f}",
-                    "reason": row["reason"],
-                },
-            )
-        )
-    return asked
-
-
-def review_duals(
-    rows: Sequence[Row],
-    judgements: Iterable[Judgement],
-    rule: Rule | None = None,
-    min_judges: int = 1,
-) -> Reviewed:
-    """Divide duals by what people say of them, and correct their labels.
+    The verdict ``relabel`` accepts the sentences, but says that the other one is sensible.
 
     Args:
         rows: Duals.
-        judgements: All of the journal.
-        rule: How judges who differ decide.
-        min_judges: Fewest judges of a dual.
-
-    Raises:
-        BuildError: If a judgement has a verdict that there is not.
+        journal: Where judgements are kept.
+        folder: The folder of the build.
     """
-    asked = questions(rows)
-    kept, outdated = of_these_texts(judgements, asked)
-    for one in kept:
-        if one.verdict and one.verdict not in VERDICTS.forms:
-            raise BuildError(
-                f"judge '{one.judge}' gives item '{one.item}' the verdict {excerpt(one.verdict)}, "
-                f"expected {', '.join(VERDICTS.forms)}"
-            )
-    decisions = settle(kept, rule, min_judges, [question.item for question in asked])
-    verdicts = [decisions[row["id"]].verdict for row in rows]
-    accepted = [
-        _relabelled(row) if verdict == "relabel" else row
-        for row, verdict in zip(rows, verdicts, strict=True)
-        if verdict in ("accept", "relabel")
-    ]
-    return Reviewed(
-        accepted,
-        verdicts.count("reject"),
-        verdicts.count("relabel"),
-        verdicts.count(None),
-        decisions,
-        outdated,
+
+    name = "duals"
+    target = "a folder or configuration of the builder 'duals'"
+    noun = "dual"
+    verdicts = VerdictSet(
+        {"accept": ("a", "y", "yes"), "relabel": ("l", "other"), "reject": ("r", "n", "no")}
     )
+
+    def __init__(
+        self, rows: Sequence[Row], journal: Journal | None = None, folder: Path = Path()
+    ) -> None:
+        self.rows = rows
+        self.journal = journal or Journal(folder / "review.jsonl")
+        self.folder = folder
+
+    @classmethod
+    def find(cls, target: Target) -> DualTask | None:
+        """Return the task for a build of duals."""
+        folder = target.path
+        if folder is None:
+            return None
+        settings = find_config(folder, "duals")
+        if settings is not None:
+            folder = settings.folder
+        elif not (folder / _PROPOSALS).is_file():
+            return None
+        journal = Journal(target.journal or folder / "review.jsonl")
+        return cls(read_rows(folder / _PROPOSALS), journal, folder)
+
+    def files(self) -> dict[Path, str]:
+        """Return the files of the build."""
+        from boxpen.build.duals.stages import FILES
+
+        held = {self.folder / name: holds for name, holds in FILES.items()}
+        return {**held, self.folder / "review.jsonl": "the judgements"}
+
+    def questions(self) -> list[Question]:
+        """Return one question per dual; the sentence that should be sensible comes first.
+
+        The reason of the rule and the fluency are hints.
+        """
+        asked = []
+        for row in self.rows:
+            old = (row["original_first"], row["original_second"])
+            new = (row["first"], row["second"])
+            asked.append(
+                Question(
+                    item=row["id"],
+                    shown={
+                        "operation": row["operation"],
+                        "original_sensible": old[row["original_gold"]],
+                        "original_senseless": old[1 - row["original_gold"]],
+                        "dual_sensible": new[row["gold"]],
+                        "dual_senseless": new[1 - row["gold"]],
+                    },
+                    part=row["operation"],
+                    score=row["fluency"],
+                    hints={
+                        "kind": row["kind"],
+                        "expected": row["expected"],
+                        "fluency": "" if row["fluency"] is None else f"{row['fluency']:.2f}",
+                        "reason": row["reason"],
+                    },
+                )
+            )
+        return asked
+
+    def details(self, review: Review) -> list[Detail]:
+        """Return the decisions by operation."""
+        found: dict[str, Counter[str]] = {}
+        for row in self.rows:
+            verdict = review.decisions[row["id"]].verdict or "open"
+            found.setdefault(row["operation"], Counter())[verdict] += 1
+        found["all"] = sum(found.values(), Counter())
+        names = (*self.verdicts.forms, "open")
+        rows = [(key, *(of[name] for name in names)) for key, of in found.items()]
+        return [Detail("operations", ("operation", *names), rows)]
+
+    def accepted(self, review: Review) -> list[Row]:
+        """Return the accepted duals, with the labels that judges gave them."""
+        found = []
+        for row in self.rows:
+            verdict = review.decisions[row["id"]].verdict
+            if verdict in ("accept", "relabel"):
+                found.append(_relabelled(row) if verdict == "relabel" else row)
+        return found
+
+    def apply(self, review: Review, to: Destination) -> Applied:
+        """Write the accepted duals as a suite, each in a block with its original."""
+        from boxpen.build.duals.stages import SOURCE
+        from boxpen.build.duals.suite import dual_suite
+        from boxpen.catalog import read_suite, write_suite
+
+        out = to.ending(".jsonl")
+        check_suite_name(to.name, "--name")
+        source = read_suite(self.folder / SOURCE)
+        chosen = self.accepted(review)
+        counts = review.counts
+        if not chosen:
+            raise BuildError(
+                f"none of {len(self.rows):,} duals is accepted: {counts['reject']:,} rejected, "
+                f"{counts['open']:,} open; see boxpen review status"
+            )
+        judges = [review.decisions[row["id"]].judges for row in chosen]
+        suite = dual_suite(
+            source, chosen, to.name or f"{source.name}-duals", judges=judges if any(judges) else ()
+        )
+        write_suite(suite, out)
+        return Applied(
+            out,
+            f"{len(chosen):,} blocks of a pair and its dual written to {out}",
+            {"items": len(suite), "blocks": len(chosen), "hash": suite.hash, "decisions": counts},
+        )
 
 
 def _relabelled(row: Row) -> Row:

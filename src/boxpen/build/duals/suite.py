@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
 
 from boxpen.build.duals.rows import Row
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Suite
 
-__all__ = ["dual_suite", "is_dual_suite"]
-
-_LONGEST = 1 << 20
-"""Bytes of a card, which is the first line of a suite."""
-_JUDGED = r"(; accepted by people|; accepted by judges, each dual judged by \d+( to \d+)?)?"
-"""What ``_judged`` says; once it said that people had accepted them."""
+__all__ = ["dual_suite"]
 
 
 def dual_suite(
@@ -70,29 +62,6 @@ def dual_suite(
     title = f"Duals of {source.card.title or source.name}"
     card = replace(source.card, title=title, notes=_notes(source, _judged(judges)))
     return Suite(name, tuple(items), card).validate()
-
-
-def is_dual_suite(path: Path, source: Suite) -> bool:
-    """Tell whether a file is a suite of duals of this source, as ``dual_suite`` makes them.
-
-    A suite that was changed since, by a tag that people gave it, says so on its card, and is none.
-
-    Raises:
-        BuildError: If the file cannot be read.
-    """
-    try:
-        with path.open("rb") as stream:
-            card = json.loads(stream.readline(_LONGEST))
-    except OSError as error:
-        raise BuildError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(card, dict) or card.get("kind") != "suite":
-        return False
-    notes = card.get("notes")
-    mark = "\0"  # where the notes tell of judges
-    before, _, after = (re.escape(part) for part in _notes(source, mark).partition(mark))
-    return isinstance(notes, str) and bool(re.fullmatch(before + _JUDGED + after, notes))
 
 
 def _judged(judges: Collection[int]) -> str:

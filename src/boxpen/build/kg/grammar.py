@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal
 
 from boxpen.build.kg.lexicon import lemmas, listed, parts
-from boxpen.shared import shared
+from boxpen.refcounted import refcounted
 
 __all__ = [
     "PRONOUNS",
@@ -251,7 +251,7 @@ def _engine() -> Any:
     return inflect.engine()
 
 
-@shared
+@refcounted
 @contextmanager
 def _unchecked() -> Iterator[None]:
     """Leave checks of types out of inflect, as ``python -O`` does: they take seconds.

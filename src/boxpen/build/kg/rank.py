@@ -254,9 +254,9 @@ def _scored(
     if not isinstance(cache, ScoreCache):
         with ScoreCache(cache or default_cache()) as opened:
             return _scored(requests, model, opened, progress)
-    settled = model.settle(ScoringPolicy())
+    resolved_policy = model.resolve_policy(ScoringPolicy())
     label = f"plausibility × {model.short}"
-    return scored(model, settled, requests, cache, label, progress).records
+    return scored(model, resolved_policy, requests, cache, label, progress).records
 
 
 def _first(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.build.kg.lines import Block, blocks, count, positions
 from boxpen.build.kg.read_chunk import Broken, Table
 from boxpen.errors import BuildError
+from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,9 +120,8 @@ def parquet_tables(path: Path, names: dict[str, str]) -> Iterator[Table]:
             texts = dict(zip(frame["line"], map(str, frame.drop("line").iter_rows()), strict=True))
             share = min((start + _RECORDS) / total, 1.0)
             yield Table(frame, len(frame), [], _by_line(texts), share)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{path} cannot be read as Parquet ({reason})") from None
+    except refusals() as error:
+        raise BuildError(f"{path} cannot be read as Parquet ({reason(error)})") from None
 
 
 def _tab_table(path: Path, block: Block, names: Sequence[str | None], header: int) -> Table:

@@ -14,6 +14,7 @@ from boxpen.build.kg.read_people import people
 from boxpen.build.kg.read_sample import Format, Sample, mostly
 from boxpen.build.kg.triples import canonical_relation
 from boxpen.errors import BuildError, nearest
+from boxpen.failures import reason, refusals
 
 __all__ = ["PLAIN", "plain_draft"]
 
@@ -103,9 +104,8 @@ def _parquet(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
 
     try:
         have = list(pl.read_parquet_schema(sample.path))
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise BuildError(f"{sample.path} is not a Parquet file ({reason})") from None
+    except refusals() as error:
+        raise BuildError(f"{sample.path} is not a Parquet file ({reason(error)})") from None
     columns, constants = _map(sample, spec, have)
     names = {str(column): name for name, column in columns.items()}
     for table in parquet_tables(sample.path, names):

@@ -1,240 +1,306 @@
-"""The human filter: people accept, reject or edit triples, and check wrong tails.
+"""Review of a knowledge graph: triples, wrong answers, and wordings.
 
-Filtering by hand is the one step that the paper found no substitute for: 'Does this sentence make
-sense or not?', and, of wrong answers, are they really wrong?
+Judges accept, reject or edit. Filtering by hand is the one step that the paper found no substitute
+for: does this sentence make sense, and are wrong answers really wrong?
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from boxpen.build.kg.review_edits import WRONG, Restate, edited, node_text, split_edit, worded
-from boxpen.build.kg.triples import triple_id
-from boxpen.catalog.plaintext import excerpt
-from boxpen.errors import BuildError, nearest
-from boxpen.judgements import (
+from boxpen.atomic import check_free
+from boxpen.build.builders import find_config
+from boxpen.build.kg.review_edits import (
+    EDITABLE,
+    WRONG,
+    Restate,
+    canonical_edit,
+    edited,
+    node_text,
+    split_edit,
+    worded,
+)
+from boxpen.build.kg.triples import read_table, triple_id, write_table
+from boxpen.build.libraries import need_libraries
+from boxpen.errors import BuildError
+from boxpen.review import (
+    Applied,
     Decision,
+    Destination,
+    Journal,
     Judgement,
     Question,
-    Rule,
+    Review,
+    ReviewTask,
+    Target,
     VerdictSet,
-    of_these_texts,
-    settle,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = [
-    "ACCEPTABILITY",
-    "Reviewed",
-    "review_triples",
-    "review_wrong_tails",
-    "triple_questions",
-    "wrong_tail_questions",
-]
-
-ACCEPTABILITY = VerdictSet(
-    {"accept": ("a", "y", "yes"), "reject": ("r", "n", "no"), "edit": ("e",)},
-    edited=frozenset({"edit"}),
-)
+__all__ = ["Divided", "TripleTask", "WordingTask", "WrongAnswerTask"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
-    """What a review leaves."""
+class Divided(NamedTuple):
+    """A table divided by the verdicts of judges."""
 
     accepted: pl.DataFrame
-    """With the column ``edited_from``: the id before the edit, null where there was none."""
+    """Triples have the column ``edited_from``: the id before the edit, null if there was none."""
     dropped: pl.DataFrame
     """With the columns ``step`` and ``reason``."""
     open: pl.DataFrame
     """Not decided yet, with the column ``reason``."""
-    decisions: Mapping[str, Decision]
-    """By item."""
-    outdated: int
-    """Judgements that were left out because the texts have changed since."""
 
 
-def triple_questions(table: pl.DataFrame) -> list[Question]:
-    """Return what is asked about triples: do they make sense?
-
-    Raises:
-        BuildError: If a triple is there twice.
-    """
-    return _once(
-        Question(
-            item=row["id"],
-            shown=_shown(row),
-            part=row["relation"],
-            score=_finite(row.get("plausibility")),
-            hints=_hints(row),
-        )
-        for row in table.iter_rows(named=True)
-    )
-
-
-def wrong_tail_questions(table: pl.DataFrame) -> list[Question]:
-    """Return what is asked about wrong tails: is each of them really wrong?
-
-    Raises:
-        BuildError: If the table has none, or a triple has the same one twice.
-    """
-    return _once(
-        Question(
-            item=_wrong_item(row["id"], tail),
-            shown={
-                "question": "Is the wrong tail really wrong?",
-                **{name: _shown(row)[name] for name in ("relation", "head", "tail")},
-                WRONG: text,
-            },
-            part=row["relation"],
-        )
-        for row in table.iter_rows(named=True)
-        for tail, text in _wrong_tails(row)
-    )
-
-
-def review_triples(
-    table: pl.DataFrame,
-    judgements: Iterable[Judgement],
-    rule: Rule | None = None,
-    min_judges: int = 1,
-    *,
-    restate: Restate = worded,
-) -> Reviewed:
-    """Divide triples into accepted, dropped and open ones, and apply edits.
-
-    An edited triple has the id of its new texts. It is dropped if that triple is in the table
-    already, unless the latter is still open.
+class TripleTask(ReviewTask):
+    """Do triples make sense?
 
     Args:
-        table: Triples; head and tail are shown as ``head_text`` and ``tail_text`` where these are.
-        judgements: All of the journal.
-        rule: How judges who differ decide.
-        min_judges: Fewest judges of a triple.
+        table: Triples; shown as ``head_text`` and ``tail_text`` where these exist.
+        journal: Where judgements are kept.
         restate: Makes the sentence of an edited triple.
+        path: The file of the table.
     """
-    questions = triple_questions(table)
-    decisions, outdated = _decisions(questions, judgements, rule, min_judges)
-    by_verdict = {verdict: set[str]() for verdict in ACCEPTABILITY.forms}
-    for item, decision in decisions.items():
-        if decision.verdict is not None:
-            by_verdict[decision.verdict].add(item)
-    taken = set(by_verdict["accept"])
-    accepted: list[dict[str, Any]] = []
-    dropped: list[dict[str, Any]] = []
-    still: list[dict[str, Any]] = []
-    for row in table.iter_rows(named=True):
-        decision = decisions[row["id"]]
-        if decision.verdict is None:
-            still.append({**row, "reason": decision.reason})
-        elif decision.verdict == "reject":
-            dropped.append(_dropped(row, f"rejected {decision.reason}"))
-        elif decision.verdict == "accept":
-            accepted.append({"edited_from": None, **row})
-        else:
-            new = edited(row, decision.edit, restate)
-            if new["id"] in taken or new["id"] in by_verdict["reject"]:
-                fate = "there already" if new["id"] in taken else "rejected"
-                reason = f"edited {decision.reason} into '{new['id']}', which is {fate}"
-                dropped.append(_dropped(row, reason))
-            else:
-                taken.add(new["id"])
-                accepted.append({**new, "edited_from": row["id"]})
-    return Reviewed(
-        accepted=_frame(table, accepted, "edited_from"),
-        dropped=_frame(table, dropped, "step", "reason"),
-        open=_frame(table, still, "reason"),
-        decisions=decisions,
-        outdated=outdated,
+
+    name = "triples"
+    target = "a table, folder or configuration of the builder 'kg'"
+    order = "score"
+    verdicts = VerdictSet(
+        {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
+        edited=frozenset({"edit"}),
     )
+    editable: ClassVar[tuple[str, ...]] = EDITABLE
+    file: ClassVar[str] = "sampled.parquet"
+    journal_file: ClassVar[str] = "review.jsonl"
+    needs: ClassVar[tuple[str, ...]] = ()
 
+    def __init__(
+        self,
+        table: pl.DataFrame,
+        journal: Journal | None = None,
+        *,
+        restate: Restate = worded,
+        path: Path | None = None,
+    ) -> None:
+        self.table = table
+        self.journal = journal or Journal(self.journal_file)
+        self.restate = restate
+        self.path = path
 
-def review_wrong_tails(
-    table: pl.DataFrame,
-    judgements: Iterable[Judgement],
-    rule: Rule | None = None,
-    min_judges: int = 1,
-    *,
-    at_least: int = 1,
-) -> Reviewed:
-    """Keep the wrong tails that are really wrong.
+    @classmethod
+    def find(cls, target: Target) -> TripleTask | None:
+        """Return the task for a table of triples, or the build that has one."""
+        path = target.path
+        if path is None:
+            return None
+        settings = find_config(path, "kg")
+        if settings is not None:
+            path = settings.folder / cls.file
+        elif (path / "filtered.parquet").is_file():
+            path = path / cls.file
+        elif path.suffix != ".parquet" or not _has_triples(path):
+            return None
+        need_libraries()  # which edited triples are worded with
+        review = settings.review if settings else None
+        own = review and (review.wrong_journal if cls is WrongAnswerTask else review.journal)
+        kept = target.journal or (own if cls is not WordingTask else None)
+        journal = Journal(kept or path.with_name(cls.journal_file))
+        task = cls(read_table(path, *cls.needs), journal, path=path)
+        if review is not None:
+            task.rule = review.decide_by()
+            task.min_judges = review.min_judges
+        return task
 
-    Rejected tails, one row each, are dropped, those not decided yet are open; both have the column
-    ``wrong_tail``. A triple with fewer than ``at_least`` tails left is dropped too, or open as long
-    as it has open ones.
+    def files(self) -> dict[Path, str]:
+        """Return the table."""
+        return {self.path: "the table that is reviewed"} if self.path else {}
 
-    Args:
-        table: Triples with the columns ``wrong`` and ``wrong_text``.
-        judgements: All of the journal.
-        rule: How judges who differ decide.
-        min_judges: Fewest judges of a tail.
-        at_least: Fewest wrong tails of a triple.
-    """
-    questions = wrong_tail_questions(table)
-    decisions, outdated = _decisions(questions, judgements, rule, min_judges)
-    accepted: list[dict[str, Any]] = []
-    dropped: list[dict[str, Any]] = []
-    still: list[dict[str, Any]] = []
-    for row in table.iter_rows(named=True):
-        kept: list[tuple[str, str]] = []
-        waiting = False
-        for tail, text in _wrong_tails(row):
-            decision = decisions[_wrong_item(row["id"], tail)]
+    def questions(self) -> list[Question]:
+        """Return one question per triple.
+
+        Raises:
+            BuildError: If a triple appears twice.
+        """
+        return _once(
+            Question(
+                item=row["id"],
+                shown=_shown(row),
+                part=row["relation"],
+                score=_finite(row.get("plausibility")),
+                hints=_hints(row),
+            )
+            for row in self.table.iter_rows(named=True)
+        )
+
+    def check(self, judgement: Judgement, question: Question) -> Judgement:
+        """Check the edit, and return it in one spelling."""
+        return canonical_edit(judgement, question.shown, self.editable)
+
+    def apply(self, review: Review, to: Destination) -> Applied:
+        """Write what is accepted, and beside it what is dropped and what is open."""
+        out = to.path
+        found = self.divide(review)
+        suffix = out.suffix or ".parquet"
+        others = {
+            out.with_name(f"{out.stem}-dropped{suffix}"): found.dropped,
+            out.with_name(f"{out.stem}-open{suffix}"): found.open,
+        }
+        for path in others:
+            check_free(path, BuildError, overwrite=to.overwrite)
+        for path, table in {**others, out: found.accepted}.items():
+            write_table(table, path)
+        counts = {name: getattr(found, name).height for name in found._fields}
+        return Applied(
+            out,
+            f"{counts['accepted']} triple(s) written to {out}; {counts['dropped']} dropped, "
+            f"{counts['open']} open",
+            counts,
+        )
+
+    def divide(self, review: Review) -> Divided:
+        """Divide triples into accepted, dropped and open ones, and apply edits.
+
+        An edited triple has the id of its new texts. It is dropped if that triple is in the table
+        already, unless that one is still open.
+        """
+        decisions = review.decisions
+        accepted_ids = {item for item, d in decisions.items() if d.verdict == "accept"}
+        rejected_ids = {item for item, d in decisions.items() if d.verdict == "reject"}
+        accepted: list[dict[str, Any]] = []
+        dropped: list[dict[str, Any]] = []
+        still: list[dict[str, Any]] = []
+        for row in self.table.iter_rows(named=True):
+            decision = decisions[row["id"]]
             if decision.verdict is None:
-                waiting = True
-                still.append({**row, "wrong_tail": text, "reason": decision.reason})
+                still.append({**row, "reason": decision.reason})
             elif decision.verdict == "reject":
-                reason = f"rejected {decision.reason}"
-                dropped.append({**_dropped(row, reason), "wrong_tail": text})
+                dropped.append(_dropped(row, f"rejected {decision.reason}"))
+            elif decision.verdict == "accept":
+                accepted.append({"edited_from": None, **row})
             else:
-                kept.append((tail, text) if decision.verdict == "accept" else _other(row, decision))
-        # An edit may make one wrong tail of another; the first of them stays.
-        kept = list({text: (tail, text) for tail, text in reversed(kept)}.values())[::-1]
-        if len(kept) >= at_least:
-            lists = {"wrong": [t for t, _ in kept], "wrong_text": [x for _, x in kept]}
-            accepted.append({**row, **lists})
-        elif not waiting:
-            reason = f"{len(kept)} wrong tail(s) left, expected {at_least} or more"
-            dropped.append({**_dropped(row, reason), "wrong_tail": None})
-    return Reviewed(
-        accepted=_frame(table, accepted),
-        dropped=_frame(table, dropped, "wrong_tail", "step", "reason"),
-        open=_frame(table, still, "wrong_tail", "reason"),
-        decisions=decisions,
-        outdated=outdated,
-    )
+                new = self._edited(row, decision)
+                if new["id"] in accepted_ids or new["id"] in rejected_ids:
+                    fate = "already there" if new["id"] in accepted_ids else "rejected"
+                    reason = f"edited {decision.reason} into '{new['id']}', which is {fate}"
+                    dropped.append(_dropped(row, reason))
+                else:
+                    accepted_ids.add(new["id"])
+                    accepted.append({**new, "edited_from": row["id"]})
+        return Divided(
+            accepted=_frame(self.table, accepted, "edited_from"),
+            dropped=_frame(self.table, dropped, "step", "reason"),
+            open=_frame(self.table, still, "reason"),
+        )
+
+    def _edited(self, row: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
+        return edited(row, decision.edit, self.restate)
 
 
-def _decisions(
-    questions: Sequence[Question],
-    judgements: Iterable[Judgement],
-    rule: Rule | None,
-    min_judges: int,
-) -> tuple[dict[str, Decision], int]:
-    rule = rule or Rule()
-    for verdict in filter(None, (rule.veto, rule.otherwise)):
-        if verdict not in ("accept", "reject"):
-            way_out = nearest(verdict, ["accept", "reject"])
-            raise BuildError(f"the rule has the verdict '{verdict}', {way_out}")
-    kept, outdated = of_these_texts(judgements, questions)
-    for one in kept:
-        if one.verdict and one.verdict not in ACCEPTABILITY.forms:
-            raise BuildError(
-                f"judge '{one.judge}' gives item '{one.item}' the verdict {excerpt(one.verdict)}, "
-                f"expected {', '.join(ACCEPTABILITY.forms)}"
+class WordingTask(TripleTask):
+    """Do sentences say what their triples say, in good English? An edit is a better sentence."""
+
+    name = "wordings"
+    only_by_name = True
+    editable = ("sentence",)
+    journal_file = "review-wordings.jsonl"
+    needs = ("sentence",)
+
+    def questions(self) -> list[Question]:
+        """Return one question per sentence."""
+        asked = "Does the sentence say this, in good English?"
+        return _once(
+            Question(row["id"], {"question": asked, **_shown(row)}, part=row["relation"])
+            for row in self.table.iter_rows(named=True)
+        )
+
+    def _edited(self, row: Mapping[str, Any], decision: Decision) -> dict[str, Any]:
+        return {**row, "sentence": decision.edit}
+
+
+class WrongAnswerTask(TripleTask):
+    """Are the wrong answers to questions really wrong? An edit is another wrong answer."""
+
+    name = "wrong-answers"
+    only_by_name = True
+    editable = (WRONG,)
+    file = "negatives.parquet"
+    journal_file = "review-wrong.jsonl"
+    needs = ("wrong", "wrong_text")
+    at_least = 1
+    """Fewest wrong answers of a triple."""
+
+    def questions(self) -> list[Question]:
+        """Return one question per wrong tail.
+
+        Raises:
+            BuildError: If the table has none, or a triple has the same one twice.
+        """
+        return _once(
+            Question(
+                item=_wrong_item(row["id"], tail),
+                shown={
+                    "question": "Is the wrong tail really wrong?",
+                    **{name: _shown(row)[name] for name in ("relation", "head", "tail")},
+                    WRONG: text,
+                },
+                part=row["relation"],
             )
-        if one.verdict in ACCEPTABILITY.edited and not one.edit.strip():
-            raise BuildError(
-                f"judge '{one.judge}' gives item '{one.item}' the verdict '{one.verdict}' and no "
-                "edit, expected the new text"
-            )
-    return settle(kept, rule, min_judges, [q.item for q in questions]), outdated
+            for row in self.table.iter_rows(named=True)
+            for tail, text in _wrong_tails(row)
+        )
+
+    def divide(self, review: Review) -> Divided:
+        """Keep the wrong tails that are really wrong.
+
+        Rejected tails are dropped, one row each; undecided ones are open; both have the column
+        ``wrong_tail``. A triple with fewer than ``at_least`` tails left is dropped too, or open
+        while it has open ones.
+        """
+        accepted: list[dict[str, Any]] = []
+        dropped: list[dict[str, Any]] = []
+        still: list[dict[str, Any]] = []
+        for row in self.table.iter_rows(named=True):
+            kept: list[tuple[str, str]] = []
+            waiting = False
+            for tail, text in _wrong_tails(row):
+                decision = review.decisions[_wrong_item(row["id"], tail)]
+                if decision.verdict is None:
+                    waiting = True
+                    still.append({**row, "wrong_tail": text, "reason": decision.reason})
+                elif decision.verdict == "reject":
+                    reason = f"rejected {decision.reason}"
+                    dropped.append({**_dropped(row, reason), "wrong_tail": text})
+                else:
+                    same = decision.verdict == "accept"
+                    kept.append((tail, text) if same else _other(row, decision))
+            # An edit may turn one wrong tail into another; the first of them is kept.
+            kept = list({text: (tail, text) for tail, text in reversed(kept)}.values())[::-1]
+            if len(kept) >= self.at_least:
+                lists = {"wrong": [t for t, _ in kept], "wrong_text": [x for _, x in kept]}
+                accepted.append({**row, **lists})
+            elif not waiting:
+                reason = f"{len(kept)} wrong tail(s) left, expected {self.at_least} or more"
+                dropped.append({**_dropped(row, reason), "wrong_tail": None})
+        return Divided(
+            accepted=_frame(self.table, accepted),
+            dropped=_frame(self.table, dropped, "wrong_tail", "step", "reason"),
+            open=_frame(self.table, still, "wrong_tail", "reason"),
+        )
+
+
+def _has_triples(path: Path) -> bool:
+    """Whether a Parquet file has triples, and not a suite; one that cannot be read counts."""
+    import polars as pl
+
+    try:
+        return {"head", "relation", "tail"} <= pl.read_parquet_schema(path).keys()
+    except (pl.exceptions.PolarsError, OSError):
+        return True
 
 
 def _shown(row: Mapping[str, Any]) -> dict[str, str]:
@@ -260,8 +326,8 @@ def _wrong_tails(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     tails, texts = row["wrong"] or [], row["wrong_text"] or []
     if len(tails) != len(texts):
         raise BuildError(
-            f"triple '{row['id']}' has {len(tails)} wrong tails and {len(texts)} texts of them, "
-            "expected as many"
+            f"triple '{row['id']}' has {len(tails)} wrong tails and {len(texts)} texts, expected "
+            "as many of both"
         )
     return [(str(tail), str(text)) for tail, text in zip(tails, texts, strict=True)]
 

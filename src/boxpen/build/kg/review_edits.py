@@ -1,7 +1,7 @@
-"""Edits of the human filter: how they are written, and what becomes of a triple by one.
+"""Edits of triples: how judges write them, and what they change.
 
-An edit is the new tail. 'head: …' and 'sentence: …' change these instead; several changes stand on
-a line each. Of a wrong tail, an edit is another wrong tail.
+An edit is the new tail. 'head: …' and 'sentence: …' change these instead; several changes take one
+line each. The edit of a wrong tail is another wrong tail.
 """
 
 from __future__ import annotations
@@ -14,15 +14,23 @@ from typing import Any
 from boxpen.build.kg.triples import triple_id
 from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
-from boxpen.judgements import Judgement, Line, Question
-from boxpen.judgements.judgement import plain
+from boxpen.review import Judgement, plain
 
-__all__ = ["WRONG", "Restate", "canonical_edit", "edited", "node_text", "split_edit", "worded"]
+__all__ = [
+    "EDITABLE",
+    "WRONG",
+    "Restate",
+    "canonical_edit",
+    "edited",
+    "node_text",
+    "split_edit",
+    "worded",
+]
 
 WRONG = "wrong tail"
 """What wrong tails are called in questions."""
 
-_EDITABLE = ("tail", "head", "sentence")
+EDITABLE = ("tail", "head", "sentence")
 # What the graph and the model say of a triple is not said of another one.
 _OF_THE_OLD = ("weight", "surface", "fluency", "plausibility", "rank")
 
@@ -30,38 +38,40 @@ Restate = Callable[[Mapping[str, Any]], Mapping[str, str] | None]
 """Given the row of a triple in its new words: its ``sentence`` and ``form``, or None."""
 
 
-def canonical_edit(line: Line, questions: Mapping[str, Question]) -> Judgement:
+def canonical_edit(one: Judgement, shown: Mapping[str, str], fields: Sequence[str]) -> Judgement:
     """Check the edit of a judgement, and return it in one spelling.
 
+    Args:
+        one: The judgement.
+        shown: The texts that were judged.
+        fields: What may be changed; an edit without a name changes the first.
+
     Raises:
-        BuildError: If something is changed twice, into nothing, or into what it is already.
+        BuildError: If something is changed twice, made empty, or not changed at all.
     """
-    one = line.judgement
     if not one.edit:
         return one
-    shown = questions[one.item].shown
-    fields = (WRONG,) if WRONG in shown else _EDITABLE
     edits: dict[str, str] = {}
     for name, text in _parts(one.edit, fields):
         if name in edits:
-            raise BuildError(f"{line} changes the {name} twice, expected one text")
+            raise BuildError(f"the edit changes the {name} twice, expected one text")
         if not text:
-            raise BuildError(f"{line} has an empty {name} in its edit, expected a text")
+            raise BuildError(f"the edit has an empty {name}, expected a text")
         edits[name] = text
     if all(text == plain(shown.get(name, "")) for name, text in edits.items()):
         raise BuildError(
-            f"{line} has the edit {excerpt(one.edit)}, which changes nothing; expected another "
-            "text, or the verdict 'accept'"
+            f"the edit {excerpt(one.edit)} changes nothing; expected another text, or the verdict "
+            "'accept'"
         )
     if edits.get(WRONG) == plain(shown.get("tail", "")):
-        raise BuildError(f"{line} has the right tail as its edit, expected a wrong one")
+        raise BuildError("the edit is the right tail, expected a wrong one")
     named = [f"{name}: {edits[name]}" for name in fields if name in edits]
     return replace(one, edit=edits[fields[0]] if set(edits) == {fields[0]} else "\n".join(named))
 
 
 def split_edit(edit: str, *, wrong: bool = False) -> dict[str, str]:
     """Return what an edit changes, and into what."""
-    return dict(_parts(edit, (WRONG,) if wrong else _EDITABLE))
+    return dict(_parts(edit, (WRONG,) if wrong else EDITABLE))
 
 
 def worded(row: Mapping[str, Any]) -> dict[str, str] | None:

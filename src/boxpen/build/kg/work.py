@@ -161,14 +161,14 @@ class Work:
 
     def accept(self) -> Report:
         """Take what the judges accepted."""
-        from boxpen.build.kg.review import review_triples
-        from boxpen.judgements import Journal
+        from boxpen.build.kg.review import TripleTask
+        from boxpen.review import Journal
 
         review = self.config.review
         assert review is not None
         table = read_table(self.at(SAMPLED), "tail_text")
-        given = Journal(review.journal_in(self.config.folder)).read().judgements
-        found = review_triples(table, given, review.decide_by(), review.min_judges)
+        task = TripleTask(table, Journal(review.journal_in(self.config.folder)))
+        found = task.divide(task.review(review.decide_by(), review.min_judges))
         if not found.accepted.height:
             raise BuildError(
                 f"the judges accepted none of {table.height:,} triples: {found.dropped.height:,} "
@@ -261,15 +261,15 @@ class Work:
 
     def _answered(self) -> pl.DataFrame:
         """Return the triples with their wrong tails, less those that judges find right."""
-        from boxpen.build.kg.review import review_wrong_tails
-        from boxpen.judgements import Journal
+        from boxpen.build.kg.review import WrongAnswerTask
+        from boxpen.review import Journal
 
         table = read_table(self.at(NEGATIVES), "tail_text", "wrong_text")
         review = self.config.review
         if review is None or review.wrong_journal is None:
             return table
-        judgements = Journal(review.wrong_journal).read().judgements
-        return review_wrong_tails(table, judgements, review.decide_by(), review.min_judges).accepted
+        task = WrongAnswerTask(table, Journal(review.wrong_journal))
+        return task.divide(task.review(review.decide_by(), review.min_judges)).accepted
 
     @property
     def chosen(self) -> str:

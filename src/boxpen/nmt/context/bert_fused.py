@@ -45,7 +45,7 @@ __all__ = ["BertFusedConfig", "BertFusedForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(BertFusedConfig.model_type, BertFusedConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(
         BertFusedConfig, BertFusedForConditionalGeneration, exist_ok=True
@@ -60,7 +60,7 @@ class BertFusedConfig(MarianConfig):  # type: ignore[misc]
         p_net: How often a layer takes one of its attentions alone in training, 0 to 1.
 
     Raises:
-        NmtError: If BERT is no encoder, or p_net is no rate.
+        NmtError: If BERT is not an encoder, or p_net is out of range.
     """
 
     model_type = "bert_fused"
@@ -78,7 +78,7 @@ class BertFusedConfig(MarianConfig):  # type: ignore[misc]
             found = getattr(self.bert_config, "model_type", type(self.bert_config).__name__)
             raise NmtError(
                 f"the bert_config of a BERT-fused model is that of a {found} with is_decoder="
-                f"{getattr(self.bert_config, 'is_decoder', None)}, expected a BERT that is none"
+                f"{getattr(self.bert_config, 'is_decoder', None)}, expected a BERT encoder"
             )
         if not 0 <= self.p_net <= 1:
             raise NmtError(f"p_net is {self.p_net}, expected a rate from 0 to 1")
@@ -148,10 +148,10 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
     def from_sentence_model(
         cls, base: MarianMTModel, bert: BertModel, p_net: float = 1.0
     ) -> BertFusedForConditionalGeneration:
-        """Make a model of a trained sentence-level model and a BERT of the source language.
+        """Make a model from a trained sentence-level model and a BERT of the source language.
 
-        The attentions to BERT are new; ``torch.manual_seed`` says which. Neither of the two given
-        models is changed, nor shared.
+        The attentions to BERT are new and random (see ``torch.manual_seed``). The two given models
+        are neither changed nor shared.
 
         Args:
             base: All its weights are taken over.
@@ -159,7 +159,7 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
             p_net: How often a layer takes one of its attentions alone in training.
 
         Raises:
-            NmtError: If the two are not what they should be, or p_net is no rate.
+            NmtError: If the two have the wrong type, or p_net is out of range.
         """
         if not isinstance(base, MarianMTModel) or not isinstance(bert, BertModel):
             raise NmtError(
@@ -223,12 +223,12 @@ class BertFusedForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up.
-            decoder_input_ids: Target behind its start token, (batch, target).
+            input_ids: Source, (batch, source), padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding.
+            decoder_input_ids: Target after its start token, (batch, target).
             bert_input_ids: [CLS] context [SEP] source [SEP] in BERT's tokens; not needed where
                 ``encoder_outputs`` are given.
             bert_attention_mask: 1 for them and 0 for what fills up; by BERT's padding if None.

@@ -57,7 +57,7 @@ class EncodedWithBert(BaseModelOutput):  # type: ignore[misc]
 
     Attributes:
         bert_states: (batch, BERT's tokens, BERT's width).
-        bert_attention_mask: 1 for tokens and 0 for what fills up, (batch, BERT's tokens).
+        bert_attention_mask: 1 for tokens and 0 for padding, (batch, BERT's tokens).
     """
 
     bert_states: Tensor | None = None
@@ -80,7 +80,7 @@ class BertAttention(MarianAttention):  # type: ignore[misc]
         self.v_proj = nn.Linear(config.bert_config.hidden_size, config.d_model)
 
     def draw(self) -> None:
-        """Draw the weights anew, as where a Transformer is trained from nothing.
+        """Draw the weights anew, as where a Transformer is trained from scratch.
 
         Transformers draws them with the standard deviation 0.02, with which keys and queries of
         models as narrow as ours hardly tell one place from another.
@@ -204,7 +204,7 @@ class BertFusedEncoder(MarianEncoder):  # type: ignore[misc]
 
         Args:
             input_ids: Source, (batch, source).
-            attention_mask: 1 for its tokens and 0 for what fills it up.
+            attention_mask: 1 for its tokens and 0 for padding.
             inputs_embeds: Embeddings in place of the source.
             bert_input_ids: [CLS] context [SEP] source [SEP] in BERT's tokens, (batch, its length).
             bert_attention_mask: 1 for them and 0 for what fills up; by BERT's padding if None.
@@ -282,10 +282,10 @@ class BertFusedDecoder(MarianDecoder):  # type: ignore[misc]
         """Return the states behind each word of a target, as Marian's decoder does.
 
         Args:
-            input_ids: Target behind its start token, (batch, target).
+            input_ids: Target after its start token, (batch, target).
             bert_states: What BERT made of the context and the source.
-            bert_attention_mask: 1 for its tokens and 0 for what fills up.
-            past_key_values: What the decoder remembers; then the target goes on from there.
+            bert_attention_mask: 1 for its tokens and 0 for padding.
+            past_key_values: The decoder's cache; the target continues from there.
             inputs_embeds: Embeddings in place of the target.
             use_cache: Whether to remember; as the configuration says if None.
             **kwargs: What else Marian's decoder takes.

@@ -8,13 +8,12 @@ Zhu et al. (github.com/bert-nmt/bert-nmt).
 from __future__ import annotations
 
 import json
-import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import moved_in
+from boxpen.atomic import moved_in, temporary
 from boxpen.models.quiet import quiet
 from boxpen.nmt.errors import NmtError
 
@@ -29,12 +28,12 @@ FOLDER = "bert"
 
 
 class BertReader:
-    """Turns sentences and what stands before them into what BERT reads.
+    """Turns sentences and their contexts into BERT's input.
 
     Args:
         folder_or_tokenizer: A folder of a BERT, the folder of a saved BERT-fused model or the
             folder ``bert`` in it, or a tokenizer of BERT.
-        max_length: Most tokens of a row; fewer, if the BERT of the folder takes fewer.
+        max_length: Maximum tokens per row; fewer, if the BERT of the folder takes fewer.
 
     Raises:
         NmtError: If the folder holds no BERT, or one of another tokenizer.
@@ -66,7 +65,7 @@ class BertReader:
             self._check(shape["vocab_size"], shape["max_position_embeddings"])
 
     def check(self, config: BertConfig) -> None:
-        """Refuse a BERT that was trained with another tokenizer, and heed how much it takes.
+        """Reject a BERT that was trained with another tokenizer, and heed how much it takes.
 
         Raises:
             NmtError: If their vocabularies are not equally large.
@@ -78,7 +77,7 @@ class BertReader:
 
         Args:
             sources: Sentences.
-            contexts: What stands before each; None or nothing at the beginning of a document.
+            contexts: The text before each; None or empty at the beginning of a document.
 
         Raises:
             NmtError: If there are not as many of the ones as of the others, or a source alone is
@@ -126,8 +125,7 @@ class BertReader:
     def joined(self, context_ids: Sequence[int], source_ids: Sequence[int]) -> list[int]:
         """Return [CLS] context [SEP] source [SEP], or [CLS] source [SEP] without context.
 
-        A context that is too long loses its beginning: what stands next to the source matters
-        most.
+        A context that is too long loses its beginning: the text next to the source matters most.
 
         Raises:
             NmtError: If the source alone is longer than BERT takes.
@@ -148,7 +146,7 @@ class BertReader:
         Raises:
             NmtError: If it cannot be written; then what stood there stays.
         """
-        aside = folder / f".{FOLDER}.{secrets.token_hex(4)}.tmp"
+        aside = temporary(folder / FOLDER)
         try:
             aside.mkdir(parents=True)
             self.tokenizer.save_pretrained(str(aside))
@@ -207,12 +205,14 @@ def _shape(folder: Path) -> dict[str, Any]:
         settings = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise NmtError(f"{folder} is no BERT: its config.json cannot be read ({reason})") from None
+        raise NmtError(
+            f"{folder} is not a BERT: its config.json cannot be read ({reason})"
+        ) from None
     kind = settings.get("model_type") if isinstance(settings, dict) else None
     if kind not in ("bert", "bert_fused"):
         raise NmtError(
-            f"{folder} is no BERT: its config.json has the model_type '{kind}', expected 'bert' or "
-            "'bert_fused'"
+            f"{folder} is not a BERT: its config.json has the model_type '{kind}', expected 'bert' "
+            "or 'bert_fused'"
         )
     inner = settings.get("bert_config") if kind == "bert_fused" else settings
     shape: dict[str, Any] = {"fused": kind == "bert_fused"}

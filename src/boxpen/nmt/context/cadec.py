@@ -18,7 +18,7 @@ it; the order of the attentions; the output layer starts as a copy of the senten
 Where this departs from it:
 
 - Layers are post-norm, as Marian's (there: pre-norm).
-- The second decoder's embedding is a copy that learns on, tied to the output layer where the
+- The second decoder's embedding is a copy that is trained further, tied to the output layer if the
   sentence-level model's is (there: the frozen embedding, and an output layer of its own).
 - The second decoder begins as the first, which saves most of its training (there: from nothing).
 - A draft that is not given is the greedy one. The authors use a beam of 4 at test time; to have
@@ -52,7 +52,7 @@ __all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know CADec; to do so twice does no harm."""
+    """Register CADec with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(CADecConfig.model_type, CADecConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(CADecConfig, CADecForConditionalGeneration, exist_ok=True)
 
@@ -61,7 +61,7 @@ class CADecConfig(MarianConfig):  # type: ignore[misc]
     """The shape of the sentence-level model (Marian's settings), and of what is added.
 
     Attributes:
-        context_sentences: Most sentences of context that a row may have.
+        context_sentences: Maximum sentences of context per row.
         cadec_layers: Layers of the second decoder; as many as the first has if not given.
 
     Raises:
@@ -114,11 +114,11 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
 
         Args:
             base: The sentence-level model; its weights are copied.
-            context_sentences: Most sentences of context that a row may have.
+            context_sentences: Maximum sentences of context per row.
             layers: Of the second decoder; as many as the first has if not given.
 
         Raises:
-            NmtError: If it is no Marian model, or the numbers do not fit together.
+            NmtError: If it is not a Marian model, or the sizes do not match.
         """
         if not isinstance(base, MarianMTModel):
             raise NmtError(
@@ -178,24 +178,24 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         draft_attention_mask: Tensor | None = None,
         **others: Any,  # noqa: ARG002
     ) -> Seq2SeqLMOutput | tuple[Any, ...]:
-        """Return the logits of every next word, and the loss where labels are given.
+        """Return the logits of every next word, and the loss if labels are given.
 
         A given translation is scored against the draft that the sentence-level model makes, the
         same for all translations of a source: its score is that of the whole two-pass system, and
-        a contrastive pair differs in nothing but the pair. So do the authors. In training, give
+        a contrastive pair differs only in the pair itself, as in the paper. In training, give
         the drafts of ``drafts_for_training`` and the references of the context.
 
         Masks that are not given leave out padding tokens.
 
         Args:
-            input_ids: Source, (batch, source), filled up on the right.
+            input_ids: Source, (batch, source), padded on the right.
             attention_mask: 1 for its tokens, (batch, source).
-            decoder_input_ids: Target behind its start token, (batch, target).
-            decoder_attention_mask: Not needed: what fills up a target stands behind it, where no
-                word of it looks.
+            decoder_input_ids: Target after its start token, (batch, target).
+            decoder_attention_mask: Not needed: padding comes after the target, where no token
+                attends to it.
             encoder_outputs: The first pass, if it was run before; then no other inputs but the
                 decoder's are looked at.
-            past_key_values: What the decoder remembers; then the target goes on from there.
+            past_key_values: The decoder's cache; the target continues from there.
             labels: Target, (batch, target); -100 is left out of the loss.
             use_cache: Whether to return what is remembered; without labels by default.
             return_dict: False for a tuple.

@@ -1,8 +1,8 @@
 """The first pass of CADec: a sentence-level model encodes and translates every sentence by itself.
 
 The current sentence and those before it are encoded and decoded as rows of their own, so that none
-sees another; then the states of all sentences that belong together are laid one behind the other,
-each with a one-hot vector that says how far before the current sentence it stood (0 for itself).
+sees another; then the states of all sentences that belong together are laid one after the other,
+each with a one-hot vector for its distance before the current sentence (0 for itself).
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class FirstPass(MarianPreTrainedModel):  # type: ignore[misc]
         )
 
     def _laid(self, sentences: Sentences, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Lay the states of the sentences of a row one behind the other, with their distances.
+        """Lay the states of the sentences of a row one after the other, with their distances.
 
         Returns:
             States, (batch, length, width + distances), and their mask, (batch, length).
@@ -258,7 +258,7 @@ def _widened(tensor: Tensor, width: int, fill: int) -> Tensor:
 
 
 def _check_alike(context: Sentences, translated: Sentences, rows: int) -> None:
-    """Refuse translations that are not one a sentence."""
+    """Reject translations that are not one a sentence."""
     given = torch.bincount(context.row, minlength=rows)
     found = torch.bincount(translated.row, minlength=rows)
     wrong = given != found

@@ -69,11 +69,11 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
         """Return the states of the top layer, and what is remembered.
 
         Args:
-            input_ids: Target behind its start token, (batch, time). What fills it up stands
+            input_ids: Target after its start token, (batch, time). What fills it up stands
                 behind it, where no word of it looks.
             source: States, (batch, source, source width), and their mask, (batch, source).
             target: States, (batch, target, target width), and their mask, (batch, target).
-            past_key_values: What is remembered; then the prefix goes on from there.
+            past_key_values: The cache; the prefix continues from there.
             use_cache: Whether to remember.
         """
         if use_cache and past_key_values is None:
@@ -133,7 +133,7 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        """Draw the weights as for a Transformer that is trained from nothing (Glorot & Bengio)."""
+        """Draw the weights as for a Transformer that is trained from scratch (Glorot & Bengio)."""
         super()._init_weights(module)
         if isinstance(module, nn.Linear):
             init.xavier_uniform_(module.weight)

@@ -1,9 +1,9 @@
 """Concatenation: a Transformer that reads the context and the source as one sequence.
 
 The "2-to-1" model of Tiedemann & Scherrer (2017), "Neural Machine Translation with Extended
-Context": nothing in the network is new. The sentences before stand in front of the source, each
-with its end behind it; the target is the translation of the source alone. All weights go on
-learning, for a sentence-level model has never seen two sentences in a row.
+Context": nothing in the network is new. The previous sentences come before the source, each
+followed by its end token; the target is the translation of the source alone. All weights are
+trained further, since a sentence-level model has never seen two sentences in a row.
 
     context   c₁ … cₖ /       joined   c₁ … cₖ / x₁ … xₛ / ‖ padding
     source    x₁ … xₛ /
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(ConcatConfig.model_type, ConcatConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(ConcatConfig, ConcatForConditionalGeneration, exist_ok=True)
 
@@ -89,16 +89,16 @@ class ConcatForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput:
-        """Return the logits of every next token, and the loss where labels are given.
+        """Return the logits of every next token, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), each row with its end, filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up.
+            input_ids: Source, (batch, source), each row with its end, padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding.
             context_input_ids: The sentences before, oldest first, each with its end,
                 (batch, context); a row without any is the single token that ends sentences, and so
                 is every row if None.
             context_attention_mask: Likewise for the context.
-            decoder_input_ids: Target behind its start token, (batch, target).
+            decoder_input_ids: Target after its start token, (batch, target).
             encoder_outputs: What the encoder made of context and source, if it was run before.
             labels: Target, (batch, target); -100 is left out of the loss.
             **kwargs: What Marian takes.
@@ -110,7 +110,7 @@ class ConcatForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         elif not isinstance(encoder_outputs, JoinedOutput):
             raise NmtError(
                 f"the encoder_outputs are a {type(encoder_outputs).__name__}, expected the "
-                "JoinedOutput of this model's own encoder, which says what is padding"
+                "JoinedOutput of this model's own encoder, which marks the padding"
             )
         return super().forward(
             attention_mask=encoder_outputs.joined_attention_mask,
@@ -178,7 +178,7 @@ def joined(
         source: Tokens, (rows, source).
         mask: 1 for tokens and 0 for padding.
         pad: What fills up rows.
-        most: Most tokens of a row; of a longer one the beginning of the context is left out.
+        most: Maximum tokens per row; longer rows lose the beginning of the context.
 
     Returns:
         Tokens and their mask; how wide they are follows from the widths alone, so that no one
@@ -207,7 +207,7 @@ def joined(
 def given_or_none(
     context: Tensor | None, mask: Tensor | None, source: Tensor, eos: int
 ) -> tuple[Tensor, Tensor]:
-    """Return context and mask; where there is none, rows of the single token that ends sentences.
+    """Return context and mask; without context, rows of only the token that ends sentences.
 
     Args:
         context: Tokens, (rows, context), or None.

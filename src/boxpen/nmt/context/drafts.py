@@ -85,7 +85,7 @@ def sampled(
         input_ids: Source, (batch, source).
         attention_mask: 1 for its tokens, (batch, source).
         generator: On the model's device.
-        max_new_tokens: Most tokens of a translation, with its end.
+        max_new_tokens: Maximum tokens per translation, including its end.
         temperature: Below 1, likely tokens become more likely.
 
     Returns:
@@ -115,7 +115,7 @@ def greedy(
         base: The sentence-level model, a MarianMTModel.
         states: What its encoder made of the source, (batch, source, width).
         attention_mask: 1 for the source's tokens, (batch, source).
-        max_new_tokens: Most tokens of a translation, with its end.
+        max_new_tokens: Maximum tokens per translation, including its end.
 
     Returns:
         Tokens, (batch, target): every row with its end, padding behind it.
@@ -203,7 +203,7 @@ def _drafted(
 
 @contextmanager
 def _at_rest(base: Any) -> Iterator[None]:
-    """Switch dropout off for a while."""
+    """Temporarily switch dropout off."""
     training = base.training
     base.eval()
     try:

@@ -33,11 +33,11 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     Args:
         config: Which model, and from what.
         subwords: The tokenizer of the corpus.
-        plain: Makes a model with random weights, where there is none to begin from.
+        plain: Makes a model with random weights, if there is no base to start from.
 
     Raises:
-        NmtError: If the base is no Transformer, has another vocabulary than the corpus, or it or
-            BERT has weights that are no numbers.
+        NmtError: If the base is not a Transformer, its vocabulary differs from that of the corpus,
+            or it or BERT has NaN or Inf in its weights.
     """
     name = config.architecture.replace("-", "_")
     kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
@@ -105,10 +105,12 @@ def _read_by_bert(
     if path.is_file():
         found = _whole_tokens(path, len(examples), len(reader.tokenizer))
         if found is None:
-            note(f"{path} is damaged, and made again")
+            note(f"{path} is damaged and will be rebuilt")
     if found is None:
         if examples.row is None:
-            raise NmtError(f"{folder} was prepared by an earlier version; prepare it anew for BERT")
+            raise NmtError(
+                f"{folder} was prepared by an earlier version; prepare it again for BERT"
+            )
         note(f"{part}: cut into the tokens of {bert}")
         place = folder / ("text" if part == "train" else part) / "source.txt"
         found = _cut_by_bert(reader, place, examples.row)
@@ -168,7 +170,7 @@ def _whole_tokens(
 
 
 def bert_digest(examples: Examples, reader: BertReader) -> str:
-    """Return what the tokens of BERT hang on: the sentences, and how it cuts them."""
+    """Return what the tokens of BERT depend on: the sentences, and how it cuts them."""
     digest = hashlib.sha256(examples.source.tobytes() + examples.source_ends.tobytes())
     digest.update(reader.tokenizer.backend_tokenizer.to_str().encode())
     return digest.hexdigest()[:12]

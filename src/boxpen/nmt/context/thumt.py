@@ -9,7 +9,7 @@ it, after self-attention:
     decoder layer   self-attention ── attention to context, gated ── to source ── feed-forward
 
 The gate λ = σ(Wₓ x + Wₛ s) weighs the layer's state x against what it found in the context, s:
-λ ⊙ x + (1 - λ) ⊙ s, and a layer norm stands behind it as behind every sublayer.
+λ ⊙ x + (1 - λ) ⊙ s, followed by a layer norm, as after every sublayer.
 
 It is trained in two steps: first the parameters of a sentence-level Transformer, on all sentences
 there are; then those of the context alone, on documents, while the others stay as they are. So the
@@ -44,7 +44,7 @@ __all__ = ["ThumtConfig", "ThumtForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know the model; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(ThumtConfig.model_type, ThumtConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(ThumtConfig, ThumtForConditionalGeneration, exist_ok=True)
 
@@ -136,16 +136,16 @@ class ThumtForConditionalGeneration(MarianMTModel):  # type: ignore[misc]
         labels: Tensor | None = None,
         **kwargs: Any,
     ) -> Seq2SeqLMOutput:
-        """Return the logits of every next token, and the loss where labels are given.
+        """Return the logits of every next token, and the loss if labels are given.
 
         Args:
-            input_ids: Source, (batch, source), each row with its end, filled up on the right.
-            attention_mask: 1 for its tokens and 0 for what fills it up.
+            input_ids: Source, (batch, source), each row with its end, padded on the right.
+            attention_mask: 1 for its tokens and 0 for padding.
             context_input_ids: The sentences before, oldest first, each with its end,
                 (batch, context); a row without any is the single token that ends sentences, and so
                 is every row if None.
             context_attention_mask: Likewise for the context.
-            decoder_input_ids: Target behind its start token, (batch, target).
+            decoder_input_ids: Target after its start token, (batch, target).
             encoder_outputs: What the encoder made of context and source, if it was run before.
             labels: Target, (batch, target); -100 is left out of the loss.
             **kwargs: What Marian takes.

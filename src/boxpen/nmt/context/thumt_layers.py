@@ -47,7 +47,7 @@ class ContextOutput(BaseModelOutput):  # type: ignore[misc]
 
     Attributes:
         context_states: States of the context, (batch, context, width).
-        context_states_mask: 1 for its tokens and 0 for what fills it up.
+        context_states_mask: 1 for its tokens and 0 for padding.
     """
 
     context_states: Tensor | None = None
@@ -285,7 +285,7 @@ class ThumtDecoder(MarianDecoder):  # type: ignore[misc]
         """Return the states of the target; see Marian's decoder for the other arguments.
 
         Args:
-            input_ids: Target behind its start token, (batch, target).
+            input_ids: Target after its start token, (batch, target).
             context_states: From the encoder, (batch, context, width).
             context_states_mask: Likewise.
             past_key_values: Keys and values that were computed before.
@@ -322,7 +322,7 @@ class ThumtDecoder(MarianDecoder):  # type: ignore[misc]
 
 
 def draw(module: nn.Module) -> None:
-    """Draw the weights of fresh parts as where a Transformer is trained from nothing.
+    """Draw the weights of fresh parts as where a Transformer is trained from scratch.
 
     Those of Glorot & Bengio (2010), for Transformers draws all with the standard deviation 0.02.
     """

@@ -1,0 +1,70 @@
+"""Review of the translations of runs: what their tasks have in common.
+
+Judges do not see which system made a translation; if several made the same one, it is judged once.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Generic, Self, TypeVar
+
+from boxpen.review.journal import Journal
+from boxpen.review.judgement import Question
+from boxpen.review.task import ReviewTask, Target
+from boxpen.runs import Run
+
+__all__ = ["TranslationTask"]
+
+T = TypeVar("T")
+
+
+class TranslationTask(ReviewTask, Generic[T]):
+    """A question about every translation.
+
+    Args:
+        made: The translations.
+        journal: Where judgements are kept.
+        runs: How many runs they are from.
+    """
+
+    noun = "translation"
+    journal_file: ClassVar[str]
+
+    def __init__(self, made: Sequence[T], journal: Journal | None = None, runs: int = 1) -> None:
+        self.made = made
+        self.journal = journal or Journal(self.journal_file)
+        self.origin = "run" if runs == 1 else "set of runs"
+
+    @classmethod
+    def find(cls, target: Target) -> Self | None:
+        """Return the task for runs; the names of systems do not matter."""
+        if not target.runs:
+            return None
+        journal = target.journal_beside(target.runs, cls.journal_file)
+        systems = [(run.name, [run]) for run in target.loaded_runs]
+        return cls(cls.translations(systems), journal, len(systems))
+
+    @classmethod
+    @abstractmethod
+    def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[T]:
+        """Return what systems made of the sources of their suites.
+
+        Args:
+            systems: Names, and the runs of each; what is translated in two of them counts once.
+        """
+
+    @abstractmethod
+    def question(self, one: T) -> Question:
+        """Return what is asked about a translation, the same for all systems."""
+
+    def questions(self) -> list[Question]:
+        """Return one question per translation.
+
+        Questions come in the order of items; those of one item in an order that depends only on
+        their texts, so that it does not give away the system.
+        """
+        of_item: dict[str, dict[str, Question]] = {}
+        for question in map(self.question, self.made):
+            of_item.setdefault(question.unit, {})[question.item] = question
+        return [some[name] for some in of_item.values() for name in sorted(some)]

@@ -1,0 +1,76 @@
+"""Runs, suites and plans as a person sees them in a shell or a notebook, and as data frames."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from boxpen import RunError
+from boxpen.plans import plan
+from boxpen.scoring.verdicts import Verdict
+from small_runs import Liking, small_run, small_suite
+
+
+@pytest.fixture
+def run():
+    return small_run("++-=")
+
+
+def test_a_run_is_three_lines(run):
+    first, second, third = repr(run).splitlines()
+    accuracy = next(row for row in run.summary() if row.metric == "accuracy")
+    assert first == "small × one"
+    assert second == f"4 items, accuracy 0.625 [{accuracy.low:.3f}, {accuracy.high:.3f}]"
+    assert third == run.signature
+
+
+def test_a_notebook_gets_a_table_without_markup_of_others():
+    html = small_run("+-", suite="<b>&x", model="<script>")._repr_html_()
+    assert html.startswith("<table><tr><th>suite</th><td>&lt;b&gt;&amp;x</td></tr>")
+    assert "<script>" not in html
+    assert "<th>both right</th><td>0.000 [" in html
+
+
+def test_suites_and_plans_are_one_line():
+    suite = small_suite(4)
+    assert repr(suite) == "Suite('small', 4 items, 2 blocks)"
+    made = plan(Liking("one", set()), suite)
+    assert repr(made) == "Plan(small × one, 4 items to judge, 0 left out)"
+
+
+def test_verdicts_are_a_frame(run):
+    frame = run.to_polars()
+    assert frame.columns == [f.name for f in fields(Verdict) if f.name != "tags"] + ["tags"]
+    for row, verdict in zip(frame.to_dicts(), run.verdicts, strict=True):
+        wanted = asdict(verdict) | {"scores": list(verdict.scores)}
+        assert row | {"tags": json.loads(row["tags"])} == wanted
+    assert frame["credit"].mean() == 0.625
+
+
+def test_frames_are_the_files_of_the_run_directory(run, tmp_path):
+    place = run.save(tmp_path)
+    for table in ("verdicts", "records", "translations"):
+        assert run.to_polars(table).equals(pl.read_parquet(place / f"{table}.parquet"))
+
+
+def test_tokens_are_one_row_each(run):
+    run = replace(run, tokens={ord("r"): "r", ord("i"): "i"})
+    frame = run.to_polars("tokens")
+    assert frame.columns == [
+        *("item", "candidate", "role", "position", "token_id", "token", "logprob")
+    ]
+    first = frame.filter(pl.col("item") == "i0", pl.col("candidate") == 0)
+    assert bytes(first["token_id"]).decode() == "right 0"
+    assert first["token"].to_list() == ["r", "i", None, None, None, None, None]
+    assert first["position"].to_list() == list(range(7))
+    np.testing.assert_array_equal(first["logprob"], run.candidates["i0"][0].record.logprobs)
+    assert len(frame) == sum(len(s.record.token_ids) for c in run.candidates.values() for s in c)
+
+
+def test_an_unknown_table_is_one_sentence(run):
+    with pytest.raises(RunError, match="table 'verdict' is unknown, did you mean 'verdicts'"):
+        run.to_polars("verdict")
