@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
+from boxpen.printable import excerpt
 
 __all__ = ["check_judge", "check_name", "check_suite_name", "fits_a_line", "wanted_of_a_judge"]
 

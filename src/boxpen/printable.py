@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["one_line", "printable"]
+__all__ = ["excerpt", "one_line", "printable"]
 
 # Control characters (C0, DEL, C1), line and paragraph separators, bidirectional overrides and
 # isolates, and surrogates (bytes of a file name that are not UTF-8).
@@ -12,6 +12,7 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _QUOTED = re.compile(r"(?<!\w)'([^']{81,})'(?!\w)")  # and no apostrophes
 _LONGEST = 500
+_EXCERPT = 60
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -35,3 +36,8 @@ def one_line(message: str) -> str:
         return text
     half = _LONGEST // 2
     return f"{text[:half]} … {text[-half:]}"
+
+
+def excerpt(text: str) -> str:
+    """Return the text, quoted and cut short, for use in a message of one line."""
+    return repr(text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…")

@@ -389,7 +389,7 @@ class TestCommands:
         assert "set=[/red]: 40 items" in done.stdout
         assert "bag of words" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
-        assert "set silent: left out" in done.stderr
+        assert "left out, since there is nothing to choose from: set silent" in done.stderr
 
     def test_flagged_lines_are_marked(self, tmp_path):
         items = [Choice(id=n, candidates=(f"{n} more", n), gold=0) for n in NOUNS[:40]]

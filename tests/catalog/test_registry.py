@@ -159,7 +159,7 @@ def test_every_file_has_a_fixed_checksum_and_a_proper_url():
     ("name", "message"),
     [
         ("comonmt", "suite 'comonmt' is neither known nor a file .* did you mean 'commonmt'"),
-        ("zzzzzz", "known: starter, commonmt, cats"),
+        ("zzzzzz", "known: starter, starter-graph, commonmt, cats"),
         ("commonmt.LX", "suite 'commonmt' has no part 'LX', did you mean 'commonmt.LA'"),
         ("piqa.x", "suite 'piqa' has no parts"),
         ("nowhere.jsonl", r"nowhere\.jsonl cannot be read: No such file"),
@@ -179,6 +179,7 @@ def test_a_file_is_a_suite_too(tmp_path):
 
 RECIPES = {
     "starter": {"sound", "translate"},
+    "starter-graph": {"sound"},
     "commonmt": {"sound", "translate", "paper"},
     "cats": {"sound", "paper"},
     "cats-dual": {"sound", "paper"},

@@ -327,7 +327,7 @@ def test_a_file_is_no_folder(config: NmtConfig, place: Path):
 @given(st.integers(1, 999), st.integers(1, 999))
 def test_a_share_is_a_fraction(top: int, bottom: int):
     if top > bottom:
-        with pytest.raises(NmtError, match="no share"):
+        with pytest.raises(NmtError, match="not a share"):
             parse_share(f"{top}/{bottom}")
     else:
         assert parse_share(f"{top}/{bottom}") == pytest.approx(top / bottom, rel=1e-15)

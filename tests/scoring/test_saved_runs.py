@@ -186,8 +186,8 @@ def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
         (lambda about: about["policy"].update(context="x"), "context is 'x', expected given"),
         (lambda about: about.update(policy={}), "it has no 'norm'"),
         (lambda about: about["policy"].pop("ties"), "it has no 'ties'"),
-        (lambda about: about.update(policy=[]), "'policy' must be an object"),
-        (lambda about: about.update(settled=[]), "'settled' must be an object"),
+        (lambda about: about.update(policy=[]), "`policy` must be an object"),
+        (lambda about: about.update(settled=[]), "`settled` must be an object"),
         (lambda about: about.update(settled={"bos": []}), "it has [] for 'bos', expected a text"),
         (lambda about: about["model"].update(labels=["x"]), "it has the label 'x', expected"),
         *(

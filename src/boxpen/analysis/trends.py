@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from boxpen.analysis.slices import CROSS, cut
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import RunError
 from boxpen.metrics.choice import chance, clusters
 from boxpen.metrics.trend import Trend, trend
+from boxpen.printable import excerpt
 from boxpen.runs import Run
 from boxpen.scoring.verdicts import Verdict
 

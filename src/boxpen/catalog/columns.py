@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields
 from pathlib import PurePath
 from typing import Any, Literal
 
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Choice, Entail, Item, Translate
+from boxpen.printable import excerpt
 
 __all__ = ["TAG", "Columns", "filled", "recognises"]
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from boxpen.catalog.columns import Columns
-from boxpen.catalog.plaintext import excerpt
 from boxpen.catalog.rows import Row, Table
 from boxpen.catalog.tabular import LISTS, OWN, spelt_out
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict
+from boxpen.printable import excerpt
 
 __all__ = ["read_parquet", "write_parquet"]
 

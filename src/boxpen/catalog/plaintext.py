@@ -9,9 +9,7 @@ from typing import TextIO
 
 from boxpen.errors import SuiteError
 
-__all__ = ["excerpt", "opened", "opened_lines"]
-
-_EXCERPT = 60
+__all__ = ["opened", "opened_lines"]
 
 
 @contextlib.contextmanager
@@ -35,11 +33,6 @@ def opened_lines(path: Path) -> Iterator[str]:
     with opened(path) as stream:
         for line in stream:
             yield line.removesuffix("\n")
-
-
-def excerpt(text: str) -> str:
-    """Return the text, quoted and cut short, for use in a message of one line."""
-    return repr(text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…")
 
 
 def _undecodable(path: Path) -> str:

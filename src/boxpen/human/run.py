@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.analysis.lint import lint
-from boxpen.catalog.plaintext import excerpt
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
 from boxpen.items import LABELS, Choice, Item, Suite, Translate
@@ -30,6 +29,7 @@ from boxpen.metrics.agreement import (
     krippendorff_alpha,
     percent_agreement,
 )
+from boxpen.printable import excerpt
 from boxpen.rundir import FORMAT
 from boxpen.runs import Run, about_suite
 from boxpen.scoring.policy import ScoringPolicy

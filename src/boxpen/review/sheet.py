@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from boxpen.atomic import replaced
-from boxpen.catalog.plaintext import excerpt, opened
+from boxpen.catalog.plaintext import opened
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import BuildError, SuiteError
 from boxpen.names import check_judge, wanted_of_a_judge
+from boxpen.printable import excerpt
 from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
 
 __all__ = ["Line", "check_sheet", "read_sheet", "write_sheet"]

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.atomic import check_free, replaced, resolved
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError, RunError, nearest
+from boxpen.printable import excerpt
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
 from boxpen.review.decisions import Decision, Rule, settle

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from boxpen.catalog.plaintext import excerpt, opened_lines
+from boxpen.catalog.plaintext import opened_lines
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import LABELS, Choice, Entail, Item
+from boxpen.printable import excerpt
 from boxpen.train.rows import ENDINGS, Row, column_of, read_rows, text_of
 
 __all__ = ["Examples", "read_choice", "read_nli"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.catalog.plaintext import excerpt
+from boxpen.printable import excerpt
 from boxpen.train.device import check_device, on_cuda
 from boxpen.train.errors import TrainError
 from boxpen.train.history import LOSS, last_checkpoint, read_history, whole

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from boxpen.catalog.plaintext import excerpt, opened, opened_lines
+from boxpen.catalog.plaintext import opened, opened_lines
 from boxpen.catalog.tabular import DELIMITERS, table_rows
 from boxpen.errors import SuiteError, nearest
+from boxpen.printable import excerpt
 
 __all__ = ["ENDINGS", "Row", "column_of", "read_rows", "text_of"]
 

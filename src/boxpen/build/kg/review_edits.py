@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from boxpen.build.kg.triples import triple_id
-from boxpen.catalog.plaintext import excerpt
 from boxpen.errors import BuildError
+from boxpen.printable import excerpt
 from boxpen.review import Judgement, plain
 
 __all__ = [
