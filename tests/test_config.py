@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import pytest
 from annotated_types import Ge, Le, Lt
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from boxpen.config import (
@@ -161,6 +161,7 @@ keys = st.sampled_from([*Example.__dataclass_fields__, *Part.__dataclass_fields_
 
 @settings(max_examples=300, deadline=None)
 @given(st.dictionaries(keys, values | st.dictionaries(keys, values)))
+@example({"part": {"\n": ""}})
 def test_whatever_is_in_a_file_is_taken_or_refused_in_one_sentence(table):
     try:
         check_config(Example, table, "c.toml")

@@ -34,6 +34,7 @@ from typing import (
 from annotated_types import Ge, Gt, Le
 
 from boxpen.errors import BuildError, ConfigError, nearest
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -166,7 +167,7 @@ def check_config(cls: type[T], table: object, where: str, folder: Path | None = 
         found = error.errors(include_url=False)
     # A misspelt key explains a missing one.
     found.sort(key=lambda one: one["type"] != "unexpected_keyword_argument")
-    raise ConfigError(f"{where}: {_told(found[0], found, cls)}")
+    raise ConfigError(f"{where}: {printable(_told(found[0], found, cls))}")
 
 
 def one_of(name: str, known: Sequence[str], key: str) -> None:

@@ -67,7 +67,7 @@ class _RuleFile:
 
 
 def read_rules(path: Path | str) -> list[Rule]:
-    """Read a file of rules.
+    """Read a rule file.
 
     Raises:
         ConfigError: If it cannot be read, or a rule is wrong; the message names the rule.
