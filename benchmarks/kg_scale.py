@@ -6,7 +6,7 @@ Writes a made-up file in the official format of ConceptNet 5.7 (once; it stays i
 reads it with boxpen and with pandas, each in a process of its own, and keeps the same: English, the
 seven relations of Razeghi et al., weight 1 or more, no loops. Ends with status 1 if the two do not
 keep the same triples. A third process builds: it reads all English triples into Parquet, takes all
-steps of the filter, lists what they drop, and samples, as ``boxpen build kg`` does.
+steps of the filter, lists what they drop, and samples, as the builder kg does.
 """
 
 from __future__ import annotations
@@ -121,15 +121,15 @@ def with_pandas(file: Path) -> Kept:
 
 
 def with_build(file: Path) -> Kept:
-    """Read, filter and sample by the stages of ``boxpen build kg``, without a language model."""
+    """Read, filter and sample by the stages of the builder kg, without a language model."""
     import tempfile
 
     import polars as pl
 
     from boxpen.build.kg.config import KgConfig, RankConfig, SampleConfig
     from boxpen.build.kg.filter_config import FilterConfig
-    from boxpen.build.kg.pipeline import build_kg
     from boxpen.build.kg.read import GraphSpec
+    from boxpen.build.kg.stages import BUILDER
 
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:
         config = KgConfig(
@@ -141,8 +141,9 @@ def with_build(file: Path) -> Kept:
             rank=RankConfig(model="none"),
             sample=SampleConfig(per_relation=1000, by="weight"),
         )
+        runner = BUILDER.runner(config)
         for stage in ("read", "filter", "rank", "sample"):
-            for done in build_kg(config, stage=stage):
+            for done in runner.run(stage):
                 print(stage, done.report["says"], file=sys.stderr)
         sampled = pl.read_parquet(Path(folder) / "sampled.parquet")
         return sampled.select("relation", "head", "tail", "weight").rows()

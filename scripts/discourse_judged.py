@@ -73,15 +73,15 @@ def draw_contrasts(suite: Path, out: Path) -> None:
 
 
 def candidates() -> str:
-    """Return what `boxpen build discourse run scripts/discourse_suite.toml` found."""
+    """Return what `boxpen build run scripts/discourse_suite.toml` found."""
     stages = json.loads((SUITE / "stages.json").read_text("utf-8"))
     found = stages["mine"]["report"]
     suite = boxpen.load_suite(SUITE / "tvsub-discourse.jsonl")
     made = Counter(item.tags["class"] for item in suite)
     out = ["| class | candidates | of the best | in the suite |", "|---|---:|---:|---:|"]
     out += [
-        f"| {cls} | {count:,} | {found['pool'][cls]:,} | {made[cls]:,} |"
-        for cls, count in found["classes"].items()
+        f"| {row['class']} | {row['found']:,} | {row['kept']:,} | {made[row['class']]:,} |"
+        for row in found["table"]
     ]
     return "\n".join(out)
 

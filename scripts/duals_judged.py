@@ -9,9 +9,9 @@
     duals_judged.py models RUN...                               -> docs/results/duals.md
     duals_judged.py published                                   -> docs/results/duals.md
 
-A FOLDER is one of ``boxpen build duals propose SUITE --out FOLDER``. The first sample has 320 duals
-of the rules as they were: as many of every suite and operation as can be, and within these of every
-kind of edit. The next three have the kinds whose rules were mended since, of pairs that were not
+A FOLDER is that of a build of duals (``boxpen build run``). The first sample has 320 duals of the
+rules as they were: as many of every suite and operation as can be, and within these of every kind
+of edit. The next three have the kinds whose rules were mended since, of pairs that were not
 judged before; the fifth has duals of the rules as they are, by lot, as many that flip the truth as
 that keep it. A dual is accepted if both readers accept it. What is kept names duals by their ids
 and says nothing of their texts.
@@ -44,7 +44,7 @@ from boxpen.build.duals.propose import OPERATIONS, edits
 from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.sentence import plain, read
-from boxpen.build.duals.work import PROPOSALS, SOURCE
+from boxpen.build.duals.stages import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
 from boxpen.metrics.intervals import Estimate, wilson
 from boxpen.report.robustness import robust_runs

@@ -24,7 +24,7 @@ import boxpen
 from boxpen.analysis.audit import audit
 from boxpen.analysis.behaviour import count_tests
 from boxpen.build.kg.config import NegativesConfig, read_config
-from boxpen.build.kg.pipeline import build_kg
+from boxpen.build.kg.stages import BUILDER
 from boxpen.build.kg.templates import form_counts, load_templates
 from boxpen.report.failures import ALL, FailureTable, failure_tables
 from boxpen.rundir import run_directories
@@ -58,7 +58,7 @@ def main() -> None:
             reviewed, folder=FOLDER / "automatic", review=None, negatives=NegativesConfig()
         )
         for build in (automatic, reviewed):
-            for done in build_kg(build):
+            for done in BUILDER.runner(build).run():
                 print(f"{build.folder.name}, {done.stage}: {done.report['says']}", flush=True)
         return
     suite = boxpen.load_suite(FOLDER / "files" / "kg.jsonl")

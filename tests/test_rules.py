@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from boxpen import RunError
+from boxpen.errors import ConfigError
 from boxpen.metrics.paired import exact_mcnemar
 from boxpen.rulefile import read_rules
 from boxpen.rules import Rule, check_runs, parse_bound
@@ -60,37 +61,38 @@ class TestFile:
     @pytest.mark.parametrize(
         ("text", "parts"),
         [
-            ("", ("no rules",)),
-            ("rule = 3", ("[[rule]]",)),
-            ("[rule]\nmin = 1", ("[[rule]]",)),
+            ("", ("rule is missing; add a table [[rule]]",)),
+            ("rule = []", ("rule is [], expected 1 or more",)),
+            ("rule = 3", ("rule is 3, expected a list",)),
+            ("[rule]\nmin = 1", ("rule is {'min': 1}, expected a list",)),
             ("[[rules]]\nmin = 1", ("unknown key 'rules'",)),
             ("[[rule]\n", ("not TOML", "line 1")),
-            ("[[rule]]\nmin = 0.5", ("rule 1", "no metric")),
-            ("[[rule]]\nmetric = 'accuracy'", ("rule 1 has none of",)),
+            ("[[rule]]\nmin = 0.5", ("rule[0].metric is missing",)),
+            ("[[rule]]\nmetric = 'accuracy'", ("rule[0]: found none of",)),
             ("[[rule]]\nmetric = 'accuracy'\nmin = 0\nmax = 1", ("min and max",)),
             ("[[rule]]\nmetric = 'a'\nmin = 0\n[[rule]]\nmetric = 'a'\nmni = 1",
-             ("rule 2", "'mni'", "'min'")),
-            ("[[rule]]\nmetric = 3\nmin = 0", ("metric = 3", "a string")),
-            ("[[rule]]\nmetric = 'a'\nmin = '0.5'", ("min = '0.5'", "a number")),
-            ("[[rule]]\nmetric = 'a'\nmin = true", ("min = True", "a number")),
-            ("[[rule]]\nmetric = 'a'\nmin = nan", ("min = nan", "a number")),
+             ("unknown key 'rule[1].mni'", "'min'")),
+            ("[[rule]]\nmetric = 3\nmin = 0", ("metric is 3", "a string")),
+            ("[[rule]]\nmetric = 'a'\nmin = '0.5'", ("min is '0.5'", "a number")),
+            ("[[rule]]\nmetric = 'a'\nmin = true", ("min is True", "a number")),
+            ("[[rule]]\nmetric = 'a'\nmin = nan", ("min is nan", "a finite number")),
             ("[[rule]]\nmetric = 'a'\nmin = 0\nslice = 'LA'", ("'LA'", "tag=value")),
-            ("[[rule]]\nmetric = 'a'\nmin = 0\nby = 0.1", ("'by'", "only")),
-            ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = 0.1", ("= 0.1", "true")),
-            ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = false", ("= false",)),
+            ("[[rule]]\nmetric = 'a'\nmin = 0\nby = 0.1", ("rule[0].by is set", "only")),
+            ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = 0.1", ("is 0.1", "true or false")),
+            ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = false", ("is false",)),
             ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = true\nby = -1", ("-1",)),
             ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = true\ntest = 't'",
-             ("'t'", "value, interval, paired")),
+             ("'t'", "'value', 'interval' or 'paired'")),
             ("[[rule]]\nmetric = 'a'\nno_worse_than_baseline = true\nalpha = 0.1",
-             ("'alpha'", "paired")),
+             ("alpha is set", "paired")),
             ("[[rule]]\nmetric = 'accuracy'\nno_worse_than_baseline = true\ntest = 'paired'\n"
-             "alpha = 5", ("alpha = 5", "between 0 and 1")),
+             "alpha = 5", ("alpha is 5", "more than 0 and less than 1")),
             ("[[rule]]\nmetric = 'bleu'\nno_worse_than_baseline = true\ntest = 'paired'",
-             ("paired test of bleu", "accuracy")),
+             ("metric is 'bleu'", "accuracy")),
         ],
     )  # fmt: skip
     def test_faults_are_one_sentence(self, tmp_path, text, parts):
-        with pytest.raises(RunError) as caught:
+        with pytest.raises(ConfigError) as caught:
             rules(tmp_path, text)
         for part in ("rules.toml", *parts):
             assert part in str(caught.value), (part, str(caught.value))
@@ -102,10 +104,10 @@ class TestFile:
         assert [r.kind for r in rules(tmp_path, example)] == ["min", "max", "baseline"]
 
     def test_files_that_cannot_be_read(self, tmp_path):
-        with pytest.raises(RunError, match="cannot be read"):
+        with pytest.raises(ConfigError, match="cannot be read"):
             read_rules(tmp_path / "none.toml")
         (tmp_path / "b.toml").write_bytes(b"\xff")
-        with pytest.raises(RunError, match="not UTF-8"):
+        with pytest.raises(ConfigError, match="not UTF-8"):
             read_rules(tmp_path / "b.toml")
 
 

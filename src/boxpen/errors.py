@@ -8,6 +8,7 @@ __all__ = [
     "BoxpenError",
     "BuildError",
     "CacheError",
+    "ConfigError",
     "ModelError",
     "PolicyError",
     "RunError",
@@ -27,6 +28,13 @@ class SuiteError(BoxpenError):
 
 class BuildError(BoxpenError):
     """A suite cannot be built: the raw data, the configuration or a stage is invalid."""
+
+
+class ConfigError(BuildError, ValueError):
+    """A configuration is wrong: a file, a key or a value.
+
+    A ``ValueError`` too, so that the check of a table can add the file and the table to it.
+    """
 
 
 class ModelError(BoxpenError):

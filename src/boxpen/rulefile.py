@@ -2,109 +2,74 @@
 
 from __future__ import annotations
 
-import math
-import tomllib
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any
 
-from boxpen.errors import RunError, nearest
+from annotated_types import Ge, Gt, Lt, MinLen
+
+from boxpen.config import load_config
+from boxpen.errors import ConfigError
 from boxpen.rules import Rule, Test
 
 __all__ = ["read_rules"]
 
-_TYPES: dict[str, tuple[type, str]] = {
-    "suite": (str, "a string"),
-    "model": (str, "a string"),
-    "slice": (str, "a string like 'set=LA'"),
-    "metric": (str, "a string like 'accuracy'"),
-    "min": (float, "a number"),
-    "max": (float, "a number"),
-    "no_worse_than_baseline": (bool, "true"),
-    "by": (float, "a number"),
-    "test": (str, "a string"),
-    "alpha": (float, "a number"),
-}
 _BOUNDS = ("min", "max", "no_worse_than_baseline")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RuleTable:
+    metric: str
+    suite: str | None = None
+    model: str | None = None
+    slice: str = "all"
+    min: float | None = None
+    max: float | None = None
+    no_worse_than_baseline: bool | None = None
+    by: Annotated[float, Ge(0)] | None = None
+    test: Test | None = None
+    alpha: Annotated[float, Gt(0), Lt(1)] | None = None
+
+    def __post_init__(self) -> None:
+        bounds = [name for name in _BOUNDS if getattr(self, name) is not None]
+        if len(bounds) != 1:
+            found = " and ".join(bounds) or "none"
+            raise ConfigError(f"found {found} of {', '.join(_BOUNDS)}, expected one of them")
+        if self.slice != "all" and not all(self.slice.partition("=")):
+            raise ConfigError(f"slice is '{self.slice}', expected 'all' or 'tag=value'")
+        if self.no_worse_than_baseline is False:
+            raise ConfigError("no_worse_than_baseline is false, expected true or no such key")
+        for name in ("by", "test", "alpha"):
+            if getattr(self, name) is not None and not self.no_worse_than_baseline:
+                raise ConfigError(f"{name} is set, but applies to no_worse_than_baseline only")
+        if self.test == "paired" and self.metric != "accuracy":
+            raise ConfigError(
+                f"test is 'paired', but metric is '{self.metric}', expected 'accuracy': only that "
+                "is decided item by item"
+            )
+        if self.alpha is not None and self.test != "paired":
+            raise ConfigError("alpha is set, but applies to test = 'paired' only")
+
+    def rule(self) -> Rule:
+        names = ("metric", "suite", "model", "slice", "by", "test", "alpha")
+        given: dict[str, Any] = {name: getattr(self, name) for name in names}
+        given = {name: value for name, value in given.items() if value is not None}
+        if self.min is not None:
+            return Rule(kind="min", bound=self.min, **given)
+        if self.max is not None:
+            return Rule(kind="max", bound=self.max, **given)
+        return Rule(kind="baseline", **given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RuleFile:
+    rule: Annotated[tuple[_RuleTable, ...], MinLen(1)]
 
 
 def read_rules(path: Path | str) -> list[Rule]:
     """Read a rule file.
 
     Raises:
-        RunError: If it cannot be read, is not TOML, or has an invalid rule; the message names the
-            rule, what was found and what was expected.
+        ConfigError: If it cannot be read, or a rule is wrong; the message names the rule.
     """
-    path = Path(path)
-    try:
-        data = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise RunError(f"{path} is not UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise RunError(f"{path} is not TOML: {error}") from None
-    for key in data:
-        if key != "rule":
-            raise RunError(f"{path} has the unknown key '{key}', expected tables named [[rule]]")
-    tables = data.get("rule", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise RunError(f"{path}: rules must be tables named [[rule]], not [rule]")
-    if not tables:
-        raise RunError(f"{path} has no rules, expected at least one table named [[rule]]")
-    return [_rule(table, f"{path}, rule {number}") for number, table in enumerate(tables, start=1)]
-
-
-def _rule(table: Mapping[str, Any], where: str) -> Rule:
-    for key, value in table.items():
-        _check_key(key, value, where)
-    if "metric" not in table:
-        raise RunError(f"{where} has no metric, expected something like metric = 'accuracy'")
-    bounds = [key for key in _BOUNDS if key in table]
-    if len(bounds) != 1:
-        found = " and ".join(bounds) if bounds else "none"
-        raise RunError(f"{where} has {found} of {', '.join(_BOUNDS)}, expected one of them")
-    place = table.get("slice", "all")
-    if place != "all" and not all(place.partition("=")):
-        raise RunError(f"{where} has the slice '{place}', expected 'all' or 'tag=value'")
-    common = {key: table[key] for key in ("suite", "model", "metric", "slice") if key in table}
-    if bounds[0] == "no_worse_than_baseline":
-        return _against_baseline(table, common, where)
-    for key in ("by", "test", "alpha"):
-        if key in table:
-            raise RunError(f"{where} has '{key}', which goes with no_worse_than_baseline only")
-    return Rule(kind="min" if bounds[0] == "min" else "max", bound=table[bounds[0]], **common)
-
-
-def _against_baseline(table: Mapping[str, Any], common: Mapping[str, Any], where: str) -> Rule:
-    if table["no_worse_than_baseline"] is not True:
-        raise RunError(f"{where} has no_worse_than_baseline = false, expected true or no such key")
-    chosen = table.get("test", "value")
-    if chosen not in get_args(Test):
-        expected = ", ".join(get_args(Test))
-        raise RunError(f"{where} has the test '{chosen}', expected one of {expected}")
-    if chosen == "paired" and table["metric"] != "accuracy":
-        raise RunError(
-            f"{where} asks for a paired test of {table['metric']}, expected accuracy: "
-            "only that is decided item by item"
-        )
-    if "alpha" in table and chosen != "paired":
-        raise RunError(f"{where} has 'alpha', which goes with test = 'paired' only")
-    if table.get("by", 0) < 0:
-        raise RunError(f"{where} has by = {table['by']}, expected 0 or more")
-    if not 0 < table.get("alpha", 0.05) < 1:
-        raise RunError(f"{where} has alpha = {table['alpha']}, expected a number between 0 and 1")
-    settings = {key: table[key] for key in ("by", "alpha") if key in table}
-    return Rule(kind="baseline", test=chosen, **settings, **common)
-
-
-def _check_key(key: str, value: object, where: str) -> None:
-    if key not in _TYPES:
-        raise RunError(f"{where} has the unknown key '{key}', {nearest(key, list(_TYPES))}")
-    kind, expected = _TYPES[key]
-    fine = isinstance(value, kind)
-    if kind is float:  # a whole number is a number too, but true is none
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        fine = number and math.isfinite(value)  # type: ignore[arg-type]
-    if not fine:
-        raise RunError(f"{where} has {key} = {value!r}, expected {expected}")
+    return [table.rule() for table in load_config(_RuleFile, Path(path)).rule]

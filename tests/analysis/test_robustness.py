@@ -113,7 +113,7 @@ def test_an_original_without_the_tag_is_one_wherever_it_stands():
 
 
 def test_an_original_with_several_blocks_counts_as_one():
-    # As boxpen build duals makes them: the original stands in every block again.
+    # As the builder duals makes them: the original stands in every block again.
     suite = dual_suite(["add", "del", "add", "del"])
     sides = ("original", "dual")
     items = [

@@ -1,11 +1,6 @@
-"""Subtitles become a suite, stage by stage; what did not change is not done again."""
+"""Subtitles become a suite, stage by stage."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
+import re
 from dataclasses import replace
 
 import polars as pl
@@ -17,12 +12,13 @@ import boxpen
 from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig, read_config
-from boxpen.build.discourse.pipeline import build_discourse
 from boxpen.build.discourse.pool import Pool, lot
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import sample_candidates
+from boxpen.build.discourse.stages import BUILDER
 from boxpen.build.discourse.work import read_rows
 from boxpen.catalog import write_suite
+from boxpen.config import check_config
 from boxpen.errors import BoxpenError, BuildError
 from boxpen.items import Card, Suite, Translate
 from boxpen.review import Journal, Judgement
@@ -85,8 +81,16 @@ def config_file(folder, text=CONFIG):
     return path
 
 
-def built(folder, text=CONFIG, **more):
-    return {d.stage: d for d in build_discourse(read_config(config_file(folder, text)), **more)}
+def run(path, stage=None):
+    return list(BUILDER.runner(read_config(path)).run(stage))
+
+
+def built(folder, text=CONFIG, stage=None):
+    return {d.stage: d for d in run(config_file(folder, text), stage)}
+
+
+def by_class(report, column="candidates"):
+    return {row["class"]: row[column] for row in report["table"]}
 
 
 def suite_of(folder):
@@ -119,23 +123,12 @@ def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
     assert done["read"].report["lines"] == {"films": len(lines)}
     assert done["read"].report["documents"] == 7
     assert done["mine"].report["snippets"] == 3 * len(GROUPS) + 1
-    assert done["mine"].report["classes"]["她们"] == 3 * len(GROUPS)
+    assert by_class(done["mine"].report, "found")["她们"] == 3 * len(GROUPS)
     assert done["sample"].report["short"] == {
         name: 1 if name == "or-否则" else 0
-        for name in done["sample"].report["classes"]
+        for name in by_class(done["sample"].report)
         if name != "她们"
     }
-
-
-def test_a_second_run_does_nothing_and_a_change_does_what_follows_from_it(tmp_path):
-    first = built(tmp_path)
-    assert not any(d.fresh for d in built(tmp_path).values())
-    again = built(tmp_path, CONFIG.replace("pronoun = 3", "pronoun = 4"))
-    assert [d.stage for d in again.values() if d.fresh] == ["sample", "write"]
-    assert len(suite_of(tmp_path)) == 5
-    assert built(tmp_path)["write"].report["hash"] == first["write"].report["hash"]
-    (tmp_path / "out" / "candidates.parquet").unlink()
-    assert [d.stage for d in built(tmp_path).values() if d.fresh] == ["mine"]
 
 
 def test_the_order_of_documents_does_not_matter(tmp_path):
@@ -147,9 +140,7 @@ def test_the_order_of_documents_does_not_matter(tmp_path):
         text = (folder / "films.tsv").read_text().splitlines(keepends=True)
         text.sort(key=lambda row: int(row[0]) * step)
         (folder / "films.tsv").write_text("".join(text))
-        hashes |= {
-            d.report["hash"] for d in build_discourse(read_config(path)) if d.stage == "write"
-        }
+        hashes |= {d.report["hash"] for d in run(path) if d.stage == "write"}
     assert len(hashes) == 1
 
 
@@ -161,7 +152,7 @@ def test_lines_that_are_empty_or_not_utf8_are_dropped_once(tmp_path):
     (tmp_path / "a.ids").write_text("".join(f"a\tb\t{n}\t{n}\n" for n in range(1, 5)))
     moses = 'source = "a.en"\ntarget = "a.zh"\nids = "a.ids"'
     path = config_file(tmp_path, CONFIG.replace('tsv = "films.tsv"', moses))
-    (done,) = build_discourse(read_config(path), stage="read")
+    (done,) = run(path, "read")
     dropped = {step["step"]: step["dropped"] for step in done.report["steps"]}
     assert dropped["encoding"] + dropped["empty"] == 3
     assert done.report["steps"][-1]["left"] == 1
@@ -187,7 +178,7 @@ def judged(folder, *said):
 
 def test_only_what_people_accept_gets_into_the_suite(tmp_path):
     text = CONFIG.replace("pronoun = 3", "pronoun = 3\nspare = 1.4") + "[review]\n"
-    with pytest.raises(BuildError, match=r"there is no .*review\.jsonl with the judgements"):
+    with pytest.raises(BuildError, match=r"there is no .*review\.jsonl; 'boxpen review import'"):
         built(tmp_path, text)
     drawn = [row["id"] for row in read_rows(tmp_path / "out" / "sampled.parquet")]
     assert len(drawn) == 6  # 3 × 1.4 is 5 at least, and one connective
@@ -199,6 +190,11 @@ def test_only_what_people_accept_gets_into_the_suite(tmp_path):
     assert [done["accept"].report[name] for name in told] == [1, 1, 1]
     suite = suite_of(tmp_path)
     assert [item.id for item in suite] == drawn[1:4]
+    runner = BUILDER.runner(read_config(tmp_path / "discourse.toml"))
+    refused = {row["id"]: row["reason"] for row in runner.dropped("review")[0]}
+    assert list(refused) == [drawn[0], drawn[4]]
+    assert refused[drawn[0]].startswith("rejected by ")
+    assert refused[drawn[4]] == "accepted, but the class has enough"
     assert isinstance(suite.items[0], Translate)
     assert suite.items[0].reference == edit
     assert suite.items[0].contrast
@@ -229,50 +225,6 @@ def test_two_processes_find_what_one_does(tmp_path):
     assert {row["class"] for row in rows} >= {"她们", "or-否则"}
     whole = [row for run in mine.mined(path, None, 0.0) for row in run.rows]
     assert rows == whole  # a snippet across two runs is not lost
-
-
-KILLED = """
-import sys, time
-from pathlib import Path
-from boxpen.build.discourse import mine
-from boxpen.build.discourse.candidates import candidates
-from boxpen.build.discourse.config import read_config
-from boxpen.build.discourse.pipeline import build_discourse
-
-def slowly(snippet):
-    Path(sys.argv[2]).touch()
-    time.sleep(0.2)
-    return candidates(snippet)
-
-mine.candidates = slowly
-list(build_discourse(read_config(Path(sys.argv[1]))))
-"""
-
-
-@pytest.mark.usefixtures("real_rules")
-def test_a_build_that_was_killed_goes_on_to_the_same_suite(tmp_path):
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    whole.mkdir()
-    cut.mkdir()
-    expected = built(whole)["write"].report["hash"]
-    sign = tmp_path / "begun"
-    path = config_file(cut)
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(path), str(sign)],
-        env={**os.environ, "POLARS_MAX_THREADS": "1"},
-    )
-    for _ in range(600):
-        if sign.exists() or process.poll() is not None:
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    record = json.loads((cut / "out" / "stages.json").read_text())
-    assert list(record) == ["read"]
-    done = built(cut)
-    assert [d.stage for d in done.values() if d.fresh] == ["mine", "sample", "write"]
-    assert done["write"].report["hash"] == expected
-    assert not [p for p in (cut / "out").iterdir() if p.name.startswith(".")]
 
 
 rows = st.lists(
@@ -357,52 +309,61 @@ def test_the_example_is_a_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\n" + CONFIG, r"discourse\.toml has the unknown key 'x', "),
-        (CONFIG + "[minee]\n", r"has the unknown key 'minee', did you mean 'mine'"),
-        (CONFIG + "[mine]\npol = 1\n", r"\[mine\] has the unknown key 'pol', did you mean 'pool'"),
-        (CONFIG + "[mine]\npool = 0\n", r"\[mine\]: pool is 0, expected 1 or more"),
-        (CONFIG + "[mine]\nprocesses = 257\n", r"\[mine\]: processes is 257, expected 256 at most"),
-        (CONFIG + "[mine]\nprocesses = 0\n", r"\[mine\]: processes is 0, expected 1 or more"),
-        (CONFIG + "[mine]\nmin_score = 1.01\n", r"\[mine\]: min_score is 1.01, expected from 0 to"),
-        (CONFIG + "[mine]\nmin_score = 2\n", r"\[mine\]: min_score is 2.0, expected from 0 to 1"),
-        (CONFIG + "[mine]\nmin_score = -0.01\n", r"\[mine\]: min_score is -0.01, expected from 0"),
-        (CONFIG + "[mine]\nmin_score = nan\n", r"\[mine\] has min_score = nan, expected a finite"),
-        (CONFIG + "[clean]\nmax_ratio = 0.5\n", r"\[clean\]: max_ratio is 0.5, expected 1"),
-        (
-            CONFIG + 'classes = {"while-因为" = 3}\n',
-            r"\[sample\]: classes has the unknown class 'wh",
-        ),
-        (CONFIG + "classes = {你 = -1}\n", "is 你 = -1|TOML|expected"),
-        (CONFIG + 'classes = {"你" = -1}\n', r"\[sample\]: 你 is -1, expected 0 or more"),
-        (CONFIG + "spare = 0.5\n", r"\[sample\]: spare is 0.5, expected 1 or more"),
+        ("x = 1\n" + CONFIG, r"discourse\.toml: unknown key 'x', "),
+        (CONFIG + "[minee]\n", r"unknown key 'minee', did you mean 'mine'"),
+        (CONFIG + "[mine]\npol = 1\n", r"unknown key 'mine.pol', did you mean 'pool'"),
+        (CONFIG + "[mine]\npool = 0\n", r"mine\.pool is 0, expected 1 or more"),
+        (CONFIG + "[mine]\nprocesses = 257\n", r"mine\.processes is 257, expected 1 to 256"),
+        (CONFIG + "[mine]\nprocesses = 0\n", r"mine\.processes is 0, expected 1 to 256"),
+        (CONFIG + "[mine]\nmin_score = 1.01\n", r"mine\.min_score is 1.01, expected 0 to 1"),
+        (CONFIG + "[mine]\nmin_score = 2\n", r"mine\.min_score is 2, expected 0 to 1"),
+        (CONFIG + "[mine]\nmin_score = -0.01\n", r"mine\.min_score is -0.01, expected 0 to 1"),
+        (CONFIG + "[mine]\nmin_score = nan\n", r"mine\.min_score is nan, expected a finite"),
+        (CONFIG + "[clean]\nmax_ratio = 0.5\n", r"clean\.max_ratio is 0.5, expected 1 or more"),
+        (CONFIG + 'classes = {"while-因为" = 3}\n', r"unknown key 'sample.classes.while-因为'"),
+        (CONFIG + "classes = {你 = -1}\n", "is not TOML"),
+        (CONFIG + 'classes = {"你" = -1}\n', r"sample\.classes\.你 is -1, expected 0 or more"),
+        (CONFIG + "spare = 0.5\n", r"sample\.spare is 0.5, expected 1 to 100"),
         (CONFIG + '[review]\nrule = "adjudicator"\n', "expected the name of the adjudicator"),
         (CONFIG + '[clean]\nexclude = ["starters"]\n', "starters"),
         (CONFIG.replace('"films.tsv"', '"gone.tsv"'), r"has a file that is not there: .*gone\.tsv"),
-        (
-            CONFIG.replace("tsv =", "source ="),
-            r"\[\[texts\]\] 1: text 'films' has source, expected",
-        ),
-        (CONFIG.replace('"toy"', '"a/b"'), "has name = 'a/b', expected one that a file can have"),
-        (CONFIG.replace('"toy"', r'"a\nb"'), r"has name = 'a\\nb', expected one that a file can"),
-        (CONFIG.replace('"toy"', r'"a\u001b"'), r"has name = 'a\\x1b', expected one that a file"),
+        (CONFIG.replace("tsv =", "source ="), r"texts\[0\]: found source, expected tsv"),
+        (CONFIG.replace('"toy"', '"a/b"'), "name is 'a/b', expected a name that a file can have"),
+        (CONFIG.replace('"toy"', r'"a\nb"'), r"name is 'a\\nb', expected a name that a file can"),
+        (CONFIG.replace('"toy"', r'"a\u001b"'), r"name is 'a\\x1b', expected a name that a file"),
         (
             CONFIG + '[review]\nrule = "adjudicator"\nadjudicator = "a\\tb"\n',
-            r"\[review\]: adjudicator is 'a\\tb', expected a name without control characters",
+            r"review\.adjudicator is 'a\\tb', expected a name without control characters",
         ),
-        ('name = "toy"\nfolder = "out"\n', "has no text, expected at least one table"),
-        (CONFIG + '[[texts]]\nname = "films"\ntsv = "films.tsv"\n', "two texts with the name"),
+        ('name = "toy"\nfolder = "out"\n', r"texts is missing; add a table \[\[texts\]\]"),
+        ('name = "toy"\nfolder = "out"\ntexts = []\n', r"texts is \[\], expected 1 or more"),
+        (
+            CONFIG + '[[texts]]\nname = "films"\ntsv = "films.tsv"\n',
+            r"texts\[1\]\.name is 'films', expected one of its own",
+        ),
+        (
+            re.sub(r"(pronoun|connective|ellipsis) = \d", r"\1 = 0", CONFIG),
+            "sample.pronoun, connective, ellipsis and classes are 0, expected 1 or more",
+        ),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_built_is_refused(tmp_path, text, message):
     with pytest.raises(BoxpenError, match=message):
         built(tmp_path, text)
 
 
 def test_the_edges_of_mining_are_allowed():
-    assert [MineConfig(min_score=edge).min_score for edge in (0.0, 1.0)] == [0, 1]
-    assert MineConfig(processes=256).processes == 256
-    with pytest.raises(BuildError, match="min_score is nan, expected from 0 to 1"):
-        MineConfig(min_score=float("nan"))
+    for edge in ({"min_score": 0}, {"min_score": 1}, {"processes": 256}):
+        assert check_config(MineConfig, edge, "c.toml") == MineConfig(**edge)
+
+
+def test_candidates_that_are_not_in_the_suite_are_listed(tmp_path):
+    built(tmp_path)
+    rows, total = BUILDER.runner(read_config(tmp_path / "discourse.toml")).dropped()
+    drawn = read_rows(tmp_path / "out" / "sampled.parquet")
+    assert total + len(drawn) == len(read_rows(tmp_path / "out" / "candidates.parquet"))
+    assert {row["reason"] for row in rows} >= {"the class has 3 already"}
+    assert {row["found_for"] for row in rows} == {"seen"}
 
 
 def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
@@ -412,7 +373,7 @@ def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
     text = tmp_path / "films.tsv"
     text.write_bytes(text.read_text().encode("gb18030") + b"9\t4\tHello.\t\n")
     with pytest.raises(BuildError, match=r"no line of 40 is left: not UTF-8 39, empty 1$"):
-        list(build_discourse(read_config(path)))
+        run(path)
     monkeypatch.setattr(mine, "candidates", lambda snippet: [])
     with pytest.raises(BuildError, match=r"no candidate was found in 19 snippets of 39 lines"):
         built(tmp_path)
@@ -426,7 +387,7 @@ def test_a_damaged_table_is_named(tmp_path):
     with pytest.raises(BuildError, match=r"sampled\.parquet has no column 'word', it has id, set"):
         read_rows(path)
     path.write_bytes(b"PAR1")
-    with pytest.raises(BuildError, match=r"sampled\.parquet cannot be read: "):
+    with pytest.raises(BuildError, match=r"sampled\.parquet is not a Parquet file"):
         read_rows(path)
 
 
@@ -434,6 +395,6 @@ def test_a_damaged_table_of_lines_is_named(tmp_path):
     built(tmp_path)
     path = tmp_path / "out" / "lines.parquet"
     path.write_bytes(b"PAR1")
-    with pytest.raises(BuildError, match=r"lines\.parquet cannot be read: ") as caught:
+    with pytest.raises(BuildError, match=r"lines\.parquet is not a Parquet file") as caught:
         built(tmp_path, stage="mine")
     assert "\n" not in str(caught.value)

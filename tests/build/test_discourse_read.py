@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from boxpen.build.discourse.filters import FilterConfig, LineFilter
 from boxpen.build.discourse.read import TextSpec, read_text, text_files
-from boxpen.errors import BuildError
+from boxpen.config import check_config
+from boxpen.errors import BuildError, ConfigError
 from boxpen.nmt.corpus import Pair
 
 ROWS = [
@@ -81,17 +82,20 @@ def test_a_bad_row_is_named(tmp_path, rows, message):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "text 's' has no file, expected 'tsv', or 'source', 'target' and 'ids', or"),
-        ({"source": "a", "target": "b"}, "text 's' has source and target, expected 'tsv'"),
-        ({"tsv": "a", "ids": "b"}, "text 's' has tsv and ids, expected"),
-        ({"tsv": "a", "columns": {"doc": 0, "source": 1}}, "does not say which column is 'target'"),
-        ({"tsv": "a", "columns": {"en": 0}}, "has the column en = 0, expected doc, line, source"),
-        ({"tsv": "a", "limit": 0}, "text 's' has limit = 0, expected 1 or more"),
+        ({}, "c: found no file, expected tsv, or source, target and ids, or"),
+        ({"source": "a", "target": "b"}, "c: found source and target, expected tsv"),
+        ({"tsv": "a", "ids": "b"}, "c: found tsv and ids, expected"),
+        ({"tsv": "a", "columns": {"doc": 0, "source": 1}}, "c: columns.target is missing"),
+        (
+            {"tsv": "a", "columns": {"en": 0}},
+            "c: unknown key 'columns.en', known: doc, l",
+        ),
+        ({"tsv": "a", "limit": 0}, "c: limit is 0, expected 1 or more"),
     ],
 )
 def test_a_text_is_of_one_form(given, message):
-    with pytest.raises(BuildError, match=message):
-        TextSpec(name="s", **given)
+    with pytest.raises(ConfigError, match=message):
+        check_config(TextSpec, {"name": "s", **given}, "c")
 
 
 def moses(folder, source, target, ids):

@@ -14,12 +14,12 @@ from boxpen.build.duals.propose import Proposal
 from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist
 from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
+from boxpen.build.duals.stages import BUILDER, PROPOSALS, SOURCE
 from boxpen.build.duals.suite import dual_suite
-from boxpen.build.duals.work import PROPOSALS, SOURCE, DualsConfig, build_duals
 from boxpen.build.wordnet import Sense, WordNet, open_wordnet
 from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import read_suite, write_suite
-from boxpen.errors import BuildError
+from boxpen.errors import BuildError, ConfigError
 from boxpen.items import Card, Choice, Suite
 from boxpen.review import Judgement, Rule
 from boxpen.scoring.policy import ScoringPolicy
@@ -120,25 +120,37 @@ def test_a_model_of_another_kind_is_refused() -> None:
         rank_proposals([], {}, Bidirectional())  # type: ignore[arg-type]
 
 
-def built(folder: Path, **settings: Any) -> list[Any]:
-    return build_duals(SUITE, folder, DualsConfig(model="none", **settings))
+def built(folder: Path, suite: Suite = SUITE, more: str = "") -> list[Any]:
+    """Build into the folder 'out' of a folder."""
+    folder.mkdir(exist_ok=True)
+    write_suite(suite, folder / "suite.jsonl")
+    path = folder / "duals.toml"
+    path.write_text(f'suite = "suite.jsonl"\nfolder = "out"\nmodel = "none"\n{more}', "utf-8")
+    return list(BUILDER.runner(BUILDER.load(path)).run())
 
 
-def test_a_build_is_done_once_and_again_when_something_changed(tmp_path: Path) -> None:
-    done = built(tmp_path)
-    assert [one.fresh for one in done] == [True, True]
-    first = (tmp_path / PROPOSALS).read_bytes()
-    assert [one.fresh for one in built(tmp_path)] == [False, False]
-    assert (tmp_path / PROPOSALS).read_bytes() == first
-    assert [one.fresh for one in built(tmp_path, top=1)] == [False, True]
-    assert [one.fresh for one in built(tmp_path, operations=("del",))] == [True, True]
-    assert {row["operation"] for row in read_rows(tmp_path / PROPOSALS)} == {"del"}
-    (tmp_path / PROPOSALS).unlink()
-    assert [one.fresh for one in built(tmp_path, operations=("del",))] == [False, True]
+def test_another_operation_makes_everything_again(tmp_path: Path) -> None:
+    built(tmp_path)
+    again = built(tmp_path, more='operations = ["del", "del"]')
+    assert [one.fresh for one in again] == [True, True]
+    assert {row["operation"] for row in read_rows(tmp_path / "out" / PROPOSALS)} == {"del"}
+    assert not any(one.fresh for one in built(tmp_path, more='operations = ["del"]'))
+
+
+def test_duals_that_are_not_proposed_are_listed(tmp_path: Path) -> None:
+    first, second = built(tmp_path, more="top = 1")
+    runner = BUILDER.runner(BUILDER.load(tmp_path / "duals.toml"))
+    made = sum(row["duals"] for row in first.report["duals"])
+    kept = sum(row["duals"] for row in second.report["table"])
+    rows, total = runner.dropped("top")
+    assert total == made - kept > 0
+    assert {row["reason"] for row in rows} == {"not among the best 1"}
+    assert runner.dropped("pair")[0][0]["item"] == "4"
+    assert runner.dropped("pair")[0][0]["reason"] == "it has 3 candidates, not two"
 
 
 def test_a_build_reports_what_it_left(tmp_path: Path) -> None:
-    report = built(tmp_path, operations=("del",))[0].report
+    report = built(tmp_path, more='operations = ["del"]')[0].report
     assert (report["pairs"], report["changed"], report["no_pairs"]) == (3, 1, 1)
     reasons = {row["reason"]: row["pairs"] for row in report["unchanged"]}
     assert reasons == {"both have no negation, degree or restriction that could go": 2}
@@ -146,8 +158,8 @@ def test_a_build_reports_what_it_left(tmp_path: Path) -> None:
 
 def test_samples_follow_the_seed(tmp_path: Path) -> None:
     def drawn(seed: int) -> set[str]:
-        built(tmp_path / str(seed), sample=2, seed=seed)
-        return {row["item"] for row in read_rows(tmp_path / str(seed) / PROPOSALS)}
+        built(tmp_path / str(seed), more=f"sample = 2\nseed = {seed}")
+        return {row["item"] for row in read_rows(tmp_path / str(seed) / "out" / PROPOSALS)}
 
     samples = [drawn(seed) for seed in range(6)]
     assert all(len(sample) == 2 for sample in samples)
@@ -155,19 +167,31 @@ def test_samples_follow_the_seed(tmp_path: Path) -> None:
     assert drawn(0) == samples[0]
 
 
-def test_wrong_wishes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match="there is no operation 'sup', did you mean 'sub'"):
-        DualsConfig(operations=("sup",))
-    with pytest.raises(BuildError, match="top is 0, expected 1 or more"):
-        DualsConfig(top=0)
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('operations = ["sup"]', r"operations\[0\] is 'sup', expected .*did you mean 'sub'"),
+        ("top = 0", "top is 0, expected 1 or more"),
+        ("sample = 0", "sample is 0, expected 1 or more"),
+        ("min_fluency = nan", "min_fluency is nan, expected a finite number"),
+        ("tpo = 1", "unknown key 'tpo', did you mean 'top'"),
+    ],
+)
+def test_wrong_settings_are_refused(tmp_path: Path, more: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        built(tmp_path, more=more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_suites_without_duals_are_refused(tmp_path: Path) -> None:
     built(tmp_path)
     other = Suite("other", ITEMS, SUITE.card)
     with pytest.raises(BuildError, match="has the duals of suite 'toy', not of 'other'"):
-        build_duals(other, tmp_path, DualsConfig(model="none"))
+        built(tmp_path, other)
     none = Suite("none", (Choice(id="1", candidates=("Go!", "Go now!"), gold=0),))
     with pytest.raises(BuildError, match="no rule can change any of 1 pairs of suite 'none'"):
-        build_duals(none, tmp_path / "none", DualsConfig(model="none"))
-    assert not (tmp_path / "none" / PROPOSALS).exists()
+        built(tmp_path / "none", none)
+    assert not (tmp_path / "none" / "out").exists()
 
 
 ROWS = dual_rows(
@@ -309,15 +333,17 @@ def test_the_duals_of_chosen_samples_are_joined(
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:
     write_rows(ROWS, tmp_path / "duals.parquet")
     assert read_rows(tmp_path / "duals.parquet") == ROWS
-    with pytest.raises(BuildError, match=r"there is no .*; 'boxpen build duals propose' writes it"):
+    with pytest.raises(BuildError, match=r"there is no .*; run the stage that writes it"):
         read_rows(tmp_path / "nothing.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BuildError, match=r"bad\.parquet cannot be read"):
+    with pytest.raises(BuildError, match=r"bad\.parquet is not a Parquet file"):
         read_rows(tmp_path / "bad.parquet")
 
 
 def test_the_source_stands_beside_the_duals(tmp_path: Path) -> None:
     built(tmp_path)
-    assert read_suite(tmp_path / SOURCE).hash == SUITE.hash
-    suite = dual_suite(read_suite(tmp_path / SOURCE), read_rows(tmp_path / PROPOSALS), "d")
-    assert len(suite) == 2 * len(read_rows(tmp_path / PROPOSALS))
+    assert read_suite(tmp_path / "out" / SOURCE).hash == SUITE.hash
+    suite = dual_suite(
+        read_suite(tmp_path / "out" / SOURCE), read_rows(tmp_path / "out" / PROPOSALS), "d"
+    )
+    assert len(suite) == 2 * len(read_rows(tmp_path / "out" / PROPOSALS))

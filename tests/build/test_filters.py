@@ -17,7 +17,8 @@ from boxpen.build.kg.normal import normal, unordered
 from boxpen.build.kg.triples import schema, triple_id
 from boxpen.build.kg.vocabulary import misspelt_word, profane_words, read_words
 from boxpen.build.sink import ParquetSink
-from boxpen.errors import BuildError
+from boxpen.config import check_config
+from boxpen.errors import BuildError, ConfigError
 
 Row = tuple[str, str, str]
 
@@ -260,10 +261,23 @@ def test_bad_files_are_told(tmp_path: Path) -> None:
 
 
 def test_bad_settings_are_told() -> None:
-    with pytest.raises(BuildError, match="min_words is 0, expected 1 or more"):
-        FilterConfig(min_words=0)
-    with pytest.raises(BuildError, match="max_tail_words is 2, less than min_words, which is 3"):
-        FilterConfig(min_words=3, max_tail_words=2)
+    for table, message in (
+        ({"min_words": 0}, "min_words is 0, expected 1 or more"),
+        (
+            {"min_words": 3, "max_tail_words": 2},
+            r"max_tail_words is 2, expected min_words \(3\) or",
+        ),
+        ({"blocklist": 3}, "blocklist is 3, expected a list of words, or the path of a file"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            check_config(FilterConfig, table, "c.toml")
+
+
+def test_a_blocklist_may_be_a_file(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("gun\n")
+    for value in (["gun"], "words.txt"):
+        made = check_config(FilterConfig, {"blocklist": value}, "c.toml", tmp_path)
+        assert made.blocklist == ("gun",)
 
 
 def test_word_lists(tmp_path: Path) -> None:

@@ -1,42 +1,16 @@
-"""A graph becomes a suite, stage by stage; what did not change is not done again."""
-
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from importlib import resources
-from pathlib import Path
+"""A graph becomes a suite, stage by stage."""
 
 import polars as pl
 import pytest
+from toy_builds import GRAPH
+from toy_builds import KG as CONFIG
 
 import boxpen
-from boxpen.build.kg.config import EXAMPLE, read_config
-from boxpen.build.kg.dropped import dropped_triples
-from boxpen.build.kg.pipeline import STAGES, build_kg
+from boxpen.build.kg.config import read_config
+from boxpen.build.kg.stages import BUILDER
 from boxpen.errors import BuildError
 
-GRAPH = Path(str(resources.files("boxpen.catalog").joinpath("data", "starter", "triples.jsonl")))
-CONFIG = """
-name = "toy"
-seed = 7
-folder = "out"
-[[graphs]]
-name = "starter"
-files = ["GRAPH"]
-columns = {head = "head", relation = "relation", tail = "tail"}
-language = "en"
-[rank]
-model = "none"
-keep = 1.0
-[sample]
-per_relation = 8
-by = "random"
-[negatives]
-wordnet = false
-"""
+STAGES = ["read", "filter", "rank", "sample", "negatives", "render"]
 
 
 def config_file(folder, text=CONFIG, graph=GRAPH):
@@ -45,8 +19,12 @@ def config_file(folder, text=CONFIG, graph=GRAPH):
     return path
 
 
-def built(folder, text=CONFIG, **more):
-    return list(build_kg(read_config(config_file(folder, text)), **more))
+def runner(path):
+    return BUILDER.runner(read_config(path))
+
+
+def built(folder, text=CONFIG, stage=None):
+    return list(runner(config_file(folder, text)).run(stage))
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +35,7 @@ def whole(tmp_path_factory):
 
 def test_all_stages_make_a_suite(whole):
     folder, done = whole
-    assert [d.stage for d in done] == [s for s in STAGES if s != "accept"]
+    assert [d.stage for d in done] == STAGES
     assert all(d.fresh for d in done)
     suite = boxpen.load_suite(folder / "out" / "toy.jsonl")
     assert {i.tags["task"] for i in suite} == {"nli", "qa", "pairs"}
@@ -72,7 +50,7 @@ def test_no_triple_is_lost_on_the_way(whole):
     out = folder / "out"
     read = pl.read_parquet(out / "triples.parquet").height
     assert read == len(GRAPH.read_text().splitlines())
-    dropped, total = dropped_triples(read_config(folder / "kg.toml"))
+    dropped, total = runner(folder / "kg.toml").dropped()
     assert len(dropped) == total
     assert total + pl.read_parquet(out / "sampled.parquet").height == read
     assert all(row["reason"] and row["step"] for row in dropped)
@@ -82,65 +60,18 @@ def test_no_triple_is_lost_on_the_way(whole):
         assert sum(row["step"] == step for row in dropped) == count, step
 
 
-def test_nothing_changed_nothing_done(whole):
-    folder, _ = whole
-    again = list(build_kg(read_config(folder / "kg.toml")))
-    assert not any(d.fresh for d in again)
-
-
-def test_a_changed_setting_is_done_again_from_there(tmp_path):
-    built(tmp_path)
-    again = built(tmp_path, CONFIG.replace("per_relation = 8", "per_relation = 5"))
-    fresh = {d.stage: d.fresh for d in again}
-    assert fresh == {
-        "read": False, "filter": False, "rank": False, "sample": True, "negatives": True,
-        "render": True,
-    }  # fmt: skip
-
-
 def test_the_same_seed_the_same_suite_in_any_order_of_rows(whole, tmp_path):
     folder, _ = whole
     rows = GRAPH.read_text().splitlines()
     turned = tmp_path / "turned.jsonl"
     turned.write_text("\n".join(reversed(rows)) + "\n")
-    list(build_kg(read_config(config_file(tmp_path, graph=turned))))
+    list(runner(config_file(tmp_path, graph=turned)).run())
     one, other = (boxpen.load_suite(f / "out" / "toy.jsonl") for f in (folder, tmp_path))
     assert one.hash == other.hash
     elsewhere = tmp_path / "seed"
     elsewhere.mkdir()
     built(elsewhere, CONFIG.replace("seed = 7", "seed = 8"))
     assert boxpen.load_suite(elsewhere / "out" / "toy.jsonl").hash != one.hash
-
-
-def test_one_stage_alone_needs_the_one_before(tmp_path):
-    with pytest.raises(BuildError, match=r"there is no .*triples\.parquet; run the stage"):
-        built(tmp_path, stage="filter")
-    assert [d.stage for d in built(tmp_path, stage="read")] == ["read"]
-    assert [d.stage for d in built(tmp_path, stage="filter")] == ["filter"]
-
-
-def test_a_build_that_was_killed_goes_on(tmp_path):
-    config = config_file(tmp_path)
-    code = (
-        "import sys, time\n"
-        "from pathlib import Path\n"
-        "from boxpen.build.kg import pipeline\n"
-        "from boxpen.build.kg.config import read_config\n"
-        "for done in pipeline.build_kg(read_config(Path(sys.argv[1]))):\n"
-        "    print(done.stage, flush=True)\n"
-        "    if done.stage == 'filter': time.sleep(60)\n"
-    )
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, str(config)], stdout=subprocess.PIPE, text=True
-    )
-    assert [child.stdout.readline().strip() for _ in range(2)] == ["read", "filter"]
-    time.sleep(0.2)
-    os.kill(child.pid, signal.SIGKILL)
-    child.communicate()
-    fresh = {d.stage: d.fresh for d in build_kg(read_config(config))}
-    assert not fresh["read"]
-    assert not fresh["filter"]
-    assert fresh["render"]
 
 
 def test_people_decide(tmp_path):
@@ -197,10 +128,10 @@ def test_other_languages_are_counted_and_can_be_listed(tmp_path):
     text = CONFIG.replace(
         'columns = {head = "head", ', 'columns = {language = "language", head = "head", '
     )
-    config = read_config(config_file(tmp_path, text, graph))
-    (done,) = build_kg(config, stage="read")
+    config = config_file(tmp_path, text, graph)
+    (done,) = runner(config).run("read")
     assert done.report["steps"] == [{"step": "language", "dropped": 1, "left": 1}]
-    rows, total = dropped_triples(config, step="language")
+    rows, total = runner(config).dropped("language")
     assert total == 1
     assert (rows[0]["head"], rows[0]["reason"]) == ("un chien", "the language is fr")
 
@@ -208,16 +139,18 @@ def test_other_languages_are_counted_and_can_be_listed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("seed = 7", 'seed = "x"'), "has seed = 'x', expected a whole number"),
-        (("seed = 7", "sead = 7"), "has the unknown key 'sead', did you mean 'seed'?"),
-        (("[[graphs]]", "[[graph]]"), "has the unknown key 'graph'"),
-        (("keep = 1.0", "keep = 0"), "[rank]: keep is 0.0, expected a share above 0, at most 1"),
-        (("per_relation = 8", "per_relation = 0"), "per_relation is 0, expected 1 or more"),
-        (("wordnet = false", "count = 0"), "[negatives]: count is 0, expected 1 or more"),
-        (('files = ["GRAPH"]', 'files = ["nope.tsv"]'), "has a file that is not there"),
-        (('files = ["GRAPH"]', 'files = ["no*.tsv"]'), "has files that are not there"),
+        (("seed = 7", 'seed = "x"'), "kg.toml: seed is 'x', expected a whole number"),
+        (("seed = 7", "sead = 7"), "kg.toml: unknown key 'sead', did you mean 'seed'?"),
+        (("[[graphs]]", "[[graph]]"), "kg.toml: unknown key 'graph', did you mean 'graphs'"),
+        (("[[graphs]]", "[graphs]"), "kg.toml: graphs is {'name': 'starter', 'files': ["),
+        (('language = "en"', 'format = "plane"'), "graphs[0].format is 'plane', did you mean"),
+        (("keep = 1.0", "keep = 0"), "rank.keep is 0, expected more than 0 and 1 or less"),
+        (("per_relation = 8", "per_relation = 0"), "sample.per_relation is 0, expected 1 or more"),
+        (("wordnet = false", "count = 0"), "negatives.count is 0, expected 1 to 1,000"),
+        (('files = ["GRAPH"]', 'files = ["nope.tsv"]'), "/nope.tsv is missing"),
+        (('files = ["GRAPH"]', 'files = ["no*.tsv"]'), "expected existing files: nothing matches"),
         (("[sample]", "[filter]\nrelations = ['capabelof']\n[sample]"), "relation 'capabelof' is"),
-        (("[sample]", "[filter]\nmax_words = 3\n[sample]"), "has the unknown key 'max_words'"),
+        (("[sample]", "[filter]\nmax_words = 3\n[sample]"), "unknown key 'filter.max_words'"),
         (
             ("[sample]", "[filter]\nmax_tail_words = 1\nrelations = ['xNeed']\n[sample]"),
             "no triple is left, the last went at step 'length'",
@@ -253,24 +186,8 @@ def test_a_relation_of_ones_own_by_a_file(tmp_path):
     )
     text = CONFIG.replace("[sample]", "[filter]\nrelations = ['belongsto']\n[sample]")
     text += '[render]\ntasks = ["nli"]\ntemplates = ["mine.toml"]\n'
-    list(build_kg(read_config(config_file(tmp_path, text, graph))))
+    list(runner(config_file(tmp_path, text, graph)).run())
     suite = boxpen.load_suite(tmp_path / "out" / "toy.jsonl")
     said = {(i.premise, i.hypothesis) for i in suite}
     assert ("This is a wheel.", "It belongs to a bicycle.") in said
     assert len(suite) == len(pairs)
-
-
-def test_the_example_is_a_configuration(tmp_path):
-    for name in ("conceptnet-assertions-5.7.0.csv.gz", "v4_atomic_trn.csv"):
-        (tmp_path / name).write_bytes(b"")
-    path = tmp_path / "kg.toml"
-    path.write_text(EXAMPLE)
-    config = read_config(path)
-    assert [g.name for g in config.graphs] == ["conceptnet", "atomic"]
-    assert config.folder == tmp_path / "my-graph"
-
-
-def test_the_record_of_stages_is_plain_json(whole):
-    folder, _ = whole
-    record = json.loads((folder / "out" / "stages.json").read_text())
-    assert set(record) == {s for s in STAGES if s != "accept"}

@@ -3,7 +3,6 @@
 import re
 import zlib
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -300,22 +299,6 @@ def test_names_are_balanced() -> None:
         assert len({person.pronouns.they for person in people}) == 3
     again = Draw(load_names(), seed=5)
     assert [again.people() for _ in range(300)] == everybody
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ('she = ["A"]\nhe = ["B"]', "no list of names 'they'"),
-        ('she = ["A"]\nhe = ["B"]\nthey = []', "1 for she, 1 for he, 0 for they; the lists must"),
-        ('she = ["A"]\nhe = ["A"]\nthey = ["C"]', "has the name 'A' twice"),
-        ("she = [", "cannot be read"),
-    ],
-)
-def test_lists_of_names_are_checked(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "names.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(BuildError, match=message):
-        load_names(path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 import boxpen as api
 from boxpen.build.duals.rows import read_rows
-from boxpen.build.duals.work import PROPOSALS
+from boxpen.build.duals.stages import PROPOSALS
 from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import write_suite
 from boxpen.cli import main
@@ -43,8 +43,8 @@ def boxpen(monkeypatch, capsys, tmp_path):
 
     def run(*words):
         of_review = words[0] in ("export", "import", "status", "apply")
-        command = ["review"] if of_review else ["build", "duals"]
-        monkeypatch.setattr("sys.argv", ["boxpen", *command, *map(str, words)])
+        command = "review" if of_review else "build"
+        monkeypatch.setattr("sys.argv", ["boxpen", command, *map(str, words)])
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
@@ -65,8 +65,22 @@ def suite(tmp_path):
 
 
 @pytest.fixture
-def folder(boxpen, suite, tmp_path):
-    code, _, err = boxpen("propose", suite, "--out", tmp_path / "d", "--model", "none")
+def propose(boxpen, tmp_path):
+    """Return what runs a build with these settings."""
+
+    def run(suite, *words, out="d", **settings):
+        table = {"builder": "duals", "suite": str(suite), "folder": str(out), "model": "none"}
+        lines = [f"{key} = {json.dumps(value)}" for key, value in {**table, **settings}.items()]
+        path = tmp_path / "duals.toml"
+        path.write_text("\n".join(lines))
+        return boxpen("run", path, *words)
+
+    return run
+
+
+@pytest.fixture
+def folder(propose, suite, tmp_path):
+    code, _, err = propose(suite)
     assert code == 0, err
     return tmp_path / "d"
 
@@ -84,63 +98,63 @@ def filled(path, verdict):
     return rows
 
 
-def test_proposals_are_counted_and_what_is_left_is_told(boxpen, suite, tmp_path):
-    code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none")
+def test_proposals_are_counted_and_what_is_left_is_told(boxpen, propose, suite):
+    code, out, _ = propose(suite)
     assert code == 0
     assert "of 3 of 4 pairs" in out
     assert "left out" not in out
-    assert "1: no finite verb was found that both sentences have" in out
-    code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none", "--json")
+    assert "no dual of 1 pair(s): no finite verb was found that both sentences have" in out
+    code, out, _ = propose(suite, "--json")
     done = json.loads(out)
     assert [one["stage"] for one in done] == ["propose", "rank"]
     assert not any(one["done_now"] for one in done)
-    code, out, _ = boxpen("unchanged", "d", "--operation", "del", "--json")
+    code, out, _ = boxpen("dropped", "duals.toml", "--step", "del", "--json")
     assert code == 0
-    assert {one["item"] for one in json.loads(out)["unchanged"]} == {"p0", "p2", "p3"}
+    assert {one["item"] for one in json.loads(out)["dropped"]} == {"p0", "p2", "p3"}
+    code, out, _ = boxpen("dropped", "duals.toml", "--step", "add", "--where", "item=P3")
+    assert out == "add\tno finite verb was found that both sentences have\tp3\n"
 
 
-def test_items_that_are_no_pairs_are_listed_last(boxpen, suite):
+def test_items_that_are_no_pairs_are_listed(boxpen, propose, suite):
     found = api.load_suite(suite)
     three = api.Choice(id="c0", candidates=("A cup.", "A pot.", "A pan."), gold=0, language="en")
     after = replace(found.items[0], id="c1", context="It rains.")
     same = replace(found.items[0], id="p9", candidates=("A pan is hot.", "A pan is hot!"))
     write_suite(found.take([three, after, *found.items, same]), suite)
-    code, out, _ = boxpen("propose", suite, "--out", "d", "--model", "none")
+    code, out, _ = propose(suite)
     assert code == 0
-    assert "left out: 2 item(s) that are no pairs\n" in out
-    _, out, err = boxpen("unchanged", "d", "--operation", "del", "--limit", 0)
+    assert "left out: 2 item(s) that are not pairs\n" in out
+    _, out, err = boxpen("dropped", "duals.toml", "--step", "pair")
     lines = [line.split("\t") for line in out.splitlines()]
-    assert [line[0] for line in lines] == ["p0", "p2", "p3", "p9", "c0", "c1"]
-    assert lines[-2][1:] == ["all", "it has 3 candidates, not two"]
-    told = "pair(s) and operation(s) without a dual; 2 item(s) that are no pairs come last"
-    assert err.endswith(f"4 of 4 {told}\n")
-    _, out, err = boxpen("unchanged", "d", "--operation", "del", "--limit", 1)
-    assert (out.count("\n"), out[:2]) == (1, "p0")
-    assert err.endswith(f"1 of 4 {told}\n")
-    _, out, _ = boxpen("unchanged", "d", "--operation", "del", "--limit", 5, "--json")
-    data = json.loads(out)
-    assert (data["total"], data["no_pairs"], data["unchanged"][-1]["item"]) == (6, 2, "c0")
+    assert [line[2] for line in lines] == ["c0", "c1"]
+    assert lines[0][:2] == ["pair", "it has 3 candidates, not two"]
+    assert err.endswith("2 of 2 dropped row(s)\n")
+    _, out, err = boxpen("dropped", "duals.toml", "--step", "pair", "--limit", 1)
+    assert out.count("\n") == 1
+    assert err.endswith("1 of 2 dropped row(s)\n")
+    _, out, err = boxpen("dropped", "duals.toml", "--step", "all", "--json")
+    assert [row["item"] for row in json.loads(out)["dropped"]] == ["p9"]
 
 
-def test_a_language_model_ranks(boxpen, suite, gpt2_dir, tmp_path, monkeypatch):
+def test_a_language_model_ranks(propose, suite, gpt2_dir, tmp_path, monkeypatch):
     monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
-    words = ("propose", suite, "--out", "d", "--model", f"hf:{gpt2_dir}", "--min-fluency", -50)
-    code, out, err = boxpen(*words)
+    settings = {"model": f"hf:{gpt2_dir}", "min_fluency": -50}
+    code, out, err = propose(suite, **settings)
     assert code == 0, err
     assert "rank: " in out
-    code, out, _ = boxpen(*words)
+    code, out, _ = propose(suite, **settings)
     assert "rank (up to date)" in out
-    code, _, err = boxpen(*words[:-1], 50)
+    code, _, err = propose(suite, **{**settings, "min_fluency": 50})
     assert code == 2
-    assert "duals has a fluency of 50.0 or more; give a smaller --min-fluency" in err
+    assert "duals has a fluency of 50.0 or more; lower min_fluency" in err
 
 
 def test_pairs_that_lose_all_their_duals_in_ranking_are_counted(
-    boxpen, suite, gpt2_dir, tmp_path, monkeypatch
+    boxpen, propose, suite, gpt2_dir, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
-    words = ("propose", suite, "--out", "d", "--model", f"hf:{gpt2_dir}", "--top", 99)
-    code, out, _ = boxpen(*words, "--min-fluency", -50)
+    settings = {"model": f"hf:{gpt2_dir}", "top": 99}
+    code, out, _ = propose(suite, min_fluency=-50, **settings)
     assert code == 0
     assert "left out" not in out
     best: dict[str, float] = {}
@@ -150,10 +164,13 @@ def test_pairs_that_lose_all_their_duals_in_ranking_are_counted(
     assert others
     assert others[0] < first
     for _ in range(2):  # the second time it is up to date, and says so all the same
-        _, out, _ = boxpen(*words, "--min-fluency", first)
+        _, out, _ = propose(suite, min_fluency=first, **settings)
         assert f"left out: {len(others)} pair(s) of which no dual is fluent enough\n" in out
-    _, out, _ = boxpen(*words, "--min-fluency", first, "--json")
+    _, out, _ = propose(suite, "--json", min_fluency=first, **settings)
     assert json.loads(out)[-1]["lost"] == len(others)
+    _, out, _ = boxpen("dropped", "duals.toml", "--step", "fluency", "--json")
+    rows = json.loads(out)["dropped"]
+    assert all(row["fluency"] < first and "is below" in row["reason"] for row in rows)
 
 
 def test_from_sheets_to_a_suite_of_blocks(boxpen, folder):
@@ -209,9 +226,6 @@ def test_an_evaluation_shows_consistency_by_operation(boxpen, folder, gpt2):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("propose", "nowhere.jsonl", "--out", "d"), "nowhere.jsonl"),
-        (("propose", "{suite}", "--out", "d", "--operation", "drop"), "no operation 'drop'"),
-        (("propose", "{suite}", "--out", "d", "--top", "0"), "top is 0, expected 1 or more"),
         (("export", "none", "--judge", "a", "--out", "a.csv"), "suite 'none' is neither known nor"),
         (("export", "{folder}", "--judge", "a", "--out", "a.txt"), "ends in .csv"),
         (("export", "{folder}", "--judge", " ", "--out", "a.csv"), "--judge is empty"),
@@ -219,12 +233,10 @@ def test_an_evaluation_shows_consistency_by_operation(boxpen, folder, gpt2):
         (("apply", "{folder}", "--out", "x.csv"), "expected a file that ends in .jsonl"),
         (("apply", "{folder}", "--out", "x.jsonl"), "duals is accepted: 0 rejected"),
         (("apply", "{folder}", "--out", "{folder}/source.jsonl"), "which holds the originals"),
-        (("unchanged", "none"), "there is no none/unchanged.parquet"),
-        (("unchanged", "{folder}", "--operation", "foo"), "no operation 'foo', known: add, del"),
-        (
-            ("propose", "{suite}", "--out", "q/r", "--model", "none", "--min-fluency", "nan"),
-            "--min-fluency is not a number",
-        ),
+        (("dropped", "none.toml"), "none.toml cannot be read: No such file"),
+        (("dropped", "duals.toml", "--step", "foo"), "the step 'foo' dropped nothing; steps that"),
+        (("dropped", "duals.toml", "--where", "foo"), "--where is 'foo', expected KEY=VALUE"),
+        (("run", "duals.toml", "--stage", "foo"), "there is no stage 'foo', known: propose, rank"),
         ((*UNJUDGED, "--name", "a/b c"), "--name is 'a/b c', expected a valid file name"),
         ((*UNJUDGED, "--name", "."), "--name is '.', expected a valid file name"),
         ((*UNJUDGED, "--name", ".."), "expected a valid file name"),
@@ -251,10 +263,16 @@ def test_wrong_words_end_with_one_sentence(boxpen, folder, suite, words, message
     assert sorted(path.name for path in folder.parent.iterdir()) == before
 
 
-def test_a_suite_without_pairs_is_refused(boxpen, tmp_path):
+def test_a_suite_that_is_not_there_is_told(propose):
+    code, _, err = propose("nowhere.jsonl")
+    assert code == 2
+    assert "nowhere.jsonl" in err
+
+
+def test_a_suite_without_pairs_is_refused(propose, tmp_path):
     three = api.Choice(id="1", candidates=("a", "b", "c"), gold=0)
     write_suite(api.Suite("three", (three,)), tmp_path / "three.jsonl")
-    code, _, err = boxpen("propose", "three.jsonl", "--out", "d")
+    code, _, err = propose("three.jsonl", model="smollm2")
     assert code == 2
     assert "suite 'three' has no pair of English sentences among 1 items" in err
     assert "it has 3 candidates, not two" in err
@@ -299,50 +317,47 @@ def test_a_suite_takes_the_place_of_no_journal(boxpen, folder):
     assert journal.read_bytes() == before
 
 
-def test_an_operation_named_twice_is_done_once(boxpen, suite):
-    words = ("propose", suite, "--model", "none", "--json", "--top", 99, "--out")
-    code, once, err = boxpen(*words, "one", "--operation", "add", "del")
-    assert code == 0, err
-    code, twice, _ = boxpen(*words, "two", "--operation", "add", "add", "del", "add")
-    assert code == 0
-    assert json.loads(twice) == json.loads(once)
-    code, again, _ = boxpen(*words, "one", "--operation", "add", "add", "del")
-    assert not any(stage["done_now"] for stage in json.loads(again))
-
-
-def test_a_build_that_fails_leaves_no_empty_folder(boxpen, tmp_path):
+def test_a_build_that_fails_leaves_no_empty_folder(propose, tmp_path):
     last = api.Choice(id="1", candidates=PAIRS[-1], gold=0, language="en")
     write_suite(api.Suite("norule", (last,)), tmp_path / "norule.jsonl")
     (tmp_path / "mine").mkdir()
+    (tmp_path / "duals.toml").touch()
     before = sorted(tmp_path.rglob("*"))
     for out in ("q", "q/r/s", "mine", "mine/q"):
-        code, _, err = boxpen("propose", "norule.jsonl", "--model", "none", "--out", out)
+        code, _, err = propose("norule.jsonl", out=out)
         assert code == 2
         assert "no rule can change any of 1 pairs of suite 'norule'" in err
         assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("stage", ["propose", "rank_proposals"])
-def test_an_interrupt_says_what_is_kept(boxpen, suite, tmp_path, monkeypatch, stage):
-    where = {"propose": "work.propose", "rank_proposals": "rank.rank_proposals"}[stage]
+def test_an_interrupt_keeps_what_was_done(propose, suite, tmp_path, monkeypatch, stage):
+    where = {"propose": "stages.propose", "rank_proposals": "rank.rank_proposals"}[stage]
 
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    words = ("propose", suite, "--model", "none", "--out", tmp_path / "new" / "d")
     with monkeypatch.context() as patch:
         patch.setattr(f"boxpen.build.duals.{where}", stop)
-        code, _, err = boxpen(*words)
+        code, _, err = propose(suite, out="new/d")
     assert code == 130
-    lines = [line for line in err.splitlines() if line.strip()]
-    if stage == "propose":
-        assert lines == [
-            "boxpen: interrupted before anything was done; the same command begins anew"
-        ]
-        assert not (tmp_path / "new").exists()
-    else:
-        assert lines == ["boxpen: interrupted; rerun the same command to resume"]
-        assert (tmp_path / "new" / "d" / "source.jsonl").exists()
-    code, out, _ = boxpen(*words)
+    assert [line for line in err.splitlines() if line.strip()] == [
+        "boxpen: interrupted; rerun the same command to resume"
+    ]
+    assert (tmp_path / "new" / "d" / "source.jsonl").exists() == (stage != "propose")
+    assert (tmp_path / "new").exists() == (stage != "propose")
+    code, out, _ = propose(suite, out="new/d")
     assert code == 0
     assert ("propose (up to date)" in out) == (stage != "propose")
+
+
+def test_a_configuration_stands_for_its_folder(boxpen, folder, tmp_path):
+    sheets = []
+    for target in (folder, "duals.toml"):
+        words = ("export", target, "--judge", "ann", "--out", "ann.csv", "--overwrite")
+        assert boxpen(*words)[0] == 0
+        sheets.append((tmp_path / "ann.csv").read_bytes())
+    assert sheets[0] == sheets[1]
+    filled(tmp_path / "ann.csv", lambda row: "accept")
+    assert boxpen("import", "duals.toml", "ann.csv")[0] == 0
+    assert (folder / "review.jsonl").is_file()

@@ -98,7 +98,7 @@ class TestCheck:
         refused(invoke("check", good, "--rules", rules(PAIRED), "--baseline", missing), "none")
         own = ("--rules", rules(PAIRED), "--baseline", good.parent)
         refused(invoke("check", good, *own), "both a run to check and a baseline")
-        refused(invoke("check", good, "--rules", rules("[[rule]]\nmin = 1")), "no metric")
+        refused(invoke("check", good, "--rules", rules("[[rule]]\nmin = 1")), "metric is missing")
 
 
 class TestJunit:

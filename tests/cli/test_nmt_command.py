@@ -189,8 +189,8 @@ class TestBadInput:
         return tmp_path
 
     def refused(self, folder: Path, *parts: str, **changes: str) -> None:
-        for task in ("prepare", "train"):
-            told(invoke("nmt", task, write_config(folder, **changes)), *parts)
+        for task in (("build", "run"), ("nmt", "train")):
+            told(invoke(*task, write_config(folder, **changes)), *parts)
 
     def test_sides_of_unequal_length(self, corpus):
         (corpus / "train.en").write_text("One.\nTwo.\n")
@@ -205,11 +205,11 @@ class TestBadInput:
     def test_files_that_are_not_there(self, corpus):
         refused(invoke("nmt", "train", corpus / "no.toml"), "no.toml")
         (corpus / "valid.zh").unlink()
-        self.refused(corpus, "there is no file", "valid.zh")
+        self.refused(corpus, "there is no", "valid.zh")
 
     def test_keys_and_values_of_the_configuration(self, corpus):
-        self.refused(corpus, "toy.toml [train] has the unknown key 'tokns'", "'tokens'", tokns="3")
-        self.refused(corpus, "tokens = 0, expected 1 or more", tokens="0")
+        self.refused(corpus, "toy.toml: unknown key 'train.tokns'", "'tokens'", tokns="3")
+        self.refused(corpus, "train.tokens is 0, expected 1 or more", tokens="0")
         refused(invoke("nmt", "example", "comonmt-transformer"), "'commonmt-transformer'")
 
     def test_another_vocabulary(self, toy, tmp_path):
@@ -231,11 +231,11 @@ class TestBadInput:
 
     def test_a_folder_of_data_that_cannot_be_used(self, corpus):
         (corpus / "data").write_text("not a folder")
-        self.refused(corpus, "data cannot be made: File exists")
+        self.refused(corpus, "cannot create", "data: File exists")
         (corpus / "data").unlink()
         (corpus / "data").mkdir()
         (corpus / "data" / "subwords").write_text("not a folder")
-        self.refused(corpus, "subwords cannot be made: File exists")
+        self.refused(corpus, "cannot create", "subwords: File exists")
         assert [p.name for p in (corpus / "data").iterdir()] == ["subwords"]
 
     def test_input_that_is_refused_leaves_nothing(self, corpus):
@@ -256,7 +256,7 @@ class TestBadInput:
         other = ["", "abc def", "abc def ghi", *lines[3:]]
         (corpus / "train.zh").write_text("\n".join(other) + "\n")
         text = CONFIG.replace('duplicates = "keep"', "max_characters = 12")
-        done = invoke("nmt", "prepare", write_config(corpus, text))
+        done = invoke("build", "run", write_config(corpus, text))
         told(
             done,
             "no pair of 20 is left by the rules of [clean], expected some: 19 with too many "
@@ -269,17 +269,18 @@ class TestBadInput:
 
     def test_a_vocabulary_beyond_all_measure(self, corpus):
         text = CONFIG.replace("size = 450", "size = 1_000_000_000")
-        done = invoke("nmt", "prepare", write_config(corpus, text))
-        told(done, "size = 1000000000, expected 1,000,000 at most")
+        done = invoke("build", "run", write_config(corpus, text))
+        told(done, "subwords.size is 1000000000, expected 1,000,000 or less")
         done = invoke("nmt", "sizes", "--vocabulary", 10**18)
         refused(done, "--vocabulary is 1000000000000000000, expected 3 to 1,000,000")
 
     def test_a_language_whose_script_is_not_known_is_said_once(self, corpus):
         text = CONFIG.replace('source = "zh"', 'source = "iu"')
-        done = invoke("nmt", "prepare", write_config(corpus, text), "--json")
+        done = invoke("build", "run", write_config(corpus, text))
         assert done.exit_code == 0, done.output
-        assert done.stderr.count("the script of iu is not known, nor checked") == 1
-        assert json.loads(done.stdout)["clean"]["unchecked"] == ["iu"]
+        assert done.stdout.count("the script of iu is not known, nor checked") == 1
+        done = invoke("build", "run", write_config(corpus, text), "--json")
+        assert json.loads(done.stdout)[0]["unchecked"] == ["iu"]
 
     def test_a_full_disk(self, toy, tmp_path):
         path = config(toy, tmp_path)

@@ -355,7 +355,9 @@ class TestTargets:
         refused(invoke("review", "status", run), "several ways; choose --task classes or errors")
         refused(invoke("review", "status", run, "--task", "dual"), "no task 'dual'", "'duals'")
         done = invoke("review", "status", "starter", "--task", "duals")
-        refused(done, "the task 'duals' reviews a folder of 'boxpen build duals propose', not star")
+        refused(
+            done, "the task 'duals' reviews a folder or configuration of the builder 'duals', not"
+        )
         refused(invoke("review", "status", "startr"), "suite 'startr' is neither known nor a file")
         refused(invoke("review", "status", "starter", "--task", "tags"), "needs --tag")
 

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, PolicyError, Suite, Translate
 from boxpen.cli.app import app
+from boxpen.config import check_config
+from boxpen.errors import ConfigError
 from boxpen.models import fingerprint
 from boxpen.nmt.config import ModelConfig, read_config
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration
@@ -272,16 +274,16 @@ def test_as_many_sentences_are_read_of_either_side():
 
 
 def test_what_does_not_go_together_is_refused(toy, tmp_path):
-    with pytest.raises(NmtError, match="'thumt', which needs base = the folder"):
+    with pytest.raises(ConfigError, match="'thumt', which needs base = the folder"):
         ModelConfig(architecture="thumt")
-    with pytest.raises(NmtError, match="'rnnsearch', which begins from no Transformer"):
+    with pytest.raises(ConfigError, match="'rnnsearch', which does not start from a Transformer"):
         ModelConfig(architecture="rnnsearch", base=toy / "base")
-    with pytest.raises(NmtError, match="'bert-fused', which needs bert"):
+    with pytest.raises(ConfigError, match="'bert-fused', which needs bert"):
         ModelConfig(architecture="bert-fused", base=toy / "base")
-    with pytest.raises(NmtError, match="'concat', which has no use for bert"):
+    with pytest.raises(ConfigError, match="'concat', which does not use bert"):
         ModelConfig(architecture="concat", bert=toy)
-    with pytest.raises(NmtError, match="context = 0, expected 1 to 10 sentences"):
-        ModelConfig(architecture="concat", context=0)
+    with pytest.raises(ConfigError, match=r"model\.toml: context is 0, expected 1 to 10"):
+        check_config(ModelConfig, {"architecture": "concat", "context": 0}, "model.toml")
     (tmp_path / "strange").mkdir()
     for file in (toy / "base").iterdir():
         if file.is_file():
@@ -518,9 +520,11 @@ def test_text_without_documents_is_refused_in_the_configuration(toy, part):
     assert read_config(write_config(toy, text)).model.reads_context
     head, after = text.split(part)
     path = write_config(toy, head + part + after.replace('documents = "blank"', "", 1))
-    told = "has architecture = 'concat', which reads context, and documents = 'none' in "
-    with pytest.raises(NmtError) as refused:
+    with pytest.raises(ConfigError) as refused:
         read_config(path)
-    assert str(refused.value) == f"{path} {told}{part}, expected 'blank' or 'column'"
+    assert str(refused.value) == (
+        f"{path}: {part.strip('[]')}.documents is 'none', expected 'blank' or 'column', since "
+        "model.architecture is 'concat', which reads context"
+    )
     plain = path.read_text().replace('"concat"', '"transformer"')
     assert not read_config(write_config(toy, plain)).model.reads_context

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.settings import settings as from_table
+from boxpen.config import check_config
+from boxpen.errors import ConfigError
 from boxpen.items import Card, Choice, Entail, Suite, Translate
 from boxpen.nmt.cleaning import CleanConfig, Cleaner
 from boxpen.nmt.corpus import Pair
@@ -120,20 +121,20 @@ def test_languages_without_a_known_script_are_not_checked():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"min_tokens": 0}, "min_tokens = 0, expected 1 or more"),
-        ({"max_characters": 0}, "max_characters = 0, expected 1 or more"),
-        ({"max_ratio": 0.5}, "max_ratio = 0.5, expected 1 or more"),
-        ({"min_script": 1.5}, "min_script = 1.5, expected 0 to 1"),
+        ({"min_tokens": 0}, "min_tokens is 0, expected 1 or more"),
+        ({"max_characters": 0}, "max_characters is 0, expected 1 or more"),
+        ({"max_ratio": 0.5}, "max_ratio is 0.5, expected 1 or more"),
+        ({"min_script": 1.5}, "min_script is 1.5, expected 0 to 1"),
     ],
 )
 def test_configurations_that_cannot_be(fields, message):
-    with pytest.raises(NmtError, match=message):
-        CleanConfig(**fields)
+    with pytest.raises(ConfigError, match=message):
+        check_config(CleanConfig, fields, "train.toml")
 
 
 def test_settings():
     table = {"exclude": ["toy"], "max_ratio": 4, "duplicates": "keep", "punctuation": "keep"}
-    assert from_table(CleanConfig, table, "train.toml, clean") == CleanConfig(
+    assert check_config(CleanConfig, table, "train.toml, clean") == CleanConfig(
         exclude=("toy",), max_ratio=4.0, duplicates="keep", punctuation="keep"
     )
 

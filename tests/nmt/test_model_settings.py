@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from toy_corpus import DOCUMENTS, write_config
 
+from boxpen.errors import ConfigError
 from boxpen.nmt.config import NmtConfig, read_config
-from boxpen.nmt.errors import NmtError
 
 
 def read(folder: Path, model: str) -> NmtConfig:
@@ -22,23 +22,25 @@ def read(folder: Path, model: str) -> NmtConfig:
     [
         (
             'architecture = "thumt"\nbase = "base"\nsize = "base"\n',
-            "toy.toml [model] has size = 'base' beside base, whose size the model has; leave out",
+            "toy.toml: model.size is 'base', but the model has the size of base; remove size",
         ),
         (
             'architecture = "cadec"\nbase = "base"\ndrop_net = 0.5\n',
-            "toy.toml [model] has drop_net = 0.5 for architecture = 'cadec', expected it for "
-            "'bert-fused' only",
+            "toy.toml: model.drop_net is 0.5, but architecture is 'cadec'; only 'bert-fused' uses",
         ),
-        ("drop_net = 1.0\n", "has drop_net = 1 for architecture = 'transformer', expected it for"),
+        (
+            "drop_net = 1.0\n",
+            "model.drop_net is 1, but architecture is 'transformer'; only 'bert-fused'",
+        ),
         (
             'architecture = "concat"\nbert = "bert"\n',
-            "has architecture = 'concat', which has no use for bert",
+            "toy.toml: model.architecture is 'concat', which does not use bert",
         ),
-        ('bert = "bert"\n', "has architecture = 'transformer', which has no use for bert"),
+        ('bert = "bert"\n', "architecture is 'transformer', which does not use bert"),
     ],
 )
 def test_a_setting_without_use_is_refused(tmp_path: Path, model: str, says: str) -> None:
-    with pytest.raises(NmtError) as refused:
+    with pytest.raises(ConfigError) as refused:
         read(tmp_path, model)
     assert says in str(refused.value)
 

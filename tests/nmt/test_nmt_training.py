@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
+from boxpen.errors import ConfigError
 from boxpen.models.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
@@ -397,44 +398,57 @@ def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tokens": "0"}, r"\[train\] has tokens = 0, expected 1 or more"),
-        ({"learning_rate": "0.0"}, r"learning_rate = 0.0, expected more than 0"),
-        ({"betas": "[0.9]"}, r"betas = \[0.9\], expected two"),
+        ({"tokens": "0"}, r"toy\.toml: train\.tokens is 0, expected 1 or more"),
+        ({"learning_rate": "0.0"}, r"learning_rate is 0.0, expected more than 0"),
+        (
+            {"betas": "[0.9]"},
+            r"train\.betas is \[0.9\], expected 2 of them",
+        ),
         (
             {"betas": "[0.9, 1.0]"},
-            r"betas = \[0.9, 1.0\], expected two, each 0 or more and below 1",
+            r"train\.betas\[1\] is 1.0, expected 0 or more and less than 1",
         ),
-        ({"label_smoothing": "1.0"}, r"label_smoothing = 1.0, expected 0 or more and below 1"),
-        ({"valid_beam": "1001"}, r"valid_beam = 1001, expected 0 to 1,000"),
-        ({"share": "1.5"}, r"share = 1.5, expected more than 0, 1 at most"),
-        ({"schedule": '"linar"'}, r"schedule = 'linar', expected 'constant'"),
-        ({"tokns": "3"}, r"unknown key 'tokns', did you mean 'tokens'"),
-        ({"max_steps": "3", "metric": '"bleu"', "valid_beam": "0"}, "which gives none"),
+        ({"label_smoothing": "1.0"}, r"label_smoothing is 1.0, expected 0 or more and less than 1"),
+        ({"valid_beam": "1001"}, r"valid_beam is 1001, expected 0 to 1,000"),
+        ({"share": "1.5"}, r"share is 1.5, expected more than 0 and 1 or less"),
+        (
+            {"schedule": '"linar"'},
+            r"schedule is 'linar', expected 'constant'.* did you mean 'linear'",
+        ),
+        ({"tokns": "3"}, r"unknown key 'train.tokns', did you mean 'tokens'"),
+        (
+            {"max_steps": "3", "metric": '"bleu"', "valid_beam": "0"},
+            "metric is 'bleu', which needs a valid_beam",
+        ),
     ],
 )
 def test_bad_configurations_are_named(tmp_path, changes, message):
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(ConfigError, match=message):
         read_config(write_config(tmp_path, **changes))
 
 
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("", "[decod]\nbeam = 3\n", r"toy\.toml has the unknown table \[decod\], .*'decode'"),
-        ("", '[[test]]\nname = "x"\n', r"has the unknown table \[\[test\]\], did you .*'tests'"),
-        ("", "[decode]\nbeam = 1001\n", r"\[decode\] has beam = 1001, expected 1 to 1,000"),
-        ("", "[decode]\nbeam = 0\n", r"\[decode\] has beam = 0, expected 1 to 1,000"),
-        ("", "[decode]\nlength_penalty = 1e3\n", r"length_penalty = 1000, expected -10 to 10"),
-        ("", "[zzz]\n", r"unknown table \[zzz\], known: .*train, decode, corpora, valid, tests\."),
-        ("sead = 3\n", "", r"has the unknown key 'sead', did you mean 'seed'"),
-        ("modl = 3\n", "", r"has the unknown key 'modl', did you mean 'model'"),
-        ("zzz = 3\n", "", r"unknown key 'zzz', known: source, .*seed, clean, .*tests\."),
+        ("", "[decod]\nbeam = 3\n", r"toy\.toml: unknown key 'decod', .*'decode'"),
+        ("", '[[test]]\nname = "x"\n', r"unknown key 'test', did you .*'tests'"),
+        ("", "[decode]\nbeam = 1001\n", r"decode\.beam is 1001, expected 1 to 1,000"),
+        ("", "[decode]\nbeam = 0\n", r"decode\.beam is 0, expected 1 to 1,000"),
+        (
+            "",
+            "[decode]\nlength_penalty = 1e3\n",
+            r"length_penalty is 1000.0, expected -10 to 10",
+        ),
+        ("", "[zzz]\n", r"unknown key 'zzz', known: .*corpora, valid, tests, .*train, decode\."),
+        ("sead = 3\n", "", r"toy.toml: unknown key 'sead', did you mean 'seed'"),
+        ("modl = 3\n", "", r"unknown key 'modl', did you mean 'model'"),
+        ("zzz = 3\n", "", r"unknown key 'zzz', known: .*source, .*seed, clean, .*decode\."),
     ],
 )
 def test_tables_are_checked_and_unknown_names_bring_the_nearest(tmp_path, before, after, message):
     path = write_config(tmp_path)
     path.write_text(f"{before}{path.read_text()}{after}")
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(ConfigError, match=message):
         read_config(path)
 
 
@@ -443,15 +457,15 @@ def test_lines_with_an_empty_side_are_counted(tmp_path):
     for side, more in (("zh", "\n\n\n"), ("en", "\n \nOne.\n")):
         with (tmp_path / f"train.{side}").open("a", encoding="utf-8") as stream:
             stream.write(more)
-    done = CliRunner().invoke(app, ["nmt", "prepare", str(write_config(tmp_path))])
+    done = CliRunner().invoke(app, ["build", "run", str(write_config(tmp_path)), "--json"])
     assert done.exit_code == 0, done.output
-    shown = dict(line.split() for line in done.stdout.splitlines() if line.count(" ") > 3)
-    counts = {name: int(count) for name, count in shown.items()}
-    assert (counts["read"], counts["empty"]) == (33, 3)
-    assert sum(counts.values()) == 2 * counts["read"]  # rules and what is kept add up to it
-    assert f"{counts['kept']} of 33 pairs stay" in done.stderr
-    rules = open_prepared(tmp_path / "data").counts["clean"]["rules"]
-    assert rules == counts
+    clean = json.loads(done.stdout)[0]
+    rules = clean["rules"]
+    assert (rules["read"], rules["empty"]) == (33, 3)
+    assert sum(rules.values()) == 2 * rules["read"]  # rules and what is kept add up to it
+    assert f"{rules['kept']} of 33 pairs stay" in clean["says"]
+    assert clean["steps"][-1]["left"] == rules["kept"]
+    assert open_prepared(tmp_path / "data").counts["clean"]["rules"] == rules
 
 
 @pytest.mark.parametrize(
@@ -822,7 +836,7 @@ def test_a_damaged_model_is_one_sentence(corpus, tmp_path, damaged):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seed": "-1"}, "seed = -1, expected 0 or more"),
+        ({"seed": "-1"}, "seed is -1, expected 0 or more"),
         ({"source": '"../zh"'}, "expected the code of a language"),
         ({"size": "99999999999999"}, r"expected"),
     ],
@@ -835,5 +849,5 @@ def test_top_values_are_checked(corpus, tmp_path, changes, message):
         )
     (tmp_path / "toy.toml").write_text(text)
     write_corpus(tmp_path, pairs=20)
-    with pytest.raises(NmtError, match=message):
+    with pytest.raises(ConfigError, match=message):
         prepare(read_config(tmp_path / "toy.toml"))

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.settings import settings
+from boxpen.config import check_config
+from boxpen.errors import ConfigError
 from boxpen.nmt.corpus import CorpusSpec, Pair, read_pairs
 from boxpen.nmt.errors import NmtError
 
@@ -174,7 +175,7 @@ def test_missing_files(tmp_path):
 
 
 def test_settings(tmp_path):
-    found = settings(
+    found = check_config(
         CorpusSpec,
         {"name": "x", "tsv": "a.tsv", "columns": {"source": 1, "target": 0}, "limit": 5},
         "train.toml, corpus",
@@ -188,20 +189,27 @@ def test_settings(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({}, "corpus 'x' has no file, expected either 'tsv', or both"),
-        ({"source": Path("a")}, "corpus 'x' has source, expected either"),
-        ({"tsv": Path("a"), "target": Path("b")}, "has tsv and target, expected either"),
-        ({"tsv": Path("a"), "columns": {"source": 0}}, "does not say which column is 'target'"),
-        ({"tsv": Path("a"), "documents": "column"}, "does not say which column is 'doc'"),
+        ({}, "c: found no file, expected either tsv, or both source"),
+        ({"source": Path("a")}, "c: found source, expected either"),
+        ({"tsv": Path("a"), "target": Path("b")}, "c: found tsv and target, expected either"),
+        ({"tsv": Path("a"), "columns": {"source": 0}}, "c: columns.target is missing"),
+        ({"tsv": Path("a"), "documents": "column"}, "c: columns.doc is missing"),
         (
             {"tsv": Path("a"), "columns": {"source": 0, "target": 1, "en": 2}},
-            "has the column en = 2, expected source, target, doc",
+            "c: unknown key 'columns.en', known: source, target, doc",
         ),
-        ({"tsv": Path("a"), "columns": {"source": -1, "target": 0}}, "has the column source = -1"),
-        ({"source": Path("a"), "target": Path("b"), "documents": "column"}, "but no table"),
-        ({"tsv": Path("a"), "limit": 0}, "has limit = 0, expected 1 or more"),
+        (
+            {"tsv": Path("a"), "columns": {"source": -1, "target": 0}},
+            "c: columns.source is -1, expected 0 or more",
+        ),
+        (
+            {"source": Path("a"), "target": Path("b"), "documents": "column"},
+            "c: documents is 'column', expected 'blank' or 'none' without tsv",
+        ),
+        ({"tsv": Path("a"), "limit": 0}, "c: limit is 0, expected 1 or more"),
     ],
 )
 def test_specs_that_cannot_be(fields, message):
-    with pytest.raises(NmtError, match=message):
-        CorpusSpec("x", **fields)
+    plain = {key: str(value) if isinstance(value, Path) else value for key, value in fields.items()}
+    with pytest.raises(ConfigError, match=message):
+        check_config(CorpusSpec, {"name": "x", **plain}, "c")

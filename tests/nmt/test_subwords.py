@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.settings import settings as from_toml
-from boxpen.errors import BuildError
+from boxpen.config import check_config
+from boxpen.errors import ConfigError
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.subwords import (
     EOS,
@@ -58,7 +58,7 @@ def chinese(n, seed=0):
 
 
 def train(folder, seed=0, languages=("zh", "en"), lines=2000, punctuation="space", **options):
-    config = SubwordConfig(**{"size": 450, **options})
+    config = check_config(SubwordConfig, {"size": 450, **options}, "c.toml")
     made = {"zh": chinese, "en": english}
     train_subwords(
         config,
@@ -267,15 +267,15 @@ def test_a_sample_is_every_nth_line(count, most, seed):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"size": 300}, "size = 300, expected at least 354"),
-        ({"size": 50, "byte_fallback": False}, "size = 50, expected at least 98"),
+        ({"size": 300}, "size is 300, expected 354 or more"),
+        ({"size": 50, "byte_fallback": False}, "size is 50, expected 98 or more"),
         ({"size": 360}, "cannot be learnt with size = 360"),
-        ({"character_coverage": 1.5}, "character_coverage = 1.5, expected more than 0"),
-        ({"sample": 0}, "sample = 0, expected at least 1"),
+        ({"character_coverage": 1.5}, "character_coverage is 1.5, expected more than 0"),
+        ({"sample": 0}, "sample is 0, expected 1 or more"),
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, options, said):
-    with pytest.raises(NmtError, match=said):
+    with pytest.raises((ConfigError, NmtError), match=said):
         train(tmp_path / "out", **options)
     assert not (tmp_path / "out").exists()
 
@@ -312,7 +312,7 @@ def test_a_folder_that_does_not_fit_together_is_refused(folders, tmp_path):
 
 def test_a_table_of_toml_makes_the_configuration():
     table = {"kind": "joint", "size": 8000, "byte_fallback": False}
-    made = from_toml(SubwordConfig, table, "train.toml: [subwords]")
+    made = check_config(SubwordConfig, table, "train.toml: [subwords]")
     assert made == SubwordConfig(kind="joint", size=8000, byte_fallback=False)
-    with pytest.raises(BuildError, match="kind = 'both', expected 'joint', 'separate'"):
-        from_toml(SubwordConfig, {"kind": "both"}, "train.toml: [subwords]")
+    with pytest.raises(ConfigError, match="kind is 'both', expected 'joint' or 'separate'"):
+        check_config(SubwordConfig, {"kind": "both"}, "train.toml: [subwords]")

@@ -91,7 +91,7 @@ def _made(suite: Suite) -> list[Item]:
     if not items:
         raise SuiteError(
             f"suite '{suite.name}' has no tag 'relation', expected a suite made from a knowledge "
-            "graph (boxpen build kg)"
+            "graph (boxpen build example kg)"
         )
     return items
 

@@ -29,7 +29,7 @@ __all__ = ["DualPair", "Robustness", "dual_pairs", "find_pairs", "robustness"]
 _OPERATION = "operation"
 _SET = "set"  # of suites that were published as duals
 _PUBLISHED = "cats-dual"
-_SIDE, _ITEM = "side", "item"  # of suites that boxpen build duals makes
+_SIDE, _ITEM = "side", "item"  # of suites that the builder duals makes
 _FLIPS = {("expected", "flipped"): True, ("expected", "kept"): False,
           ("flip", "yes"): True, ("flip", "no"): False}  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The starter suites: written for boxpen, a little of every kind, and nothing to download.
 
 The parts of ``starter`` are JSON Lines files in the package, written item by item.
-``starter-graph`` is ``graph.jsonl``, which the templates of ``boxpen build kg`` make of
+``starter-graph`` is ``graph.jsonl``, which the templates of the builder ``kg`` make of
 ``triples.jsonl``, a graph with five wrong tails for every triple (``scripts/starter_graph.py``).
 """
 

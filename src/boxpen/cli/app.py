@@ -111,7 +111,6 @@ def _boxpen(
 from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
     build,
     build_discourse,
-    build_duals,
     check,
     compare,
     curve,

@@ -1,109 +1,128 @@
-"""boxpen build: make suites of raw data."""
+"""boxpen build: make suites from raw data."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from boxpen.cli.app import app
+from boxpen.cli.multi_value_option import MultiValueCommand
 from boxpen.cli.output import console, note, print_json, progress_bar
+from boxpen.cli.path_error_group import PathErrorGroup
 
 if TYPE_CHECKING:
-    from boxpen.build.kg.pipeline import Done
+    from boxpen.build.runner import Done, Report
 
 __all__ = ["build"]
 
-
-class _Whole(TyperGroup):
-    """A group whose first word may also be a file: then all stages are done."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and args[0] not in self.commands and _is_file(args[0]):
-            args = ["all", *args]
-        return super().resolve_command(ctx, args)
-
-
-def _is_file(word: str) -> bool:
-    """Say whether a word is meant as a file, and not as a stage that was misspelt."""
-    return Path(word).exists() or "." in word or "/" in word
-
-
-build = typer.Typer(no_args_is_help=True, help="Make suites of raw data.")
-kg = typer.Typer(
-    cls=_Whole,
-    no_args_is_help=True,
-    help="Make tests of a knowledge graph: boxpen build kg CONFIG does all stages.",
-)
+build = typer.Typer(cls=PathErrorGroup, no_args_is_help=True, help="Build suites from raw data.")
+kg = typer.Typer(no_args_is_help=True, help="Count templates.")
 app.add_typer(build, name="build")
 build.add_typer(kg, name="kg")
 
 
 @kg.callback()
 def _kg() -> None:
-    """Make tests of a knowledge graph: boxpen build kg CONFIG does all stages."""
+    """Count templates."""
     from boxpen.build.libraries import need_libraries
 
     need_libraries()
 
 
-Config = Annotated[Path, typer.Argument(help="The TOML file that says what is built.")]
-Force = Annotated[bool, typer.Option("--force", help="Do it even if nothing has changed.")]
+Config = Annotated[
+    Path, typer.Argument(help="TOML file; see 'boxpen build example'.", metavar="CONFIG")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@kg.command("all")
-def all_stages(config: Config, force: Force = False, json: Json = False) -> None:
-    """Do every stage that is not up to date, and say what each has done."""
-    _build(config, None, force=force, json=json)
-
-
-def _stage(name: str, text: str) -> None:
-    def command(config: Config, force: Force = False, json: Json = False) -> None:
-        _build(config, name, force=force, json=json)
-
-    command.__doc__ = text
-    kg.command(name)(command)
-
-
-_stage("read", "Read the graphs into one table of triples: triples.parquet, broken.parquet.")
-_stage("filter", "Drop what is no use, each with its reason: filtered.parquet, dropped.parquet.")
-_stage("rank", "Put triples into words and rank them by a language model: ranked.parquet.")
-_stage("sample", "Draw triples of every relation: sampled.parquet.")
-_stage("accept", "Take what the judges of the review accepted: accepted.parquet.")
-_stage("negatives", "Draw wrong tails for every triple: negatives.parquet.")
-_stage("render", "Put triples into templates: tests.parquet, and the suite itself.")
-
-
-@kg.command("example")
-def example() -> None:
-    """Print a configuration to start from."""
-    from boxpen.build.kg.config import EXAMPLE
-
-    print(EXAMPLE, end="")
-
-
-@kg.command("dropped")
-def dropped(
+@build.command("run")
+def run(
     config: Config,
-    step: Annotated[str | None, typer.Option(help="Only what this step dropped.")] = None,
-    relation: Annotated[str | None, typer.Option(help="Only triples of this relation.")] = None,
-    limit: Annotated[int, typer.Option(help="How many to print; 0 for all.", min=0)] = 20,
+    stage: Annotated[str | None, typer.Option(help="Run this stage only.", metavar="STAGE")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Run stages even if up to date.")] = False,
     json: Json = False,
 ) -> None:
-    """List the triples that were dropped, with the step and the reason."""
-    from boxpen.build.kg.config import read_config
-    from boxpen.build.kg.dropped import dropped_triples
+    """Run the stages of a build that are out of date."""
+    from boxpen.build.builders import open_build
+    from boxpen.errors import BoxpenError
 
-    rows, total = dropped_triples(read_config(config), step=step, relation=relation, limit=limit)
+    builder, settings = open_build(config)
+    done: list[Done] = []
+    try:
+        with progress_bar() as progress:
+            done.extend(builder.runner(settings, progress).run(stage, force=force))
+    except BoxpenError:
+        if not json:
+            _print(done)  # earlier stages explain why this one failed
+        raise
+    finally:
+        for each in done:
+            for warning in each.report.get("warnings", ()):
+                note(warning)
+    if json:
+        print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
+    else:
+        _print(done)
+
+
+@build.command("status")
+def status(config: Config, json: Json = False) -> None:
+    """Show which stages are up to date, and why others are not."""
+    from boxpen.build.builders import open_build
+
+    builder, settings = open_build(config)
+    states = builder.runner(settings).status()
+    if json:
+        print_json(
+            [{"stage": s.stage, "up_to_date": not s.reason, "reason": s.reason or None,
+              "seconds": s.seconds, "report": s.report} for s in states]
+        )  # fmt: skip
+        return
+    screen = console()
+    for state in states:
+        says = f"; last: {state.report['says']}" if state.report else ""
+        told = f"out of date, {state.reason}" if state.reason else "up to date"
+        screen.print(f"{state.stage}: {told}{says}", markup=False, soft_wrap=True)
+
+
+@build.command("dropped", cls=MultiValueCommand)
+def dropped(
+    config: Config,
+    step: Annotated[
+        str | None, typer.Option(help="Only rows that this step dropped.", metavar="STEP")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only rows like this: relation=isa.", metavar="KEY=VALUE"),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Rows to print; 0 for all.", min=0, metavar="N")] = 20,
+    json: Json = False,
+) -> None:
+    """List what a build dropped, with the step and the reason."""
+    from boxpen.build.builders import open_build
+
+    builder, settings = open_build(config)
+    rows, total = builder.runner(settings).dropped(step, where=_pairs(where or ()), limit=limit)
     if json:
         print_json({"total": total, "dropped": rows})
         return
     for row in rows:
-        print("\t".join(str(row[k]) for k in ("step", "reason", "relation", "head", "tail")))
-    note(f"{len(rows):,} of {total:,} dropped triple(s)")
+        shown = [row.get(name) for name in ("step", "reason", *builder.shown)]
+        print("\t".join(str(value) for value in shown if value is not None))
+    note(f"{len(rows):,} of {total:,} dropped row(s)")
+
+
+@build.command("example")
+def example(
+    builder: Annotated[str, typer.Argument(help="kg, discourse, duals or nmt.", metavar="BUILDER")],
+) -> None:
+    """Print a commented configuration to start from."""
+    from boxpen.build.builders import builder_named
+
+    print(builder_named(builder).example, end="")
 
 
 @kg.command("forms")
@@ -132,50 +151,40 @@ def forms(
     console().print(table)
 
 
-def _build(config: Path, stage: str | None, *, force: bool, json: bool) -> None:
-    from boxpen.build.kg.config import read_config
-    from boxpen.build.kg.pipeline import build_kg
+def _pairs(words: Iterable[str]) -> Mapping[str, str]:
     from boxpen.errors import BuildError
 
-    settings = read_config(config)
-    done: list[Done] = []
-    try:
-        with progress_bar() as progress:
-            done.extend(build_kg(settings, stage=stage, force=force, progress=progress))
-    except BuildError:
-        if not json:
-            _print(done)  # what came before tells why the next stage failed
-        raise
-    if json:
-        print_json([{"stage": d.stage, "done_now": d.fresh, **d.report} for d in done])
-    else:
-        _print(done)
+    for word in words:
+        if not all(word.partition("=")):
+            raise BuildError(f"--where is '{word}', expected KEY=VALUE")
+    return {word.partition("=")[0]: word.partition("=")[2] for word in words}
 
 
 def _print(done: list[Done]) -> None:
     screen = console()
     for each in done:
-        screen.print(_headline(each), markup=False)
-        for table in _tables(each):
+        how = "" if each.fresh else " (up to date)"
+        for line in (f"{each.stage}{how}: {each.report['says']}", *_notes(each.report)):
+            screen.print(line, markup=False, soft_wrap=True)
+        for table in _tables(each.report):
             screen.print(table)
 
 
-def _headline(done: Done) -> str:
-    how = "" if done.fresh else " (up to date)"
-    return f"{done.stage}{how}: {done.report['says']}"
+def _notes(report: Report) -> list[str]:
+    return [f"  {line}" for line in report.get("notes", ())]
 
 
-def _tables(done: Done) -> list[Any]:
-    """Return what a stage took, by step and relation, as tables."""
+def _tables(report: Report) -> list[Any]:
     from boxpen.report.plain_table import plain_table
 
-    steps = done.report.get("steps")
-    if not steps:
-        return []
-    table = plain_table()
-    table.add_column("  step")
-    for column in ("dropped", "left"):
-        table.add_column(column, justify="right")
-    for step in steps:
-        table.add_row(f"  {step['step']}", f"{step['dropped']:,}", f"{step['left']:,}")
-    return [table]
+    tables = []
+    for rows in filter(None, (report.get("steps"), report.get("table"))):
+        numbers = [isinstance(value, int) for value in rows[0].values()]
+        table = plain_table()
+        for place, (name, number) in enumerate(zip(rows[0], numbers, strict=True)):
+            table.add_column(name if place else f"  {name}", justify="right" if number else "left")
+        for row in rows:
+            first, *others = (f"{v:,}" if isinstance(v, int) else str(v) for v in row.values())
+            table.add_row(f"  {first}", *others)
+        tables.append(table)
+    return tables

@@ -81,23 +81,6 @@ def sizes(
 
 
 @nmt.command()
-def prepare(config: Config, json: Json = False) -> None:
-    """Clean and tokenize the corpora; 'train' does this too."""
-    from boxpen.nmt.config import read_config
-    from boxpen.nmt.prepared import prepare as prepared
-
-    made = prepared(read_config(config), note)
-    if json:
-        print_json(made.counts)
-        return
-    rules = made.counts["clean"]["rules"]
-    for rule, count in rules.items():
-        print(f"{rule:<12}{count:>12,}")
-    for where, count in made.counts["clean"]["overlap"].items():
-        print(f"overlap with {where}: {count:,}")
-
-
-@nmt.command()
 def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a model, or resume an interrupted training."""
     from boxpen.cli.training_display import TrainingDisplay

@@ -169,7 +169,7 @@ def slicing_tags(tags: Sequence[Mapping[str, str]]) -> dict[str, list[str]]:
     """Return the tags that divide items, with their values, both in order of first appearance.
 
     A tag that tells items apart divides nothing: one with many values, and ``item`` beside
-    ``side`` and ``operation``, the id of the original in suites that ``boxpen build duals`` makes.
+    ``side`` and ``operation``, the id of the original in suites that the builder ``duals`` makes.
     """
     seen: dict[str, dict[str, None]] = {}
     for each in tags:

@@ -10,14 +10,17 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Literal
+from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
+
+from boxpen.config import AtLeast1
 from boxpen.nmt.corpus import Pair
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import HAN, Punctuation, base_language, key, normalised
 
-__all__ = ["CleanConfig", "Cleaner", "told_rules"]
+__all__ = ["RULES", "CleanConfig", "Cleaner", "told_rules"]
 
 
 @dataclass(frozen=True)
@@ -47,23 +50,14 @@ class CleanConfig:
 
     normalise: bool = True
     punctuation: Punctuation = "space"
-    min_tokens: int = 1
-    max_characters: int = 500
-    max_ratio: float = 3.0
-    min_script: float = 0.5
+    min_tokens: AtLeast1 = 1
+    max_characters: AtLeast1 = 500
+    max_ratio: Annotated[float, Ge(1)] = 3.0
+    min_script: Annotated[float, Ge(0), Le(1)] = 0.5
     drop_copies: bool = True
     duplicates: Literal["keep", "drop"] = "drop"
     exclude: tuple[str, ...] = ()
     held_out: Literal["keep", "drop"] = "drop"
-
-    def __post_init__(self) -> None:
-        for name, least in (("min_tokens", 1), ("max_characters", 1), ("max_ratio", 1)):
-            if getattr(self, name) < least:
-                raise NmtError(
-                    f"cleaning has {name} = {getattr(self, name)}, expected {least} or more"
-                )
-        if not 0 <= self.min_script <= 1:
-            raise NmtError(f"cleaning has min_script = {self.min_script}, expected 0 to 1")
 
 
 class Cleaner:
@@ -86,7 +80,7 @@ class Cleaner:
             raise NmtError(
                 f"cleaning excludes {', '.join(config.exclude)}, but no texts of suites were given"
             )
-        self.counts: dict[str, int] = {"read": 0, **dict.fromkeys(_RULES, 0), "kept": 0}
+        self.counts: dict[str, int] = {"read": 0, **dict.fromkeys(RULES, 0), "kept": 0}
         self._config = config
         self._languages = base_language(source_language), base_language(target_language)
         self.unchecked = [
@@ -180,11 +174,11 @@ def told_rules(counts: Mapping[str, int]) -> str:
     Args:
         counts: Of a cleaner.
     """
-    taken = sorted((rule for rule in _RULES if counts.get(rule)), key=lambda r: -counts[r])
-    return ", ".join(f"{counts[rule]:,} {_RULES[rule]}" for rule in taken)
+    taken = sorted((rule for rule in RULES if counts.get(rule)), key=lambda r: -counts[r])
+    return ", ".join(f"{counts[rule]:,} {RULES[rule]}" for rule in taken)
 
 
-_RULES = {
+RULES = {
     "empty": "with an empty side",
     "garbled": "with characters that were not decoded or halves of markup",
     "copy": "with the same text on both sides (drop_copies)",

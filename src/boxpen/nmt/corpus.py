@@ -12,6 +12,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
+from boxpen.config import AtLeast1, ConfigPath, NotNegative, check_keys
+from boxpen.errors import ConfigError
 from boxpen.nmt.errors import NmtError
 
 __all__ = ["CorpusSpec", "Pair", "read_pairs"]
@@ -56,38 +58,28 @@ class CorpusSpec:
     """
 
     name: str
-    tsv: Path | None = None
-    source: Path | None = None
-    target: Path | None = None
-    columns: Mapping[str, int] = field(default_factory=lambda: {"source": 0, "target": 1})
+    tsv: ConfigPath | None = None
+    source: ConfigPath | None = None
+    target: ConfigPath | None = None
+    columns: Mapping[str, NotNegative] = field(default_factory=lambda: {"source": 0, "target": 1})
     documents: Literal["none", "blank", "column"] = "none"
-    limit: int | None = None
+    limit: AtLeast1 | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():
-            raise NmtError(f"a corpus has the name {self.name!r}, expected a plain one")
+            raise ConfigError(f"name is {self.name!r}, expected printable characters")
         given = [n for n in ("tsv", "source", "target") if getattr(self, n) is not None]
         if given not in (["tsv"], ["source", "target"]):
-            raise NmtError(
-                f"corpus '{self.name}' has {' and '.join(given) or 'no file'}, "
-                "expected either 'tsv', or both 'source' and 'target'"
+            raise ConfigError(
+                f"found {' and '.join(given) or 'no file'}, expected either tsv, or both source "
+                "and target"
             )
-        for column, place in self.columns.items():
-            if column not in _COLUMNS or place < 0:
-                raise NmtError(
-                    f"corpus '{self.name}' has the column {column} = {place}, "
-                    f"expected {', '.join(_COLUMNS)}, counted from 0"
-                )
-        needed = {"source", "target"} | ({"doc"} if self.documents == "column" else set())
+        check_keys(self.columns, _COLUMNS, "columns")
         if self.tsv is None and self.documents == "column":
-            raise NmtError(
-                f"corpus '{self.name}' has documents = 'column' but no table, "
-                "expected 'blank' or 'none' for two files"
-            )
-        if missing := sorted(needed - set(self.columns)):
-            raise NmtError(f"corpus '{self.name}' does not say which column is '{missing[0]}'")
-        if self.limit is not None and self.limit < 1:
-            raise NmtError(f"corpus '{self.name}' has limit = {self.limit}, expected 1 or more")
+            raise ConfigError("documents is 'column', expected 'blank' or 'none' without tsv")
+        for needed in ("source", "target", *(("doc",) if self.documents == "column" else ())):
+            if needed not in self.columns:
+                raise ConfigError(f"columns.{needed} is missing")
 
 
 def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:

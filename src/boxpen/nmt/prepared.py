@@ -2,7 +2,7 @@
 
 A folder of
 
-text/source.txt, text/target.txt   the cleaned pairs; text/where.tsv says where each comes from
+text/source.txt, text/target.txt   the cleaned pairs; text/where.tsv has the place of each
 valid/source.txt, valid/target.txt the validation set, normalised; only empty sides are left out
 subwords/                          the tokenizer, as Transformers reads it
 train.npz, valid.npz               tokens and offsets of both sides, document and line of each pair
@@ -14,22 +14,24 @@ before.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from boxpen.build.stages import Stages
+from boxpen.build.builders import Builder
+from boxpen.build.runner import RECORD, Progress, Runner, Stage
 from boxpen.models.trained_vocabulary import vocabulary_digest
-from boxpen.nmt.config import NmtConfig
+from boxpen.nmt.cleaning import RULES
+from boxpen.nmt.config import NmtConfig, read_config, shipped_config
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.examples import Examples
 from boxpen.nmt.preparing import (
     SIDES,
     clean_corpus,
+    dropped_pairs,
     encode_corpus,
     excluded_suites,
     learn_subwords,
@@ -37,12 +39,62 @@ from boxpen.nmt.preparing import (
     read_places,
 )
 
-__all__ = ["Prepared", "open_prepared", "prepare"]
+__all__ = ["BUILDER", "Prepared", "open_prepared", "prepare"]
 
 _VERSION = 1
-"""Raised when a mend of the code changes what is made of the same input."""
-_WORK = {"clean": clean_corpus, "subwords": learn_subwords, "encode": encode_corpus}
-"""The stages, in their order."""
+_TEXTS = [f"{part}/{side}.txt" for part in ("text", "valid") for side in SIDES]
+_PLACES = ["text/where.tsv", "valid/where.tsv"]
+_SUBWORDS = ["subwords/source.spm", "subwords/target.spm", "subwords/vocab.json"]
+_STAGES = ("clean", "subwords", "encode")
+
+
+def _stages(config: NmtConfig, _: Progress) -> list[Stage]:
+    languages = {"source": config.source, "target": config.target}
+    specs = [*config.corpora, config.valid, *config.tests]
+    return [
+        Stage(
+            name="clean",
+            run=lambda: clean_corpus(config),
+            reads=[p for s in specs for p in (s.tsv, s.source, s.target) if p is not None],
+            writes=[*_TEXTS, *_PLACES],
+            settings={
+                **languages,
+                "clean": asdict(config.clean),
+                "corpora": [_told(spec) for spec in specs],
+                "suites": [suite.hash for suite in excluded_suites(config)],
+            },
+            reread={rule: partial(dropped_pairs, config, rule) for rule in RULES},
+        ),
+        Stage(
+            name="subwords",
+            run=lambda: learn_subwords(config),
+            reads=_TEXTS[:2],
+            writes=_SUBWORDS,
+            settings={
+                **languages,
+                "subwords": asdict(config.subwords),
+                "punctuation": config.clean.punctuation,
+                "seed": config.seed,
+            },
+        ),
+        Stage(
+            name="encode",
+            run=lambda: encode_corpus(config),
+            reads=[*_TEXTS, *_SUBWORDS, *_PLACES],
+            writes=["train.npz", "valid.npz"],
+            settings={"max_tokens": config.model.max_tokens},
+        ),
+    ]
+
+
+BUILDER: Builder[NmtConfig] = Builder(
+    load=read_config,
+    stages=_stages,
+    version=_VERSION,
+    example=shipped_config("commonmt-transformer"),
+    shown=("source", "target"),
+    folder=lambda config: config.data,
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +137,7 @@ class Prepared:
         return list(read_lines(self.folder / "valid" / f"{side}.txt"))
 
     def valid_contexts(self, sentences: int) -> list[str]:
-        """Return the sources that stand before each, at most so many, one a line."""
+        """Return up to this many sources before each, one per line."""
         texts = self.valid_texts("source")
         document, line = read_places(self.folder / "valid" / "where.tsv")
         found = []
@@ -108,37 +160,9 @@ def prepare(config: NmtConfig, note: Callable[[str], None] = lambda _: None) -> 
         NmtError: If a corpus is not as it must be, or nothing is left of it; no empty folder
             stays of what was refused.
     """
-    parts = (config.data / part for part in ("text", "valid", "subwords"))
-    with _no_empty_folders(*parts, config.data, *config.data.parents):
-        _run_stages(config, note)
+    for done in BUILDER.runner(config).run():
+        note(f"{done.stage}: {done.report['says']}" + ("" if done.fresh else " (as before)"))
     return open_prepared(config.data)
-
-
-def _run_stages(config: NmtConfig, note: Callable[[str], None]) -> None:
-    stages = Stages(config.data)
-    for name, work in _WORK.items():
-        settings, inputs, outputs = _rests_on(config, name)
-        report, fresh = stages.run(
-            name,
-            settings={"version": _VERSION, **settings},
-            inputs=inputs,
-            outputs=outputs,
-            work=lambda work=work: work(config),  # type: ignore[misc]
-        )
-        note(f"{name}: {report['says']}" + ("" if fresh else " (as before)"))
-
-
-@contextlib.contextmanager
-def _no_empty_folders(*folders: Path) -> Iterator[None]:
-    """Where the block fails, drop those of the folders that it has made and left empty."""
-    new = [folder for folder in folders if not os.path.lexists(folder)]
-    try:
-        yield
-    except BaseException:
-        for folder in new:
-            with contextlib.suppress(OSError):
-                folder.rmdir()  # which refuses one that holds anything
-        raise
 
 
 def open_prepared(folder: Path) -> Prepared:
@@ -147,47 +171,12 @@ def open_prepared(folder: Path) -> Prepared:
     Raises:
         NmtError: If it has not been, or is damaged.
     """
-    if not (folder / "stages.json").is_file():
-        raise NmtError(f"{folder} is no prepared corpus; 'boxpen nmt prepare' makes one")
-    stages = Stages(folder)
-    counts = {name: stages.report(name) or {} for name in _WORK}
+    if not (folder / RECORD).is_file():
+        raise NmtError(f"{folder} is not a prepared corpus; 'boxpen build run' makes one")
+    runner = Runner(folder, [])
+    counts = {name: runner.report(name) or {} for name in _STAGES}
     train, valid = (_load(folder / f"{part}.npz") for part in ("train", "valid"))
     return Prepared(folder, train, valid, counts, _digest(folder))
-
-
-def _rests_on(config: NmtConfig, name: str) -> tuple[dict[str, Any], list[Path], list[str]]:
-    """Return the settings of a stage, the files it reads, and those it writes."""
-    languages = {"source": config.source, "target": config.target}
-    specs = [*config.corpora, config.valid, *config.tests]
-    texts = [f"{part}/{side}.txt" for part in ("text", "valid") for side in SIDES]
-    subwords = ["subwords/source.spm", "subwords/target.spm", "subwords/vocab.json"]
-    if name == "clean":
-        files = [p for s in specs for p in (s.tsv, s.source, s.target) if p is not None]
-        if missing := next((p for p in files if not p.is_file()), None):
-            raise NmtError(f"there is no file {missing}")
-        return (
-            {
-                **languages,
-                "clean": asdict(config.clean),
-                "corpora": [_told(s) for s in specs],
-                "suites": [suite.hash for suite in excluded_suites(config)],
-            },
-            files,
-            [*texts, "text/where.tsv", "valid/where.tsv"],
-        )
-    if name == "subwords":
-        settings = {
-            **languages,
-            "subwords": asdict(config.subwords),
-            "punctuation": config.clean.punctuation,
-            "seed": config.seed,
-        }
-        return settings, [config.data / t for t in texts[:2]], subwords
-    return (
-        {"max_tokens": config.model.max_tokens},
-        [config.data / t for t in [*texts, *subwords, "text/where.tsv", "valid/where.tsv"]],
-        ["train.npz", "valid.npz"],
-    )
 
 
 def _told(spec: Any) -> dict[str, Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.atomic import replaced
+from boxpen.build.dropped import pairs_dropped_by
+from boxpen.build.runner import steps_of
 from boxpen.items import Suite
-from boxpen.nmt.cleaning import Cleaner, told_rules
+from boxpen.nmt.cleaning import RULES, Cleaner, told_rules
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.corpus import Pair, read_pairs
 from boxpen.nmt.errors import NmtError
@@ -20,11 +21,13 @@ from boxpen.nmt.subwords import encode_lines, train_subwords, vocabulary_sizes
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
 __all__ = [
     "SIDES",
     "clean_corpus",
+    "dropped_pairs",
     "encode_corpus",
     "excluded_suites",
     "learn_subwords",
@@ -37,8 +40,6 @@ SIDES = ("source", "target")
 
 def clean_corpus(config: NmtConfig) -> dict[str, Any]:
     """Write the pairs that the rules leave, and the validation set; return what each rule took."""
-    for part in ("text", "valid", "subwords"):  # told now, and not when the last is written
-        _make(config.data / part)
     excluded = _excluded(config)
     cleaner = Cleaner(config.clean, config.source, config.target, excluded)
     read: dict[str, dict[str, int]] = {}
@@ -71,13 +72,24 @@ def clean_corpus(config: NmtConfig) -> dict[str, Any]:
     says += f"{kept:,} to validate"
     if cleaner.unchecked:
         says += f"; the script of {' and '.join(cleaner.unchecked)} is not known, nor checked"
+    overlaps = [f"overlap with {where}: {n:,}" for where, n in cleaner.overlaps.items()]
     return {
         "says": says,
+        "steps": steps_of(rules["read"], {rule: rules[rule] for rule in RULES}),
+        "notes": overlaps,
         "lines": read,
         "rules": rules,
         "unchecked": cleaner.unchecked,
         "overlap": cleaner.overlaps,
     }
+
+
+def dropped_pairs(config: NmtConfig, rule: str) -> Iterator[pl.LazyFrame]:
+    """Read the corpora again for the pairs that a rule dropped."""
+    cleaner = Cleaner(config.clean, config.source, config.target, _excluded(config))
+    for spec in config.corpora:
+        pairs = read_pairs(spec, Counter())
+        yield from pairs_dropped_by(rule, pairs, cleaner.clean, lambda: cleaner.counts)
 
 
 def learn_subwords(config: NmtConfig) -> dict[str, Any]:
@@ -148,7 +160,7 @@ def excluded_suites(config: NmtConfig) -> list[Suite]:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a text of the folder; nothing but a line feed ends one."""
+    """Yield the lines of a text of the folder; only a line feed ends one."""
     with path.open(encoding="utf-8", newline="\n") as stream:
         for line in stream:
             yield line.removesuffix("\n")
@@ -193,15 +205,6 @@ def _clean_valid(config: NmtConfig) -> int:
         if not kept:
             raise NmtError(f"the validation set '{config.valid.name}' is empty")
     return kept
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NmtError(f"{folder} cannot be made: {error.strerror}") from None
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise NmtError(f"{folder} cannot be written: it is closed to you (no permission)")
 
 
 def _place(pair: Pair) -> bytes:

@@ -21,9 +21,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from annotated_types import Le
 
 from boxpen.atomic import replaced
+from boxpen.config import AtLeast1, Share
+from boxpen.errors import ConfigError
 from boxpen.nmt.errors import NmtError
 from boxpen.nmt.normal_rules import compiled, rules
 from boxpen.nmt.text import Punctuation
@@ -71,11 +75,19 @@ class SubwordConfig:
     """
 
     kind: Literal["joint", "separate"] = "separate"
-    size: int = 30_000
-    character_coverage: float = 0.9995
-    sample: int = 2_000_000
+    size: Annotated[int, Le(_MOST)] = 30_000
+    character_coverage: Share = 0.9995
+    sample: AtLeast1 = 2_000_000
     byte_fallback: bool = True
     normalisation: Literal["text", "identity"] = "text"
+
+    def __post_init__(self) -> None:
+        least = len(_SPECIAL) + len(_ASCII) + 256 * self.byte_fallback + 1
+        if self.size < least:
+            raise ConfigError(
+                f"size is {self.size}, expected {least} or more: the special pieces, "
+                f"ASCII{', 256 bytes' if self.byte_fallback else ''} and one more"
+            )
 
 
 def train_subwords(
@@ -108,7 +120,6 @@ def train_subwords(
     Raises:
         NmtError: If there is no text, or more characters than pieces.
     """
-    _check(config)
     tables = [b"", b""]
     if config.normalisation == "text":
         languages = (source_language, target_language)
@@ -189,24 +200,6 @@ def vocabulary_sizes(folder: Path) -> tuple[int, int]:
     """Return how many pieces the source and the target vocabulary have."""
     source, target = (len(_read_vocabulary(folder, side)) for side in ("source", "target"))
     return source, target
-
-
-def _check(config: SubwordConfig) -> None:
-    least = len(_SPECIAL) + len(_ASCII) + 256 * config.byte_fallback + 1
-    if config.size > _MOST:
-        raise NmtError(f"the vocabulary has size = {config.size}, expected {_MOST:,} at most")
-    if config.size < least:
-        raise NmtError(
-            f"the vocabulary has size = {config.size}, expected at least {least}: the special "
-            f"pieces, ASCII{', 256 bytes' if config.byte_fallback else ''} and one more"
-        )
-    if not 0 < config.character_coverage <= 1:
-        raise NmtError(
-            f"the vocabulary has character_coverage = {config.character_coverage}, expected more "
-            "than 0 and at most 1"
-        )
-    if config.sample < 1:
-        raise NmtError(f"the vocabulary has sample = {config.sample}, expected at least 1")
 
 
 def _sample(lines: Iterable[str], most: int, seed: int) -> list[str]:

@@ -103,7 +103,7 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
         suites = ", ".join(dict.fromkeys(run.suite_title for run in runs))
         raise RunError(
             f"no item of {suites} has the tag 'relation'; failure tables are of suites made from a "
-            "knowledge graph (boxpen build kg)"
+            "knowledge graph (boxpen build example kg)"
         )
     return [_table(task, columns, lost) for task, columns in tasks.items()]
 

@@ -59,7 +59,7 @@ def verbalise(source: str | Path, *, ways: int = 1, progress: Progress | None = 
     """Verbalise the triples of a graph.
 
     Args:
-        source: What holds the triples. A file of a graph that ``boxpen build kg`` reads, or a
+        source: What holds the triples. A file of a graph that the builder ``kg`` reads, or a
             folder of such files: they are read and filtered with the settings that it has
             without a configuration, but for the relations. The TOML file of a build: its graphs
             are read and filtered as it says. A Parquet file of a stage: taken as it is, and where
@@ -198,14 +198,14 @@ def _table(path: Path) -> pl.DataFrame:
     from boxpen.build.kg.triples import read_table
 
     if path.suffix.lower() == ".toml":
-        from boxpen.build.kg.config import read_config
-        from boxpen.build.kg.pipeline import build_kg
+        from boxpen.build.kg.stages import BUILDER
+        from boxpen.build.kg.work import FILTERED
 
-        config = read_config(path)
+        config = BUILDER.load(path)
+        runner = BUILDER.runner(config)
         for stage in ("read", "filter"):
-            for _ in build_kg(config, stage=stage):
-                pass
-        return read_table(config.folder / "filtered.parquet")
+            list(runner.run(stage))
+        return read_table(config.folder / FILTERED)
     if path.suffix.lower() == ".parquet":
         table = read_table(path)
         return read_table(path, "sentence") if "sentence" in table.columns else table
@@ -218,7 +218,7 @@ def _files(path: Path) -> tuple[Path, ...]:
             what = f"{path} is not a file" if path.exists() else f"{path} does not exist"
             raise BuildError(
                 f"{what}, expected a file or folder of a graph, a TOML file of "
-                "'boxpen build kg', or a Parquet file of one of its stages"
+                "the builder 'kg', or a Parquet file of one of its stages"
             )
         return (path,)
     found = sorted(p for p in path.iterdir() if p.is_file() and p.suffix.lower() in _READABLE)

@@ -3,7 +3,7 @@
 A line is dropped by the first rule that it breaks. The rules of subtitles come before and after
 those by which training text is cleaned (``boxpen.nmt.cleaning``), which also bring both sides into
 one form: ``music`` and ``credits`` see a line as it is written, ``markup`` and ``characters`` as it
-would stand in a suite.
+would be in a suite.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from boxpen.errors import BuildError
+from annotated_types import Ge
+
+from boxpen.config import AtLeast1
 from boxpen.nmt.cleaning import CleanConfig, Cleaner
 from boxpen.nmt.corpus import Pair
 from boxpen.nmt.text import HAN
@@ -27,7 +29,7 @@ class FilterConfig:
 
     Attributes:
         exclude: Suites, by name or file, whose texts must not become candidates.
-        punctuation: What becomes of Chinese marks of pause: 'keep' them, or a 'space'.
+        punctuation: How to treat Chinese marks of pause: 'keep' them, or make them a 'space'.
         max_characters: Most characters of a side.
         max_ratio: Most times that one side may be as long as the other, a Chinese character
             counting as three.
@@ -35,13 +37,8 @@ class FilterConfig:
 
     exclude: tuple[str, ...] = ()
     punctuation: Literal["keep", "space"] = "keep"
-    max_characters: int = 200
-    max_ratio: float = 3.0
-
-    def __post_init__(self) -> None:
-        for name in ("max_characters", "max_ratio"):
-            if getattr(self, name) < 1:
-                raise BuildError(f"{name} is {getattr(self, name)}, expected 1 or more")
+    max_characters: AtLeast1 = 200
+    max_ratio: Annotated[float, Ge(1)] = 3.0
 
 
 class LineFilter:

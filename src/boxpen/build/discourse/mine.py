@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
-from boxpen.errors import BuildError
-from boxpen.failures import reason, refusals
+from boxpen.build.tables import parquet_errors
 from boxpen.nmt.overlap import Overlap
 from boxpen.nmt.text import key
 
@@ -171,10 +170,8 @@ class _Work:
 
 
 def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    try:
+    with parquet_errors(path):
         return lines.collect()
-    except refusals() as error:
-        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from boxpen.build.kg.lines import blocks, excerpt
-from boxpen.errors import BuildError
+from boxpen.config import AtLeast1, ConfigPath, NotNegative, check_keys
+from boxpen.errors import BuildError, ConfigError
 from boxpen.nmt.corpus import Pair
 
 __all__ = ["Progress", "TextSpec", "lines_of", "read_text", "text_files"]
@@ -36,48 +37,41 @@ class TextSpec:
         name: What the text is called; the names of its documents begin with it.
         tsv: A table, one pair a line, columns parted by tabs.
         columns: Which columns of the table hold what, from 0: doc, source, target, perhaps line.
-        header: Whether the first line of the table names its columns, and is no pair.
+        header: Whether the first line of the table has the names of its columns.
         source: The English side in Moses form, one sentence a line.
         target: The Chinese side.
         ids: The names of both documents, and perhaps the sentences, of every line.
         alignment: The links of OPUS between sentences, in XML.
         folder: What the names of documents in the alignment start from.
-        limit: Read so many pairs at most.
+        limit: Maximum number of pairs to read.
     """
 
     name: str
-    tsv: Path | None = None
-    columns: Mapping[str, int] = field(
+    tsv: ConfigPath | None = None
+    columns: Mapping[str, NotNegative] = field(
         default_factory=lambda: {"doc": 0, "line": 1, "source": 2, "target": 3}
     )
     header: bool = False
-    source: Path | None = None
-    target: Path | None = None
-    ids: Path | None = None
-    alignment: Path | None = None
-    folder: Path | None = None
-    limit: int | None = None
+    source: ConfigPath | None = None
+    target: ConfigPath | None = None
+    ids: ConfigPath | None = None
+    alignment: ConfigPath | None = None
+    folder: ConfigPath | None = None
+    limit: AtLeast1 | None = None
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():
-            raise BuildError(f"a text has the name {self.name!r}, expected a plain one")
+            raise ConfigError(f"name is {self.name!r}, expected printable characters")
         given = tuple(n for form in _FORMS.values() for n in form if getattr(self, n) is not None)
         if given not in _FORMS.values():
-            raise BuildError(
-                f"text '{self.name}' has {' and '.join(given) or 'no file'}, expected 'tsv', or "
-                "'source', 'target' and 'ids', or 'alignment' and 'folder'"
+            raise ConfigError(
+                f"found {' and '.join(given) or 'no file'}, expected tsv, or source, target and "
+                "ids, or alignment and folder"
             )
-        for column, place in self.columns.items():
-            if column not in _COLUMNS or place < 0:
-                raise BuildError(
-                    f"text '{self.name}' has the column {column} = {place}, "
-                    f"expected {', '.join(_COLUMNS)}, counted from 0"
-                )
+        check_keys(self.columns, _COLUMNS, "columns")
         for needed in ("doc", "source", "target"):
             if needed not in self.columns:
-                raise BuildError(f"text '{self.name}' does not say which column is '{needed}'")
-        if self.limit is not None and self.limit < 1:
-            raise BuildError(f"text '{self.name}' has limit = {self.limit}, expected 1 or more")
+                raise ConfigError(f"columns.{needed} is missing")
 
 
 def read_text(

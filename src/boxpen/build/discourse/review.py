@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from boxpen.build.builders import find_config
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.pronouns import class_word
-from boxpen.build.settings import read_toml
 from boxpen.errors import BuildError
 from boxpen.review import (
     Applied,
@@ -23,7 +23,6 @@ from boxpen.review import (
     Question,
     Review,
     ReviewTask,
-    Rule,
     Target,
     VerdictSet,
 )
@@ -44,7 +43,7 @@ class CandidateTask(ReviewTask):
     """
 
     name = "candidates"
-    target = "a folder or configuration of 'boxpen build discourse'"
+    target = "a folder or configuration of the builder 'discourse'"
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
         edited=frozenset({"edit"}),
@@ -67,7 +66,6 @@ class CandidateTask(ReviewTask):
     @classmethod
     def find(cls, target: Target) -> CandidateTask | None:
         """Return the task for a build of a discourse suite."""
-        from boxpen.build.discourse.config import read_config
         from boxpen.build.discourse.work import read_rows
 
         path = target.path
@@ -77,16 +75,15 @@ class CandidateTask(ReviewTask):
             drawn = path / _DRAWN
             journal = Journal(target.journal or path / "review.jsonl")
             return cls(read_rows(drawn), journal, path=drawn)
-        if path.suffix != ".toml" or "texts" not in read_toml(path):
+        settings = find_config(path, "discourse")
+        if settings is None:
             return None
-        settings = read_config(path)
         drawn = settings.folder / _DRAWN
         journal = Journal(target.journal or settings.journal)
         task = cls(read_rows(drawn), journal, wanted=settings.sample.wanted, path=drawn)
         if settings.review is not None:
-            review = settings.review
-            task.rule = Rule.named(review.rule, review.divided, review.adjudicator)
-            task.min_judges = review.min_judges
+            task.rule = settings.review.decide_by()
+            task.min_judges = settings.review.min_judges
         return task
 
     def files(self) -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""So many candidates of every class, spread over documents."""
+"""A sample of candidates of every class, spread over documents."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ class Sampled:
         short: Classes with fewer than were wanted, and how many they have.
         left_out: How many were passed over, by reason; not counted are those behind the last
             one that was drawn.
+        dropped: All others, with the reason.
     """
 
     rows: list[Row]
     short: dict[str, int]
     left_out: dict[str, int]
+    dropped: list[tuple[Row, str]]
 
 
 def sample_candidates(
@@ -38,7 +40,7 @@ def sample_candidates(
 ) -> Sampled:
     """Draw candidates of every class.
 
-    No current sentence stands twice in a class, whatever comes before it. A candidate's lot
+    No current sentence appears twice in a class, whatever comes before it. A candidate's lot
     depends on the seed and its id alone, so that neither the order of the rows nor other classes
     change what is drawn.
 
@@ -52,20 +54,29 @@ def sample_candidates(
     drawn: list[Row] = []
     short: dict[str, int] = {}
     left_out = Counter({"document": 0, "sentence": 0})
+    dropped: list[tuple[Row, str]] = []
     by_class: dict[str, list[Row]] = {name: [] for name in wanted}
     for row in rows:
         if row["class"] in by_class:
             by_class[row["class"]].append(row)
+        else:
+            dropped.append((row, "the class is not wanted"))
     for name, count in wanted.items():
-        taken = _taken(by_class[name], count, seed, per_document, by, left_out)
+        taken = _taken(by_class[name], count, seed, per_document, by, left_out, dropped)
         drawn += taken
         if len(taken) < count:
             short[name] = len(taken)
-    return Sampled(drawn, short, dict(left_out))
+    return Sampled(drawn, short, dict(left_out), dropped)
 
 
 def _taken(
-    rows: Sequence[Row], count: int, seed: int, per_document: int, by: str, left_out: Counter[str]
+    rows: Sequence[Row],
+    count: int,
+    seed: int,
+    per_document: int,
+    by: str,
+    left_out: Counter[str],
+    dropped: list[tuple[Row, str]],
 ) -> list[Row]:
     def place(row: Row) -> tuple[float, int, str]:
         return (-row["score"] if by == "score" else 0.0, lot(seed, row["id"]), row["id"])
@@ -74,13 +85,15 @@ def _taken(
     sentences: set[str] = set()
     taken: list[Row] = []
     for row in sorted(rows, key=place):
-        if len(taken) == count:
-            break
         sentence = row["text"].partition("\t")[2]
-        if sentence in sentences:
+        if len(taken) == count:
+            dropped.append((row, f"the class has {count} already"))
+        elif sentence in sentences:
             left_out["sentence"] += 1
+            dropped.append((row, "the sentence was drawn before"))
         elif documents[row["document"]] == per_document:
             left_out["document"] += 1
+            dropped.append((row, f"the document has {per_document} of the class already"))
         else:
             sentences.add(sentence)
             documents[row["document"]] += 1

@@ -1,36 +1,40 @@
-"""What each stage of a build does: reads files of the build's folder, and writes others.
-
-Every method returns what is to be said of the stage: ``says``, a sentence, and figures.
-"""
+"""What each stage of a build from subtitles does."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
 from boxpen.build.discourse.pool import Pool, Row
-from boxpen.build.stages import Report
+from boxpen.build.discourse.read import read_text
+from boxpen.build.dropped import pairs_dropped_by
+from boxpen.build.runner import Progress, Report, steps_of
+from boxpen.build.tables import parquet_errors, scan_columns, write_table
 from boxpen.errors import BuildError
-from boxpen.failures import reason, refusals
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from boxpen.build.discourse.read import TextSpec
     from boxpen.items import Suite
     from boxpen.nmt.corpus import Pair
     from boxpen.nmt.overlap import Overlap
+    from boxpen.review import Review
 
-__all__ = ["Progress", "Work", "read_rows", "write_rows"]
+__all__ = ["Work", "read_rows", "write_rows"]
 
-Progress = Callable[[str, int, int], None]
 _BATCH = 50_000  # lines that are written in one go
+LINES, CANDIDATES = "lines.parquet", "candidates.parquet"
+SAMPLED, NOT_SAMPLED = "sampled.parquet", "dropped-sample.parquet"
+ACCEPTED, REJECTED = "accepted.parquet", "rejected.parquet"
 
 
 class Work:
-    """The stages of one configuration; each public method is one of them."""
+    """What the stages of one configuration do."""
 
     def __init__(self, config: DiscourseConfig, progress: Progress) -> None:
         self.config = config
@@ -50,7 +54,7 @@ class Work:
         schema = line_schema()
         documents = 0
         last: str | None = None
-        with ParquetSink(self.at("lines.parquet"), schema) as sink:
+        with ParquetSink(self.at(LINES), schema) as sink:
             for spec in self.config.texts:
                 counts[spec.name] = Counter()
                 kept = rules.keep(self._pairs(spec, counts[spec.name]))
@@ -73,7 +77,7 @@ class Work:
             raise BuildError(f"no line of {total['lines']:,} is left: {told or 'there is none'}")
         return {
             "says": f"{sink.rows:,} of {total['lines']:,} lines stay, in {documents:,} documents",
-            "steps": _left(total["lines"], {"encoding": spoilt, **by_rule}),
+            "steps": steps_of(total["lines"], {"encoding": spoilt, **by_rule}),
             "lines": {name: count["lines"] for name, count in counts.items()},
             "documents": documents,
         }
@@ -83,10 +87,9 @@ class Work:
         import polars as pl
 
         from boxpen.build.discourse.mine import candidate_schema, height, mined
-        from boxpen.build.kg.triples import write_table
 
         config = self.config.mine
-        lines = self.at("lines.parquet")
+        lines = self.at(LINES)
         total = height(lines)
         pool = Pool(config.pool, self.config.seed)
         counts: Counter[str] = Counter()
@@ -103,17 +106,28 @@ class Work:
             raise BuildError(
                 f"no candidate was found in {counts['snippets']:,} snippets of {total:,} lines"
             )
-        write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at("candidates.parquet"))
-        overlaps = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
+        write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at(CANDIDATES))
+        overlap = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
+        overlap = dict(sorted(overlap.items()))
+        kept = _by_class(Counter(row["class"] for row in rows))
         return {
             "says": f"{found.total():,} candidates in {counts['snippets']:,} snippets; "
             f"the best {len(rows):,} stay",
+            "notes": _left_out(
+                {
+                    "below min_score": counts["score"],
+                    **{"in {} ({})".format(*w.rsplit(", ", 1)): n for w, n in overlap.items()},
+                    "duplicates": pool.duplicates,
+                }
+            ),
+            "table": [
+                {"class": name, "found": number, "kept": kept[name]}
+                for name, number in _by_class(found).items()
+            ],
             "snippets": counts["snippets"],
             "low_score": counts["score"],
-            "overlap": dict(sorted(overlaps.items())),
+            "overlap": overlap,
             "duplicates": pool.duplicates,
-            "classes": _by_class(found),
-            "pool": _by_class(Counter(row["class"] for row in rows)),
         }
 
     def sample(self) -> Report:
@@ -121,7 +135,7 @@ class Work:
         from boxpen.build.discourse.sample import sample_candidates
 
         config = self.config.sample
-        rows = read_rows(self.at("candidates.parquet"))
+        rows = read_rows(self.at(CANDIDATES))
         drawn = sample_candidates(
             rows,
             config.wanted if self.config.review is None else config.drawn,
@@ -131,11 +145,18 @@ class Work:
         )
         if not drawn.rows:
             raise BuildError(f"no candidate of {len(rows):,} is of a class that is wanted")
-        write_rows(drawn.rows, self.at("sampled.parquet"))
+        self._write_dropped(drawn.dropped, "sample", NOT_SAMPLED)
+        write_rows(drawn.rows, self.at(SAMPLED))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
         return {
             "says": f"{len(drawn.rows):,} candidates" + (f"; short of: {few}" if few else ""),
-            "classes": _by_class(Counter(row["class"] for row in drawn.rows)),
+            "notes": _left_out(
+                {
+                    "of a sentence that was drawn": drawn.left_out["sentence"],
+                    "over per_document": drawn.left_out["document"],
+                }
+            ),
+            "table": _class_table(drawn.rows),
             "short": drawn.short,
             "left_out": drawn.left_out,
         }
@@ -143,14 +164,13 @@ class Work:
     def accept(self) -> Report:
         """Take what people accepted."""
         from boxpen.build.discourse.review import CandidateTask
-        from boxpen.review import Journal, Rule
+        from boxpen.review import Journal
 
         config = self.config.review
         assert config is not None
-        rows = read_rows(self.at("sampled.parquet"))
+        rows = read_rows(self.at(SAMPLED))
         task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
-        rule = Rule.named(config.rule, config.divided, config.adjudicator)
-        review = task.review(rule, config.min_judges)
+        review = task.review(config.decide_by(), config.min_judges)
         torn = f"{review.torn}; import its sheet again" if review.torn else None
         accepted = task.accepted(review)
         rejected, still = review.counts["reject"], review.counts["open"]
@@ -159,16 +179,19 @@ class Work:
         if not accepted:
             lost = f"; {torn}" if torn else ""
             raise BuildError(f"none of {len(rows):,} candidates is accepted: {fates}{lost}")
-        write_rows(accepted, self.at("accepted.parquet"))
+        self._write_dropped(_refused(rows, accepted, review), "review", REJECTED)
+        write_rows(accepted, self.at(ACCEPTED))
+        outdated = {"judgements of texts that have changed since": review.outdated}
         return {
             "says": f"{len(accepted):,} candidates accepted, {fates}"
             + (f", {spare:,} to spare" if spare else ""),
-            "classes": _by_class(Counter(row["class"] for row in accepted)),
+            "notes": _left_out(outdated),
+            "warnings": [torn] if torn else [],
+            "table": _class_table(accepted),
             "rejected": rejected,
             "open": still,
             "spare": spare,
             "outdated": review.outdated,
-            "torn": torn,
         }
 
     def write(self) -> Report:
@@ -176,7 +199,7 @@ class Work:
         from boxpen.build.discourse.suite import discourse_suite
         from boxpen.catalog import write_suite
 
-        suite = discourse_suite(self.config, read_rows(self.chosen))
+        suite = discourse_suite(self.config, read_rows(self.at(self.chosen)))
         path = self.at(self.suite_file)
         write_suite(suite, path)
         contrastive = sum(1 for item in suite if getattr(item, "contrast", ()))
@@ -188,9 +211,9 @@ class Work:
         }
 
     @property
-    def chosen(self) -> Path:
+    def chosen(self) -> str:
         """The table of the candidates that the suite is made of."""
-        return self.at("sampled.parquet" if self.config.review is None else "accepted.parquet")
+        return SAMPLED if self.config.review is None else ACCEPTED
 
     @property
     def suite_file(self) -> str:
@@ -224,13 +247,38 @@ class Work:
         return overlap_of(self.excluded, "en", "zh") if self.excluded else None
 
     def _pairs(self, spec: TextSpec, counts: Counter[str]) -> Iterator[Pair]:
-        from boxpen.build.discourse.read import read_text
-
         def progress(share: float, lines: int) -> None:
             # The number of lines is not known before the end: it is foretold from the share.
             self.progress(spec.name, lines, max(lines, round(lines / share) if share else lines))
 
         return read_text(spec, counts, progress)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules by which lines are dropped."""
+        from boxpen.build.discourse.filters import LineFilter
+
+        return list(LineFilter(self.config.clean).counts)
+
+    def dropped_lines(self, rule: str) -> Iterator[pl.LazyFrame]:
+        """Read the texts again for the lines that a rule dropped."""
+        from boxpen.build.discourse.filters import LineFilter
+
+        filters = LineFilter(self.config.clean)
+        for spec in self.config.texts:
+            pairs = read_text(spec, Counter())
+            yield from pairs_dropped_by(rule, pairs, filters.keep, lambda: filters.counts)
+
+    def _write_dropped(self, dropped: Sequence[tuple[Row, str]], step: str, name: str) -> None:
+        import polars as pl
+
+        from boxpen.build.discourse.mine import candidate_schema
+
+        schema = {**candidate_schema(), "step": pl.String, "why": pl.String}
+        rows = [{**row, "step": step, "why": reason} for row, reason in dropped]
+        # A candidate has a reason of its own, for which it was found.
+        table = pl.DataFrame(rows, schema=schema).rename({"reason": "found_for", "why": "reason"})
+        write_table(table, self.at(name))
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
@@ -238,7 +286,6 @@ def write_rows(rows: Sequence[Row], path: Path) -> None:
     import polars as pl
 
     from boxpen.build.discourse.mine import candidate_schema
-    from boxpen.build.kg.triples import write_table
 
     write_table(pl.DataFrame(rows, schema=candidate_schema()), path)
 
@@ -247,25 +294,26 @@ def read_rows(path: Path) -> list[Row]:
     """Read a table of candidates.
 
     Raises:
-        BuildError: If it is not there, damaged, or of other columns.
+        BuildError: If it does not exist, is damaged, or lacks a column.
     """
-    import polars as pl
-
     from boxpen.build.discourse.mine import candidate_schema
 
-    if not path.is_file():
-        raise BuildError(f"there is no {path}; run the stage that writes it first")
-    try:
-        frame = pl.read_parquet(path, glob=False)
-    except refusals() as error:
-        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
-    for name in candidate_schema():
-        if name not in frame.columns:
-            raise BuildError(
-                f"{path} has no column '{name}', it has {', '.join(frame.columns)}; "
-                "do the stage that writes it again"
-            )
-    return list(frame.iter_rows(named=True))
+    lazy = scan_columns(path, candidate_schema())
+    with parquet_errors(path):
+        return list(lazy.collect().iter_rows(named=True))
+
+
+def _refused(rows: Sequence[Row], accepted: Sequence[Row], review: Review) -> list[tuple[Row, str]]:
+    """Return the candidates that judges rejected or that are not needed, with the reason."""
+    taken = {row["id"] for row in accepted}
+    refused = []
+    for row in rows:
+        decision = review.decisions[row["id"]]
+        if decision.verdict == "reject":
+            refused.append((row, f"rejected {decision.reason}"))
+        elif decision.verdict is not None and row["id"] not in taken:
+            refused.append((row, "accepted, but the class has enough"))
+    return refused
 
 
 def _by_class(found: Mapping[str, int]) -> dict[str, int]:
@@ -273,10 +321,12 @@ def _by_class(found: Mapping[str, int]) -> dict[str, int]:
     return {name: found.get(name, 0) for names in CLASSES.values() for name in names}
 
 
-def _left(lines: int, dropped: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Say how many lines are left after every rule."""
-    out = []
-    for name, count in dropped.items():
-        lines -= count
-        out.append({"step": name, "dropped": count, "left": lines})
-    return out
+def _class_table(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    counts = _by_class(Counter(row["class"] for row in rows))
+    return [{"class": name, "candidates": count} for name, count in counts.items()]
+
+
+def _left_out(counts: Mapping[str, int]) -> list[str]:
+    """Return a line that tells what was dropped for which reason; none if nothing was."""
+    told = ", ".join(f"{count:,} {why}" for why, count in counts.items() if count)
+    return [f"left out: {told}"] if told else []

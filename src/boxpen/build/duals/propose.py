@@ -10,7 +10,7 @@ from boxpen.build.duals.delete import deleted
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of, unfit
 from boxpen.build.duals.substitute import substituted
 from boxpen.build.duals.swap import swapped
-from boxpen.errors import BuildError, nearest
+from boxpen.errors import BuildError
 from boxpen.items import Choice, Item, Suite
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "Proposal",
     "Proposed",
     "Unchanged",
-    "check_operation",
     "edits",
     "propose",
     "sentence_pairs",
@@ -64,16 +63,6 @@ class Proposed:
 
     proposals: list[Proposal]
     unchanged: list[Unchanged]
-
-
-def check_operation(name: str) -> None:
-    """Refuse what is no operation.
-
-    Raises:
-        BuildError: If it is none; the message names those that there are.
-    """
-    if name not in OPERATIONS:
-        raise BuildError(f"there is no operation '{name}', {nearest(name, list(OPERATIONS))}")
 
 
 def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from boxpen.build.builders import find_config
 from boxpen.build.duals.rows import Row, read_rows
 from boxpen.errors import BuildError
 from boxpen.names import check_suite_name
@@ -38,7 +39,7 @@ class DualTask(ReviewTask):
     """
 
     name = "duals"
-    target = "a folder of 'boxpen build duals propose'"
+    target = "a folder or configuration of the builder 'duals'"
     noun = "dual"
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "relabel": ("l", "other"), "reject": ("r", "n", "no")}
@@ -55,14 +56,19 @@ class DualTask(ReviewTask):
     def find(cls, target: Target) -> DualTask | None:
         """Return the task for a build of duals."""
         folder = target.path
-        if folder is None or not (folder / _PROPOSALS).is_file():
+        if folder is None:
+            return None
+        settings = find_config(folder, "duals")
+        if settings is not None:
+            folder = settings.folder
+        elif not (folder / _PROPOSALS).is_file():
             return None
         journal = Journal(target.journal or folder / "review.jsonl")
         return cls(read_rows(folder / _PROPOSALS), journal, folder)
 
     def files(self) -> dict[Path, str]:
         """Return the files of the build."""
-        from boxpen.build.duals.work import FILES
+        from boxpen.build.duals.stages import FILES
 
         held = {self.folder / name: holds for name, holds in FILES.items()}
         return {**held, self.folder / "review.jsonl": "the judgements"}
@@ -120,8 +126,8 @@ class DualTask(ReviewTask):
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the accepted duals as a suite, each in a block with its original."""
+        from boxpen.build.duals.stages import SOURCE
         from boxpen.build.duals.suite import dual_suite
-        from boxpen.build.duals.work import SOURCE
         from boxpen.catalog import read_suite, write_suite
 
         out = to.ending(".jsonl")

@@ -9,19 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.build.duals.propose import Unchanged
 from boxpen.build.duals.rank import Ranked
-from boxpen.errors import BuildError
-from boxpen.failures import reason, refusals
+from boxpen.build.tables import parquet_errors, scan_columns, write_table
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from boxpen.items import Choice
 
-__all__ = ["Row", "dual_rows", "read_rows", "read_unchanged", "write_rows", "write_unchanged"]
+__all__ = ["Row", "dual_rows", "read_rows", "write_dropped", "write_rows", "write_unchanged"]
 
 Row = Mapping[str, Any]
 _COLUMNS = ("id", "item", "operation", "kind", "expected", "reason", "first", "second")
-_UNCHANGED = ("item", "operation", "reason")
 
 
 def dual_rows(ranked: Iterable[Ranked], items: Mapping[str, Choice]) -> list[Row]:
@@ -55,57 +51,49 @@ def write_rows(rows: Iterable[Row], path: Path) -> None:
     """Write a table of duals, whole or not at all."""
     import polars as pl
 
-    from boxpen.build.kg.triples import write_table
-
     write_table(pl.DataFrame(list(rows), schema=_schema()), path)
 
 
-def write_unchanged(unchanged: Iterable[Unchanged], path: Path) -> None:
-    """Write a table of what was left as it is, and why."""
+def write_unchanged(pairs: Iterable[Unchanged], others: Iterable[Unchanged], path: Path) -> None:
+    """Write what was left as it is, and why; the step is the operation, or ``pair`` for no pair."""
     import polars as pl
 
-    from boxpen.build.kg.triples import write_table
+    rows = [(one.operation or "all", one.reason, one.item) for one in pairs]
+    rows += [("pair", one.reason, one.item) for one in others]
+    schema = dict.fromkeys(("step", "reason", "item"), pl.String)
+    write_table(pl.DataFrame(rows, schema=schema, orient="row"), path)
 
-    found = [(one.item, one.operation, one.reason) for one in unchanged]
-    write_table(
-        pl.DataFrame(found, schema=dict.fromkeys(_UNCHANGED, pl.String), orient="row"), path
-    )
+
+def write_dropped(
+    dropped: Sequence[Ranked],
+    items: Mapping[str, Choice],
+    top: int,
+    least: float | None,
+    path: Path,
+) -> None:
+    """Write the duals that were not among the best, and why."""
+    import polars as pl
+
+    rows = []
+    for one, row in zip(dropped, dual_rows(dropped, items), strict=True):
+        low = one.fluency is not None and least is not None and one.fluency < least
+        reason = f"fluency {one.fluency} is below {least}" if low else f"not among the best {top}"
+        rows.append({**row, "step": "fluency" if low else "top", "why": reason})
+    schema = {**_schema(), "step": pl.String, "why": pl.String}
+    # A dual has a reason of its own, for which its label is expected.
+    names = {"reason": "expected_because", "why": "reason"}
+    write_table(pl.DataFrame(rows, schema=schema).rename(names), path)
 
 
 def read_rows(path: Path) -> list[Row]:
     """Read a table of duals.
 
     Raises:
-        BuildError: If it is not there, damaged, or of other columns.
+        BuildError: If it does not exist, is damaged, or lacks a column.
     """
-    return list(_frame(path, list(_schema())).iter_rows(named=True))
-
-
-def read_unchanged(path: Path) -> list[Unchanged]:
-    """Read a table of what was left as it is.
-
-    Raises:
-        BuildError: If it is not there, damaged, or of other columns.
-    """
-    return [Unchanged(*row) for row in _frame(path, _UNCHANGED).select(_UNCHANGED).iter_rows()]
-
-
-def _frame(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    import polars as pl
-
-    if not path.is_file():
-        raise BuildError(f"there is no {path}; 'boxpen build duals propose' writes it")
-    try:
-        frame = pl.read_parquet(path, glob=False)
-    except refusals() as error:
-        raise BuildError(f"{path} cannot be read: {reason(error)}") from None
-    for name in columns:
-        if name not in frame.columns:
-            raise BuildError(
-                f"{path} has no column '{name}', it has {', '.join(frame.columns)}; "
-                "run 'boxpen build duals propose' again"
-            )
-    return frame
+    lazy = scan_columns(path, _schema())
+    with parquet_errors(path):
+        return list(lazy.collect().iter_rows(named=True))
 
 
 def _schema() -> dict[str, Any]:

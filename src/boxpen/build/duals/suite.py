@@ -39,7 +39,7 @@ def dual_suite(
         if not isinstance(original, Choice) or original.candidates != old:
             raise BuildError(
                 f"dual '{row['id']}' is of item '{row['item']}', which suite '{source.name}' does "
-                "not have with these sentences; run 'boxpen build duals propose' again"
+                "not have with these sentences; run 'boxpen build run' again"
             )
         shared = {
             **original.tags,

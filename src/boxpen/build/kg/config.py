@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Literal
+
+from annotated_types import Le, MinLen
 
 from boxpen.build.kg.filter_config import FilterConfig
-from boxpen.build.kg.lines import excerpt
-from boxpen.build.kg.read import GraphSpec
-from boxpen.build.kg.vocabulary import read_words
-from boxpen.build.settings import read_toml, settings
-from boxpen.errors import BuildError
+from boxpen.build.kg.read import FORMATS, GraphSpec
+from boxpen.build.review_config import ReviewConfig
+from boxpen.config import AtLeast1, ConfigPath, FileName, Share, check_keys, load_config, one_of
+from boxpen.errors import ConfigError
 
 __all__ = [
     "EXAMPLE",
     "KgConfig",
+    "KgReviewConfig",
     "NegativesConfig",
     "RankConfig",
     "RenderConfig",
-    "ReviewConfig",
     "SampleConfig",
     "read_config",
 ]
 
-T = TypeVar("T")
 MOST_WRONG = 1000
-_LONGEST_NAME = 200  # bytes; files are called after it
 
 EXAMPLE = """\
-# boxpen build kg THIS_FILE
+# boxpen build run THIS_FILE
+builder = "kg"
 name = "my-graph"        # of the suite
 seed = 1
 folder = "my-graph"      # where the stages leave their files, beside this one
@@ -73,24 +73,16 @@ class RankConfig:
         most: How many triples of a relation are ranked, drawn by the seed; all if None.
         fluent: Share of the triples of a relation that is ranked, the best English first.
         keep: Share of the triples of a relation that stays, the likeliest first.
-        least: How many of a relation stay in any case, if it has so many.
+        least: Minimum triples of a relation to keep, whatever ``keep`` says.
         device: Where the model computes.
     """
 
     model: str = "smollm2"
-    most: int | None = 3000
-    fluent: float = 0.6
-    keep: float = 0.3
+    most: AtLeast1 | None = 3000
+    fluent: Share = 0.6
+    keep: Share = 0.3
     least: int = 50
     device: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("fluent", "keep"):
-            if not 0 < getattr(self, name) <= 1:
-                given = getattr(self, name)
-                raise BuildError(f"{name} is {given}, expected a share above 0, at most 1")
-        if self.most is not None and self.most < 1:
-            raise BuildError(f"most is {self.most}, expected 1 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,45 +95,20 @@ class SampleConfig:
         by: What comes first: the likeliest, the heaviest, or chance.
     """
 
-    per_relation: int | None = 100
-    per_head: int = 3
+    per_relation: AtLeast1 | None = 100
+    per_head: AtLeast1 = 3
     by: Literal["plausibility", "random", "weight"] = "plausibility"
-
-    def __post_init__(self) -> None:
-        for name in ("per_relation", "per_head"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise BuildError(f"{name} is {value}, expected 1 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewConfig:
-    """How verdicts of people become one (see docs/review.md).
+class KgReviewConfig(ReviewConfig):
+    """How verdicts on triples and on wrong tails become one.
 
     Attributes:
-        journal: Where the judgements of triples are kept.
-        wrong_journal: Where those of wrong tails are kept; these are not reviewed if None.
-        rule: What decides where judges differ.
-        divided: What becomes of a triple on which the judges are divided.
-        min_judges: Fewest judges of a triple; with fewer it stays open, and out of the suite.
-        adjudicator: The judge who decides, if the rule is ``adjudicator``.
+        wrong_journal: Where judgements of wrong tails are kept; they are not reviewed if None.
     """
 
-    journal: Path
-    wrong_journal: Path | None = None
-    rule: Literal["majority", "unanimous", "any-reject", "adjudicator"] = "majority"
-    divided: Literal["open", "reject"] = "open"
-    min_judges: int = 1
-    adjudicator: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.min_judges < 1:
-            raise BuildError(f"min_judges is {self.min_judges}, expected 1 or more")
-        if (self.rule == "adjudicator") != bool(self.adjudicator):
-            raise BuildError(
-                f"rule is '{self.rule}' and adjudicator {self.adjudicator!r}, expected the name of "
-                "the adjudicator with that rule, and none with others"
-            )
+    wrong_journal: ConfigPath | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +123,9 @@ class NegativesConfig:
             triples that tests are made of, so that a review of these covers the wrong tails' words.
     """
 
-    count: int = 5
+    count: Annotated[AtLeast1, Le(MOST_WRONG)] = 5
     wordnet: bool = True
     pool: Literal["ranked", "chosen"] = "ranked"
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.count <= MOST_WRONG:
-            raise BuildError(f"count is {self.count}, expected 1 or more, {MOST_WRONG} at most")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,8 +143,8 @@ class RenderConfig:
     """
 
     tasks: tuple[str, ...] = ("nli", "qa", "pairs")
-    forms: Mapping[str, int] = field(default_factory=dict)
-    templates: tuple[Path, ...] = ()
+    forms: Mapping[str, AtLeast1] = field(default_factory=dict)
+    templates: tuple[ConfigPath, ...] = ()
     title: str = ""
     licence: str = ""
     citation: str = ""
@@ -189,124 +152,37 @@ class RenderConfig:
     def __post_init__(self) -> None:
         if not self.tasks or len(set(self.tasks)) < len(self.tasks):
             listed = ", ".join(self.tasks) or "empty"
-            raise BuildError(f"tasks is {listed}, expected one task or more, each once")
-        for task, count in self.forms.items():
-            if task not in self.tasks or count < 1:
-                raise BuildError(
-                    f"forms has {task} = {count}, expected 1 or more for {', '.join(self.tasks)}"
-                )
+            raise ConfigError(f"tasks is {listed}, expected one task or more, each once")
+        check_keys(self.forms, self.tasks, "forms")
 
 
 @dataclass(frozen=True, kw_only=True)
 class KgConfig:
     """Everything that a build rests on."""
 
-    path: Path
-    name: str
-    folder: Path
-    graphs: tuple[GraphSpec, ...]
+    path: ConfigPath
+    builder: Literal["kg"] = "kg"
+    name: FileName
+    folder: ConfigPath
+    graphs: Annotated[tuple[GraphSpec, ...], MinLen(1)]
     seed: int = 1
     strict: bool = False
     filter: FilterConfig = field(default_factory=FilterConfig)
     rank: RankConfig = field(default_factory=RankConfig)
     sample: SampleConfig = field(default_factory=SampleConfig)
-    review: ReviewConfig | None = None
+    review: KgReviewConfig | None = None
     negatives: NegativesConfig = field(default_factory=NegativesConfig)
     render: RenderConfig = field(default_factory=RenderConfig)
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Top:
-    """The keys outside of tables."""
-
-    name: str
-    folder: Path
-    seed: int = 1
-    strict: bool = False
-
-
-_TABLES: dict[str, type] = {
-    "rank": RankConfig,
-    "sample": SampleConfig,
-    "review": ReviewConfig,
-    "negatives": NegativesConfig,
-    "render": RenderConfig,
-}
+    def __post_init__(self) -> None:
+        for number, graph in enumerate(self.graphs):
+            one_of(graph.format, ["auto", *FORMATS], f"graphs[{number}].format")
 
 
 def read_config(path: Path) -> KgConfig:
     """Read the configuration of a build; relative paths start from its folder.
 
     Raises:
-        BuildError: If the file cannot be read, or says what cannot be; the message names the
-            table, what was found and what was expected.
+        ConfigError: If the file cannot be read, or a key or a value is wrong.
     """
-    found = read_toml(path)
-    folder = path.parent
-    plain = {k: v for k, v in found.items() if k not in (*_TABLES, "graphs", "filter")}
-    top = settings(_Top, plain, f"{path}", folder)
-    if not top.name.strip():
-        raise BuildError(f"{path} has an empty name")
-    if any(sign in top.name for sign in "/\\\0") or len(top.name.encode()) > _LONGEST_NAME:
-        raise BuildError(
-            f"{path} has name = {excerpt(top.name, 40)!r}, expected one that a file can have"
-        )
-    graphs = found.get("graphs")
-    if not isinstance(graphs, list) or not graphs:
-        raise BuildError(f"{path} has no graph, expected at least one table [[graphs]]")
-    tables: dict[str, Any] = {
-        name: _made(cls, found[name], f"{path} [{name}]", folder)
-        for name, cls in _TABLES.items()
-        if name in found
-    }
-    return KgConfig(
-        path=path,
-        name=top.name,
-        folder=top.folder,
-        seed=top.seed,
-        strict=top.strict,
-        graphs=tuple(
-            _graph(table, f"{path} [[graphs]] {number}", folder)
-            for number, table in enumerate(graphs, 1)
-        ),
-        filter=_filter(found.get("filter", {}), f"{path} [filter]", folder),
-        **tables,
-    )
-
-
-def _graph(table: object, where: str, folder: Path) -> GraphSpec:
-    graph = _made(GraphSpec, table, where, folder)
-    files: list[Path] = []
-    for pattern in graph.files:
-        if any(sign in pattern.name for sign in "*?["):
-            try:
-                found = sorted(pattern.parent.glob(pattern.name))
-            except ValueError as error:
-                raise BuildError(f"{where} has a file {pattern}: {error}") from None
-            if not found:
-                raise BuildError(f"{where} has files that are not there: nothing fits {pattern}")
-            files += found
-        elif pattern.is_dir():
-            raise BuildError(f"{where} has a folder, expected a file: {pattern}")
-        elif not pattern.is_file():
-            raise BuildError(f"{where} has a file that is not there: {pattern}")
-        else:
-            files.append(pattern)
-    return replace(graph, files=tuple(files))
-
-
-def _filter(table: object, where: str, folder: Path) -> FilterConfig:
-    """Read the table of the filter, in which ``blocklist`` may also be a file."""
-    if isinstance(table, Mapping) and isinstance(table.get("blocklist"), str):
-        words = read_words(folder / table["blocklist"])
-        table = {**table, "blocklist": list(words)}
-    return _made(FilterConfig, table, where, folder)
-
-
-def _made(cls: type[T], table: object, where: str, folder: Path) -> T:
-    """Make the dataclass of a table; what it refuses itself is said with the table's name."""
-    try:
-        return settings(cls, table, where, folder)
-    except BuildError as error:
-        message = str(error)
-        raise BuildError(message if message.startswith(where) else f"{where}: {message}") from None
+    return load_config(KgConfig, path)

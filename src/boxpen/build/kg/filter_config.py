@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET, canonical_relation
-from boxpen.errors import BuildError
+from boxpen.config import AtLeast1, Convert
+from boxpen.errors import BuildError, ConfigError
 
 __all__ = ["KNOWN_RELATIONS", "FilterConfig", "check_relations"]
 
@@ -22,6 +25,16 @@ KNOWN_RELATIONS = (
     *("receivesaction", "relatedto", "similarto", "symbolof", "synonym"),
 )
 """Relations of ConceptNet and ATOMIC; a graph may have others."""
+
+
+def _words(value: object, folder: Path) -> tuple[str, ...]:
+    from boxpen.build.kg.vocabulary import read_words
+
+    if isinstance(value, str):
+        return tuple(read_words(folder / value))
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise ValueError("expected a list of words, or the path of a file with one per line")
+    return tuple(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +58,7 @@ class FilterConfig:
         keep_talk: Whether rows stay that speak to the reader ('you', 'my') or of nothing that has
             a name ('this').
         keep_fragments: Whether nodes stay that break off: 'carton be thing which'.
-        blocklist: Words and phrases that may not occur, in any inflection.
+        blocklist: Words and phrases that may not occur, in any inflection; or a file of them.
         keep_profane: Whether rows with profane, sexual and abusive words stay.
         keep_misspelt: Whether rows with words that no dictionary has stay.
         keep_near_duplicates: Whether rows stay that say the same as another in other words.
@@ -57,14 +70,14 @@ class FilterConfig:
     min_weight: float | None = None
     keep_unweighted: bool = True
     keep_blanks: bool = False
-    min_words: int = 1
-    max_head_words: int | None = 10
-    max_tail_words: int | None = 10
-    max_characters: int | None = 80
+    min_words: AtLeast1 = 1
+    max_head_words: AtLeast1 | None = 10
+    max_tail_words: AtLeast1 | None = 10
+    max_characters: AtLeast1 | None = 80
     keep_contained: bool = False
     keep_talk: bool = False
     keep_fragments: bool = False
-    blocklist: tuple[str, ...] = ()
+    blocklist: Annotated[tuple[str, ...], Convert(_words)] = ()
     keep_profane: bool = False
     keep_misspelt: bool = False
     keep_near_duplicates: bool = False
@@ -73,15 +86,11 @@ class FilterConfig:
     def __post_init__(self) -> None:
         names = tuple(dict.fromkeys(canonical_relation(r) for r in self.relations))
         object.__setattr__(self, "relations", names)
-        for name in ("min_words", "max_head_words", "max_tail_words", "max_characters"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise BuildError(f"{name} is {value}, expected 1 or more")
         for name in ("max_head_words", "max_tail_words"):
             value = getattr(self, name)
             if value is not None and value < self.min_words:
-                raise BuildError(
-                    f"{name} is {value}, less than min_words, which is {self.min_words}"
+                raise ConfigError(
+                    f"{name} is {value}, expected min_words ({self.min_words}) or more"
                 )
 
     @property
@@ -94,7 +103,7 @@ def check_relations(asked: Iterable[str], in_graph: Iterable[str]) -> tuple[str,
     """Return the relations asked for that the graph does not have.
 
     Raises:
-        BuildError: If one of them is no relation of any graph that is known either, or if the
+        BuildError: If one of them is not a relation of any known graph, or if the
             graph has none of those asked for.
     """
     from boxpen.errors import nearest

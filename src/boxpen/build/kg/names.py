@@ -6,11 +6,9 @@ import random
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 from boxpen.build.kg.grammar import PRONOUNS
 from boxpen.build.kg.people import Person
-from boxpen.errors import BuildError
 
 __all__ = ["GENDERS", "Draw", "Names", "load_names"]
 
@@ -26,35 +24,10 @@ class Names:
     they: tuple[str, ...]
 
 
-def load_names(path: Path | None = None) -> Names:
-    """Read a list of names; without a path, the one that comes with boxpen.
-
-    Raises:
-        BuildError: If the file is not there, is not TOML, or its lists are not balanced.
-    """
-    try:
-        if path is None:
-            text = files("boxpen.build.kg").joinpath("data/names.toml").read_text(encoding="utf-8")
-        else:
-            text = path.read_text(encoding="utf-8")
-        data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BuildError(f"the names of {path} cannot be read: {error}") from None
-    lists: dict[str, tuple[str, ...]] = {}
-    for gender in GENDERS:
-        names = data.get(gender)
-        if not isinstance(names, list) or not all(isinstance(n, str) and n.strip() for n in names):
-            raise BuildError(f"{path} has no list of names '{gender}'")
-        lists[gender] = tuple(names)
-    sizes = {gender: len(lists[gender]) for gender in GENDERS}
-    if len(set(sizes.values())) > 1 or not sizes["she"]:
-        counted = ", ".join(f"{count} for {gender}" for gender, count in sizes.items())
-        raise BuildError(f"{path} has {counted}; the lists must be equally long and not empty")
-    everybody = [name for gender in GENDERS for name in lists[gender]]
-    for name in everybody:
-        if everybody.count(name) > 1:
-            raise BuildError(f"{path} has the name '{name}' twice")
-    return Names(**lists)
+def load_names() -> Names:
+    """Return the names that come with boxpen."""
+    text = files("boxpen.build.kg").joinpath("data/names.toml").read_text("utf-8")
+    return Names(**{gender: tuple(names) for gender, names in tomllib.loads(text).items()})
 
 
 class Draw:

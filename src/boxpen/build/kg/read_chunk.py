@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from boxpen.build.kg.lines import excerpt
 from boxpen.build.kg.triples import schema
+from boxpen.config import Convert
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,6 +25,31 @@ __all__ = ["Broken", "Chunk", "Draft", "GraphSpec", "Table", "broken_schema", "s
 
 WHITE = " \t\r\n\v\f\u00a0\u3000"
 """What is not part of a node at its edges."""
+
+
+def _files(value: object, folder: Path) -> tuple[Path, ...]:
+    """Return the files that a list of paths and patterns names."""
+    if not isinstance(value, list) or not value:
+        raise ValueError("expected a list of files")
+    files: list[Path] = []
+    for name in value:
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise ValueError("expected the path of a file for each")
+        path = folder / Path(name).expanduser()
+        if any(sign in path.name for sign in "*?["):
+            try:
+                found = sorted(path.parent.glob(path.name))
+            except ValueError as error:
+                raise ValueError(f"expected a valid pattern ({error})") from None
+            if not found:
+                raise ValueError(f"expected existing files: nothing matches {path}")
+            files += found
+        elif not path.is_file():
+            what = "a folder" if path.is_dir() else "missing"
+            raise ValueError(f"expected existing files: {path} is {what}")
+        else:
+            files.append(path)
+    return tuple(files)
 
 
 @dataclass(frozen=True)
@@ -41,7 +67,7 @@ class GraphSpec:
         encoding: Of the text.
     """
 
-    files: tuple[Path, ...]
+    files: Annotated[tuple[Path, ...], Convert(_files)]
     name: str
     format: str = "auto"
     columns: Mapping[str, str | int] = field(default_factory=dict)
@@ -100,7 +126,7 @@ class Table:
         frame: The column ``line`` and the cells, as strings.
         rows: How many rows the file has here, broken ones included.
         broken: Rows that have no cells to speak of.
-        texts: Gives rows as they stand in the file, by their lines.
+        texts: Returns rows as they are in the file, by their lines.
         share: How much of the file has been read, from 0 to 1.
     """
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.atomic import check_free
+from boxpen.build.builders import find_config
 from boxpen.build.kg.review_edits import (
     EDITABLE,
     WRONG,
@@ -25,7 +26,6 @@ from boxpen.build.kg.review_edits import (
 )
 from boxpen.build.kg.triples import read_table, triple_id, write_table
 from boxpen.build.libraries import need_libraries
-from boxpen.build.settings import read_toml
 from boxpen.errors import BuildError
 from boxpen.review import (
     Applied,
@@ -36,7 +36,6 @@ from boxpen.review import (
     Question,
     Review,
     ReviewTask,
-    Rule,
     Target,
     VerdictSet,
 )
@@ -69,7 +68,7 @@ class TripleTask(ReviewTask):
     """
 
     name = "triples"
-    target = "a table, folder or configuration of 'boxpen build kg'"
+    target = "a table, folder or configuration of the builder 'kg'"
     order = "score"
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
@@ -96,13 +95,11 @@ class TripleTask(ReviewTask):
     @classmethod
     def find(cls, target: Target) -> TripleTask | None:
         """Return the task for a table of triples, or the build that has one."""
-        path, settings = target.path, None
+        path = target.path
         if path is None:
             return None
-        if path.suffix == ".toml" and "graphs" in read_toml(path):
-            from boxpen.build.kg.config import read_config
-
-            settings = read_config(path)
+        settings = find_config(path, "kg")
+        if settings is not None:
             path = settings.folder / cls.file
         elif (path / "filtered.parquet").is_file():
             path = path / cls.file
@@ -115,7 +112,7 @@ class TripleTask(ReviewTask):
         journal = Journal(kept or path.with_name(cls.journal_file))
         task = cls(read_table(path, *cls.needs), journal, path=path)
         if review is not None:
-            task.rule = Rule.named(review.rule, review.divided, review.adjudicator)
+            task.rule = review.decide_by()
             task.min_judges = review.min_judges
         return task
 

@@ -8,15 +8,13 @@ is ``___``.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import replaced
+from boxpen.build.tables import parquet_errors, scan_columns, write_table
 from boxpen.errors import BuildError
-from boxpen.failures import reason, refusals
 from boxpen.relations import ATOMIC, CONCEPTNET
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def read_table(path: Path, *more: str, only: Sequence[str] | None = None) -> pl.
         BuildError: If it is not there, damaged, lacks a column, or has one of another type.
     """
     lazy = scan_table(path, *more)
-    with _parquet(path):
+    with parquet_errors(path):
         table = (lazy if only is None else lazy.select(only)).collect()
     for name in _NEVER_NULL:
         if name in table.columns and table[name].null_count():
@@ -106,28 +104,15 @@ def scan_table(path: Path, *more: str) -> pl.LazyFrame:
     Raises:
         BuildError: If it is not there, damaged, lacks a column, or has one of another type.
     """
-    import polars as pl
-
-    if not path.is_file():
-        raise BuildError(f"there is no {path}; run the stage that writes it first")
-    with _parquet(path):
-        lazy = pl.scan_parquet(path, glob=False)
-        found = lazy.collect_schema()
     wanted = {**COLUMNS, **{name: _ADDED.get(name) for name in more}}
+    lazy = scan_columns(path, wanted)
+    found = lazy.collect_schema()
     for name, kind in wanted.items():
-        if name not in found:
-            raise BuildError(f"{path} has no column '{name}', it has {', '.join(found)}")
         if not _is(found[name], kind):
             raise BuildError(
                 f"{path} has a column '{name}' of {found[name]}, expected {_KINDS[kind or '']}"
             )
     return lazy
-
-
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a Parquet file, whole or not at all."""
-    with replaced(path, BuildError) as stream:
-        table.write_parquet(stream)
 
 
 _KINDS = {"str": "texts", "float": "numbers", "int": "whole numbers", "texts": "lists of texts"}
@@ -144,12 +129,3 @@ def _is(found: pl.DataType, kind: str | None) -> bool:
     if kind == "texts":
         return found in (pl.List(pl.String), pl.List(pl.Null))
     return found.is_numeric() if kind == "float" else found.is_integer()
-
-
-@contextlib.contextmanager
-def _parquet(path: Path) -> Iterator[None]:
-    """Say which file it is that cannot be read."""
-    try:
-        yield
-    except refusals() as error:
-        raise BuildError(f"{path} is not a Parquet file ({reason(error)})") from None

@@ -1,23 +1,16 @@
-"""What each stage of a build does: reads files of the build's folder, and writes others.
-
-Every method returns what is to be said of the stage: ``says``, a sentence, and figures.
-"""
+"""What each stage of a build from knowledge graphs does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from boxpen.build.kg.config import KgConfig
-from boxpen.build.kg.dropped import spoken
-from boxpen.build.kg.triples import (
-    read_table,
-    schema,
-    write_table,
-)
+from boxpen.build.kg.triples import read_table, schema
+from boxpen.build.runner import Progress, Report, steps_of
 from boxpen.build.sink import ParquetSink
-from boxpen.build.stages import Report
+from boxpen.build.tables import write_table
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
@@ -25,15 +18,19 @@ if TYPE_CHECKING:
 
     from boxpen.build.kg.read import Chunk, GraphSpec
     from boxpen.items import Suite
-    from boxpen.review import Rule
 
-__all__ = ["Progress", "Work"]
+__all__ = ["Work"]
 
-Progress = Callable[[str, int, int], None]
+TRIPLES, BROKEN = "triples.parquet", "broken.parquet"
+FILTERED, DROPPED = "filtered.parquet", "dropped.parquet"
+RANKED, DROPPED_BY_RANK = "ranked.parquet", "dropped-rank.parquet"
+SAMPLED, DROPPED_BY_SAMPLE = "sampled.parquet", "dropped-sample.parquet"
+ACCEPTED, REJECTED, OPEN = "accepted.parquet", "rejected.parquet", "open.parquet"
+NEGATIVES, TESTS = "negatives.parquet", "tests.parquet"
 
 
 class Work:
-    """The stages of one configuration; each public method is one of them."""
+    """What the stages of one configuration do."""
 
     def __init__(self, config: KgConfig, progress: Progress) -> None:
         self.config = config
@@ -47,8 +44,8 @@ class Work:
         refused = 0
         first = ""
         with (
-            ParquetSink(self.at("triples.parquet"), schema()) as triples,
-            ParquetSink(self.at("broken.parquet"), broken_schema()) as broken,
+            ParquetSink(self.at(TRIPLES), schema()) as triples,
+            ParquetSink(self.at(BROKEN), broken_schema()) as broken,
         ):
             for graph in self.config.graphs:
                 for chunk in self._chunks(graph):
@@ -61,44 +58,43 @@ class Work:
         if not triples.rows:
             wanted = self.config.filter.language
             other = f"{refused:,} triples are in other languages than '{wanted}', "
-            listed = f" (listed in {self.at('broken.parquet')})" if broken.rows else ""
+            listed = f" (listed in {self.at(BROKEN)})" if broken.rows else ""
             raise BuildError(
                 f"no triple could be read: {other if refused else ''}{broken.rows:,} rows are "
                 f"broken{listed}{first}"
             )
-        note = f"; {broken.rows:,} broken rows in broken.parquet" if broken.rows else ""
-        steps = [{"step": "language", "dropped": refused}] if refused else []
+        note = f"; {broken.rows:,} broken rows in {BROKEN}" if broken.rows else ""
+        dropped = {"language": refused} if refused else {}
         return {
             "says": f"{sum(rows.values()):,} rows, {triples.rows:,} triples{note}",
-            "steps": _left(triples.rows + refused, steps),
+            "steps": steps_of(triples.rows + refused, dropped),
             "rows": rows,
             "triples": triples.rows,
             "broken": broken.rows,
         }
 
     def filter(self) -> Report:
-        """Drop what is no use."""
+        """Drop triples that no test can be made of."""
         from boxpen.build.kg.filter_report import dropped_schema
         from boxpen.build.kg.filters import filter_triples
 
         refusal: BuildError | None = None
-        with ParquetSink(self.at("dropped.parquet"), dropped_schema()) as sink:
+        with ParquetSink(self.at(DROPPED), dropped_schema()) as sink:
             try:
-                found = filter_triples(self.at("triples.parquet"), self.config.filter, sink=sink)
+                found = filter_triples(self.at(TRIPLES), self.config.filter, sink=sink)
             except BuildError as error:
                 if not sink.rows:
                     raise
                 refusal = error  # what was dropped is written all the same
             else:
-                write_table(found.kept, self.at("filtered.parquet"))
+                write_table(found.kept, self.at(FILTERED))
         if refusal is not None:
             raise refusal
         report = found.report
-        steps = [{"step": step, "dropped": count} for step, count in report.totals.items()]
         absent = f"; none of the relation {', '.join(report.absent)}" if report.absent else ""
         return {
             "says": f"{report.kept:,} of {report.rows:,} triples stay{absent}",
-            "steps": _left(report.rows, steps),
+            "steps": steps_of(report.rows, report.totals),
             **report.as_dict(),
         }
 
@@ -111,7 +107,7 @@ class Work:
         from boxpen.models.resolve import resolve_model
 
         config = self.config.rank
-        table = read_table(self.at("filtered.parquet"))
+        table = read_table(self.at(FILTERED))
         model = None
         if config.model != "none":
             model = resolve_model(config.model, device=config.device)
@@ -126,15 +122,15 @@ class Work:
         )
         undrawn = drawn.dropped.with_columns(step=pl.lit("draw"))
         dropped = pl.concat([undrawn, ranked.dropped.select(undrawn.columns)])
-        write_table(dropped, self.at("dropped-rank.parquet"))
-        write_table(ranked.table, self.at("ranked.parquet"))
-        steps = [
-            {"step": step, "dropped": dropped.filter(pl.col("step") == step).height}
+        write_table(dropped, self.at(DROPPED_BY_RANK))
+        write_table(ranked.table, self.at(RANKED))
+        counts = {
+            step: dropped.filter(pl.col("step") == step).height
             for step in ("draw", "wording", "fluency", "rank")
-        ]
+        }
         return {
             "says": f"{ranked.table.height:,} of {table.height:,} triples stay",
-            "steps": _left(table.height, steps),
+            "steps": steps_of(table.height, counts),
             "kept": ranked.table.height,
         }
 
@@ -143,7 +139,7 @@ class Work:
         from boxpen.build.kg.sample import sample_triples
 
         config = self.config.sample
-        table = read_table(self.at("ranked.parquet"), "tail_text")
+        table = read_table(self.at(RANKED), "tail_text")
         drawn = sample_triples(
             table,
             config.per_relation,
@@ -154,8 +150,8 @@ class Work:
         )
         if not drawn.table.height:
             raise BuildError(f"no triple could be drawn of {table.height:,}")
-        write_table(drawn.dropped, self.at("dropped-sample.parquet"))
-        write_table(drawn.table, self.at("sampled.parquet"))
+        write_table(drawn.dropped, self.at(DROPPED_BY_SAMPLE))
+        write_table(drawn.table, self.at(SAMPLED))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
         return {
             "says": f"{drawn.table.height:,} triples" + (f"; short of: {few}" if few else ""),
@@ -168,19 +164,19 @@ class Work:
         from boxpen.build.kg.review import TripleTask
         from boxpen.review import Journal
 
-        config = self.config.review
-        assert config is not None
-        table = read_table(self.at("sampled.parquet"), "tail_text")
-        task = TripleTask(table, Journal(config.journal))
-        found = task.divide(task.review(self._rule, config.min_judges))
+        review = self.config.review
+        assert review is not None
+        table = read_table(self.at(SAMPLED), "tail_text")
+        task = TripleTask(table, Journal(review.journal_in(self.config.folder)))
+        found = task.divide(task.review(review.decide_by(), review.min_judges))
         if not found.accepted.height:
             raise BuildError(
                 f"the judges accepted none of {table.height:,} triples: {found.dropped.height:,} "
                 f"are rejected, {found.open.height:,} still open"
             )
-        write_table(found.dropped, self.at("rejected.parquet"))
-        write_table(found.open, self.at("open.parquet"))
-        write_table(found.accepted, self.at("accepted.parquet"))
+        write_table(found.dropped, self.at(REJECTED))
+        write_table(found.open, self.at(OPEN))
+        write_table(found.accepted, self.at(ACCEPTED))
         return {
             "says": f"{found.accepted.height:,} triples accepted, {found.dropped.height:,} "
             f"rejected, {found.open.height:,} open",
@@ -196,10 +192,8 @@ class Work:
         from boxpen.build.kg.negatives import sample_negatives
         from boxpen.build.wordnet import open_wordnet
 
-        table = read_table(self.chosen, "tail_text", "form")
-        graph = read_table(
-            self.at("triples.parquet"), only=["id", "head", "relation", "tail", "language"]
-        )
+        table = read_table(self.at(self.chosen), "tail_text", "form")
+        graph = read_table(self.at(TRIPLES), only=["id", "head", "relation", "tail", "language"])
         if self.config.filter.language is not None:
             graph = graph.filter(
                 pl.col("language").fill_null(self.config.filter.language)
@@ -211,11 +205,11 @@ class Work:
             count=self.config.negatives.count,
             seed=self.config.seed,
             wordnet=open_wordnet() if self.config.negatives.wordnet else None,
-            pool=read_table(self.at("ranked.parquet"), "tail_text", "form")
+            pool=read_table(self.at(RANKED), "tail_text", "form")
             if self.config.negatives.pool == "ranked"
             else None,
         )
-        write_table(found.table, self.at("negatives.parquet"))
+        write_table(found.table, self.at(NEGATIVES))
         given = int(found.table["wrong"].list.len().sum())
         short = f"; {found.short.height:,} triples have fewer" if found.short.height else ""
         return {
@@ -229,8 +223,7 @@ class Work:
         from boxpen.catalog import write_suite
 
         suite = self._suite()
-        tests = self.at("tests.parquet")
-        write_suite(suite, tests)
+        write_suite(suite, self.at(TESTS))
         write_suite(suite, self.at(self.suite_file))
         counts: dict[str, int] = {}
         for item in suite:
@@ -271,25 +264,17 @@ class Work:
         from boxpen.build.kg.review import WrongAnswerTask
         from boxpen.review import Journal
 
-        table = read_table(self.at("negatives.parquet"), "tail_text", "wrong_text")
+        table = read_table(self.at(NEGATIVES), "tail_text", "wrong_text")
         review = self.config.review
         if review is None or review.wrong_journal is None:
             return table
         task = WrongAnswerTask(table, Journal(review.wrong_journal))
-        return task.divide(task.review(self._rule, review.min_judges)).accepted
+        return task.divide(task.review(review.decide_by(), review.min_judges)).accepted
 
     @property
-    def _rule(self) -> Rule:
-        from boxpen.review import Rule
-
-        review = self.config.review
-        assert review is not None
-        return Rule.named(review.rule, review.divided, review.adjudicator)
-
-    @property
-    def chosen(self) -> Path:
+    def chosen(self) -> str:
         """The table of the triples that tests are made of."""
-        return self.at("sampled.parquet" if self.config.review is None else "accepted.parquet")
+        return SAMPLED if self.config.review is None else ACCEPTED
 
     @property
     def suite_file(self) -> str:
@@ -311,15 +296,24 @@ class Work:
 
         for file in graph.files:
             self.progress(f"{graph.name}: {file.name}", 0, 1)
-        return read_graph(
-            graph, strict=self.config.strict, keep=spoken(self.config), progress=progress
-        )
+        return read_graph(graph, strict=self.config.strict, keep=self._spoken(), progress=progress)
 
+    def in_other_languages(self) -> Iterator[pl.LazyFrame]:
+        """Read the graphs again for the triples that were skipped: most of a big graph."""
+        import polars as pl
 
-def _left(rows: int, steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Say how many triples are left after every step."""
-    out = []
-    for step in steps:
-        rows -= step["dropped"]
-        out.append({**step, "left": rows})
-    return out
+        from boxpen.build.kg.read import read_graph
+
+        reason = pl.format("the language is {}", "language")
+        for graph in self.config.graphs:
+            for chunk in read_graph(graph, keep=self._spoken()):
+                yield chunk.skipped().with_columns(step=pl.lit("language"), reason=reason)
+
+    def _spoken(self) -> list[pl.Expr]:
+        """Return what a row must be to be read at all."""
+        import polars as pl
+
+        wanted = self.config.filter.language
+        if wanted is None:
+            return []
+        return [pl.col("language").is_null() | (pl.col("language") == wanted)]

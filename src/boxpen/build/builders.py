@@ -1,0 +1,104 @@
+"""The builders by name, and how a configuration file chooses one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from boxpen.build.runner import Progress, Runner, Stage
+from boxpen.errors import ConfigError, nearest
+
+__all__ = ["BUILDERS", "Builder", "builder_named", "find_config", "open_build"]
+
+C = TypeVar("C")
+
+BUILDERS = {
+    "discourse": "boxpen.build.discourse.stages:BUILDER",
+    "duals": "boxpen.build.duals.stages:BUILDER",
+    "kg": "boxpen.build.kg.stages:BUILDER",
+    "nmt": "boxpen.nmt.prepared:BUILDER",
+}
+"""Where each builder is; it is imported when it is used."""
+_MARKS = {"discourse": "texts", "duals": "suite", "kg": "graphs", "nmt": "corpora"}
+"""A key that a configuration of each builder must have, and that of another seldom has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Builder(Generic[C]):
+    """A way to build a suite: the type of its configuration, and its stages.
+
+    Attributes:
+        load: Loads a configuration file.
+        stages: Returns the stages of a configuration.
+        version: Of the code; raise it when the same input gives another result.
+        example: A commented configuration to start from.
+        shown: Columns of dropped rows to show after step and reason.
+        folder: Returns the folder of a configuration's build.
+    """
+
+    load: Callable[[Path], C]
+    stages: Callable[[C, Progress], list[Stage]]
+    version: int
+    example: str
+    shown: tuple[str, ...] = ()
+    folder: Callable[[C], Path] = attrgetter("folder")
+
+    def runner(self, config: C, progress: Progress = lambda *_: None) -> Runner:
+        """Return what runs the stages of a configuration."""
+        return Runner(self.folder(config), self.stages(config, progress), self.version)
+
+
+def builder_named(name: str) -> Builder[Any]:
+    """Return a builder.
+
+    Raises:
+        ConfigError: If there is none of this name.
+    """
+    if name not in BUILDERS:
+        raise ConfigError(f"there is no builder '{name}', {nearest(name, list(BUILDERS))}")
+    module, _, attribute = BUILDERS[name].partition(":")
+    found: Builder[Any] = getattr(import_module(module), attribute)
+    return found
+
+
+def open_build(path: Path) -> tuple[Builder[Any], Any]:
+    """Return the builder that a configuration file names, and the configuration.
+
+    Raises:
+        ConfigError: If the file is wrong, or does not tell which builder it is for.
+    """
+    from boxpen.config import read_toml
+
+    builder = builder_named(_name(read_toml(path), path))
+    return builder, builder.load(path)
+
+
+def find_config(path: Path, name: str) -> Any | None:
+    """Return the configuration in a TOML file for this builder; None if it is for another.
+
+    Raises:
+        ConfigError: If the file is wrong, or does not tell which builder it is for.
+    """
+    from boxpen.config import read_toml
+
+    if path.suffix != ".toml" or _name(read_toml(path), path) != name:
+        return None
+    return builder_named(name).load(path)
+
+
+def _name(table: Mapping[str, Any], path: Path) -> str:
+    named = table.get("builder")
+    if named in BUILDERS:
+        return str(named)
+    known = ", ".join(f"'{name}'" for name in BUILDERS)
+    if named is not None:
+        offer = nearest(str(named), list(BUILDERS))
+        raise ConfigError(f"{path}: builder is {named!r}, expected {known}; {offer}")
+    fitting = [name for name, key in _MARKS.items() if key in table]
+    if len(fitting) != 1:
+        raise ConfigError(f"{path}: builder is missing; add builder = NAME with one of {known}")
+    return fitting[0]

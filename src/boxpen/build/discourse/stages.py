@@ -1,0 +1,107 @@
+"""The build of a suite from subtitles.
+
+``read`` → ``mine`` → ``sample`` → (``accept``) → ``write``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from boxpen.build.builders import Builder
+from boxpen.build.discourse.config import EXAMPLE, DiscourseConfig, read_config
+from boxpen.build.discourse.read import text_files
+from boxpen.build.discourse.work import (
+    ACCEPTED,
+    CANDIDATES,
+    LINES,
+    NOT_SAMPLED,
+    REJECTED,
+    SAMPLED,
+    Work,
+)
+from boxpen.build.runner import Progress, Stage
+
+__all__ = ["BUILDER"]
+
+_VERSION = 4
+_PATHS = ("tsv", "source", "target", "ids", "alignment", "folder")
+
+
+def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
+    work, reviewed, seed = Work(config, progress), config.review is not None, {"seed": config.seed}
+    excluded = {suite.name: suite.hash for suite in work.excluded}  # before hours of reading
+    stages = [
+        Stage(
+            name="read",
+            run=work.read,
+            reads=[file for spec in config.texts for file in text_files(spec)],
+            writes=[LINES],
+            settings={
+                "texts": [_without(spec, *_PATHS) for spec in config.texts],
+                "clean": _without(config.clean, "exclude"),
+            },
+            reread={rule: partial(work.dropped_lines, rule) for rule in work.rules},
+        ),
+        Stage(
+            name="mine",
+            run=work.mine,
+            reads=[LINES, *_word_lists()],
+            writes=[CANDIDATES],
+            settings=seed | {"mine": _without(config.mine, "processes"), "exclude": excluded},
+        ),
+        Stage(
+            name="sample",
+            run=work.sample,
+            reads=[CANDIDATES],
+            writes=[SAMPLED, NOT_SAMPLED],
+            settings=seed | asdict(config.sample) | {"review": reviewed},
+            dropped=NOT_SAMPLED,
+        ),
+        Stage(
+            name="accept",
+            run=work.accept,
+            reads=[SAMPLED, config.journal],
+            writes=[ACCEPTED, REJECTED],
+            settings=_without(config.review, "journal") | {"wanted": config.sample.wanted},
+            dropped=REJECTED,
+            hint="'boxpen review import' writes it",
+        ),
+        Stage(
+            name="write",
+            run=work.write,
+            reads=[work.chosen],
+            writes=[work.suite_file],
+            settings={
+                "name": config.name,
+                "texts": [spec.name for spec in config.texts],
+                "review": reviewed,
+                **asdict(config.suite),
+            },
+        ),
+    ]
+    return [stage for stage in stages if stage.name != "accept" or reviewed]
+
+
+BUILDER: Builder[DiscourseConfig] = Builder(
+    load=read_config,
+    stages=_stages,
+    version=_VERSION,
+    example=EXAMPLE,
+    shown=("class", "source", "target"),
+)
+
+
+def _without(table: Any, *names: str) -> dict[str, Any]:
+    """Return the settings of a table, without those that do not change the result."""
+    found = {} if table is None else asdict(table)
+    return {name: value for name, value in found.items() if name not in names}
+
+
+def _word_lists() -> list[Path]:
+    """Return the files with the words that the rules go by."""
+    folder = Path(str(resources.files("boxpen.build.discourse").joinpath("data")))
+    return sorted(folder.glob("*.toml"))
