@@ -1,6 +1,7 @@
 """The table that ``boxpen run`` prints: chance, means, counts of blocks, what was not read."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -141,6 +142,7 @@ def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):
     assert "starter (sample of 300 of 870, seed 0)" in result.stdout
     assert f"boxpen run --full --model hf:{gpt2_dir} (all 870 items)" in result.stderr
     assert f"boxpen report {tmp_path} --html report.html" in result.stderr
+    assert re.search(r"first \d+ items: accuracy 0\.\d\d \[0\.\d\d, 0\.\d\d\]", result.stderr)
     whole = CliRunner().invoke(app, ["run", "--full", *common])
     assert "sample" not in whole.stdout.partition("\n")[0]
     assert "--full" not in whole.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,10 +15,15 @@ from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
+if TYPE_CHECKING:
+    from boxpen.runs import Run
+
 __all__ = ["QUICK", "run"]
 
 QUICK = 300
 """Items of starter to run if no suite is named: a first result within a minute."""
+
+_FIRST = 60  # of them, for a first number within seconds
 
 
 @app.command(cls=MultiValueCommand)
@@ -169,6 +174,18 @@ def run(
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
+        if quick and limit == QUICK:  # the smaller sample is part of the larger one
+            first = plan(
+                plans[0].model,
+                "starter",
+                recipe=recipe,
+                template=template,
+                limit=_FIRST,
+                seed=seed,
+                check_languages=check_languages,
+                **policy,
+            )
+            note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
         runs = run_plans(plans, scores, translate=translate, progress=progress)
         places = [r.save(out) for r in runs]
     if json:
@@ -177,6 +194,12 @@ def run(
     print_runs(runs, places)
     if quick:
         note(_next_steps(plans[0].suite, model or [], out))
+
+
+def _first_number(run: Run) -> str:
+    """Return the accuracy on the first items, to show while the others are scored."""
+    row = next(row for row in run.summary() if row.metric == "accuracy")
+    return f"first {row.n} items: accuracy {row.value:.2f} [{row.low:.2f}, {row.high:.2f}]"
 
 
 def _next_steps(suite: Suite, models: list[str], out: Path) -> str:
