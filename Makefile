@@ -18,7 +18,7 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/dev.stamp
 	@$(BIN)/boxpen model get smollm2 || echo "smollm2 is not available: its tests will be skipped"
-	@$(BIN)/python -c 'from boxpen.build.wordnet_files import find_wordnet; find_wordnet()' || \
+	@$(BIN)/python -c 'from boxpen.english.wordnet_files import find_wordnet; find_wordnet()' || \
 		echo "WordNet is not available: its tests will be skipped"
 	@# A thread for each process; the files in the order of tests/conftest.py, the longest first.
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder

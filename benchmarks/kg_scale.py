@@ -66,7 +66,7 @@ def with_boxpen(file: Path) -> Kept:
     """Read and filter with boxpen: what this benchmark is about."""
     import polars as pl
 
-    from boxpen.build.kg.read import GraphSpec, read_graph
+    from boxpen.build.kg.read.graph import GraphSpec, read_graph
 
     keep = [
         pl.col("relation").is_in([name.lower() for name in RELATIONS]),
@@ -127,8 +127,8 @@ def with_build(file: Path) -> Kept:
     import polars as pl
 
     from boxpen.build.kg.config import KgConfig, RankConfig, SampleConfig
-    from boxpen.build.kg.filter_config import FilterConfig
-    from boxpen.build.kg.read import GraphSpec
+    from boxpen.build.kg.filter.config import FilterConfig
+    from boxpen.build.kg.read.graph import GraphSpec
     from boxpen.build.kg.stages import BUILDER
 
     with tempfile.TemporaryDirectory(dir=file.parent) as folder:

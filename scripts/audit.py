@@ -10,8 +10,8 @@ import sys
 from results import write
 
 import boxpen
-from boxpen.analysis.audit import AuditRow, audit
-from boxpen.analysis.differences import Differences, differences
+from boxpen.analysis.suites.audit import AuditRow, audit
+from boxpen.analysis.suites.differences import Differences, differences
 
 SUITES = {
     "commonmt": "set",

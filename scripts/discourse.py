@@ -43,9 +43,9 @@ from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts, holm
 from boxpen.metrics.intervals import Estimate
 from boxpen.nmt.config import NmtConfig, read_config
-from boxpen.nmt.prepared import Prepared, open_prepared, prepare
+from boxpen.nmt.data.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.training import Training, TrainState
-from boxpen.report.context_gain import context_notes
+from boxpen.report.discourse.context_gain import context_notes
 from boxpen.report.numbers import p_value
 
 ROOT = Path(__file__).parents[1]

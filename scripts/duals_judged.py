@@ -43,9 +43,9 @@ from boxpen.build.duals.pair import UnchangedError, pair_of
 from boxpen.build.duals.propose import OPERATIONS, edits
 from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import Row, read_rows, write_rows
-from boxpen.build.duals.sentence import plain, read
 from boxpen.build.duals.stages import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
+from boxpen.english.sentence import plain, read
 from boxpen.metrics.intervals import Estimate, wilson
 from boxpen.report.robustness import robust_runs
 from boxpen.review import (
@@ -58,7 +58,7 @@ from boxpen.review import (
     settle,
     write_sheet,
 )
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 
 PAGE = "duals.md"
 DRAWN = DOCS / "duals-drawn.csv"

@@ -21,13 +21,13 @@ from typing import Any
 from results import write
 
 import boxpen
-from boxpen.analysis.audit import audit
 from boxpen.analysis.behaviour import count_tests
+from boxpen.analysis.suites.audit import audit
 from boxpen.build.kg.config import NegativesConfig, read_config
 from boxpen.build.kg.stages import BUILDER
-from boxpen.build.kg.templates import form_counts, load_templates
+from boxpen.build.kg.wording.templates import form_counts, load_templates
 from boxpen.report.failures import ALL, FailureTable, failure_tables
-from boxpen.rundir import run_directories
+from boxpen.runs.directory import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "kg"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from boxpen.build.kg.rank import Said, score_wordings
-from boxpen.build.kg.wording import Wording, wordings
+from boxpen.build.kg.wording.wordings import Wording, wordings
 
 
 class Judged(NamedTuple):

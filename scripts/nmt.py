@@ -31,15 +31,15 @@ from boxpen.analysis.slices import cut
 from boxpen.metrics.bleu import Bleu, corpus_bleu
 from boxpen.metrics.summary import estimates
 from boxpen.nmt.config import NmtConfig, read_config
+from boxpen.nmt.data.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.loading import load_model
-from boxpen.nmt.prepared import Prepared, open_prepared, prepare
-from boxpen.nmt.text import normalised
 from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.translate import translate_lines
 from boxpen.report.curve import curve_svg
-from boxpen.report.markdown import cell
+from boxpen.report.formats.markdown import cell
 from boxpen.report.training import read_log, training_svg
-from boxpen.rundir import run_directories
+from boxpen.runs.directory import run_directories
+from boxpen.text.normal import normalised
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "nmt"

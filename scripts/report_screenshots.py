@@ -15,10 +15,10 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 import boxpen
-from boxpen.analysis.audit import shortcut_rows
-from boxpen.human import human_run
+from boxpen.analysis.suites.audit import shortcut_rows
 from boxpen.metrics.compare import compare_verdicts
-from boxpen.report.html import SuiteNotes, html_report
+from boxpen.report.html.report import SuiteNotes, html_report
+from boxpen.review.human_run import human_run
 
 DOCS = Path(__file__).parents[1] / "docs"
 

@@ -23,7 +23,7 @@ import boxpen
 from boxpen.cli.run import QUICK
 from boxpen.report.failure_formats import failures_markdown
 from boxpen.report.failures import failure_tables
-from boxpen.report.markdown import cell
+from boxpen.report.formats.markdown import cell
 from boxpen.report.terminal import notes, run_table
 
 DOCS = Path(__file__).parents[1] / "docs" / "results"

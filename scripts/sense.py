@@ -31,16 +31,16 @@ from results import said, write
 
 import boxpen
 from boxpen.analysis.slices import cut
+from boxpen.build.kg.wording.sentences import Verbalised, verbalise, write_sentences
 from boxpen.errors import BoxpenError
+from boxpen.lm.classifier.options import Options
+from boxpen.lm.job import train_lm
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.metrics.intervals import Estimate
-from boxpen.nmt.text import normalised
-from boxpen.report.markdown import cell
-from boxpen.rundir import run_directories
-from boxpen.train.lm import train_lm
-from boxpen.train.lm_triples import Verbalised, verbalise, write_sentences
-from boxpen.train.options import Options
+from boxpen.report.formats.markdown import cell
+from boxpen.runs.directory import run_directories
+from boxpen.text.normal import normalised
 
 ROOT = Path(__file__).parents[1]
 PAGE = "sense.md"

@@ -9,7 +9,7 @@ from pathlib import Path
 from results import write
 
 import boxpen
-from boxpen.analysis import shortcuts
+from boxpen.analysis.suites import shortcuts
 from boxpen.items import Choice
 
 READINGS = Path(__file__).parents[1] / "docs" / "starter-readings.csv"

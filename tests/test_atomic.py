@@ -15,9 +15,9 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from boxpen.atomic import new_folder, replaced, temporary
 from boxpen.errors import RunError
-from boxpen.rundir import check_writable
+from boxpen.files import new_folder, replaced, temporary
+from boxpen.runs.directory import check_writable
 
 
 def write(path, text=b"new"):
@@ -126,7 +126,7 @@ def test_a_folder_that_fails_leaves_the_old_one(tmp_path):
 _FOLDERS = """
 import sys
 from pathlib import Path
-from boxpen.atomic import new_folder
+from boxpen.files import new_folder
 from boxpen.errors import RunError
 
 for _ in range(200):
@@ -150,7 +150,7 @@ def test_processes_write_one_folder(tmp_path):
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from boxpen.atomic import new_folder, replaced
+from boxpen.files import new_folder, replaced
 from boxpen.build.sink import ParquetSink
 import polars as pl
 

@@ -22,7 +22,7 @@ import boxpen
 from boxpen import Card, Choice, Entail, ModelError, PolicyError, Suite, Translate
 from boxpen.cli.app import app
 from boxpen.models.causal import CausalModel
-from boxpen.models.packed import PackedDecoder
+from boxpen.models.engine.packed import PackedDecoder
 from boxpen.plans import other_contexts
 from boxpen.scoring.cache import ScoreCache, cache_key
 from small_runs import Liking

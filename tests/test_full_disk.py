@@ -14,7 +14,7 @@ from boxpen import write_suite
 from boxpen.build.kg.triples import write_table
 from boxpen.build.sink import ParquetSink
 from boxpen.errors import BoxpenError
-from boxpen.report.page import write_page
+from boxpen.report.html.page import write_page
 from small_runs import small_run, small_suite
 
 FRAME = pl.DataFrame({"a": range(5000), "b": [f"row {n}" for n in range(5000)]})
@@ -65,7 +65,7 @@ sys.path.insert(0, sys.argv[1])
 import polars as pl, polars._utils.parquet, encodings.idna
 from boxpen import Run
 from boxpen.errors import BoxpenError
-from boxpen.rundir import write_run
+from boxpen.runs.directory import write_run
 from boxpen.build.kg.triples import scan_table
 from boxpen.build.sink import ParquetSink
 from small_runs import small_run

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from boxpen import Choice, Entail, Run, RunError, Suite, SuiteError, Translate
-from boxpen.human import human_run, read_answers
 from boxpen.report.terminal import notes
+from boxpen.review.human_run import human_run, read_answers
 from small_runs import human_table, small_run, small_suite
 
 SUITE = small_suite(4)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import ModelError
 from boxpen.cli.app import app
-from boxpen.models.embedded import smollm2_path
+from boxpen.models.loading.embedded import smollm2_path
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")

@@ -9,8 +9,8 @@ import pytest
 from boxpen import RunError
 from boxpen.errors import ConfigError
 from boxpen.metrics.paired import exact_mcnemar
-from boxpen.rulefile import read_rules
-from boxpen.rules import Rule, check_runs, parse_bound
+from boxpen.runs.rulefile import read_rules
+from boxpen.runs.rules import Rule, check_runs, parse_bound
 from small_runs import small_run
 
 BEFORE = small_run("+" * 16 + "-" * 4)

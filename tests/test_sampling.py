@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, PolicyError, RunError, Suite
 from boxpen.cli.app import app
-from boxpen.report.latex import matrix_latex
-from boxpen.report.markdown import run_markdown
+from boxpen.report.formats.latex import matrix_latex
+from boxpen.report.formats.markdown import run_markdown
 from boxpen.report.tables import matrix
-from boxpen.rundir import read_run
+from boxpen.runs.directory import read_run
 from boxpen.sampling import draw_sample
 
 EN = Card(language="en")

@@ -15,9 +15,9 @@ from starter_figures import PARTS, PRONOUNS, STARTER, group, sets
 from starter_graph import rendered
 
 import boxpen
-from boxpen.analysis import shortcuts
-from boxpen.build.kg.normal import normal
-from boxpen.catalog.starter import starter_triples
+from boxpen.analysis.suites import shortcuts
+from boxpen.catalog.releases.starter import starter_triples
+from boxpen.english.normal import normal
 
 DOCS = Path(__file__).parents[1] / "docs"
 KNOWLEDGE = {

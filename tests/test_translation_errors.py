@@ -39,7 +39,7 @@ from boxpen.review import (
     sampled,
     settle_labels,
 )
-from boxpen.runs import Translation
+from boxpen.runs.run import Translation
 from small_runs import small_run
 
 C, M, O = ERROR_TYPES  # noqa: E741

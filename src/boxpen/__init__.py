@@ -24,16 +24,16 @@ from boxpen.errors import (
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
-    from boxpen.analysis.audit import audit
-    from boxpen.analysis.lint import Finding, lint
-    from boxpen.analysis.stats import stats
+    from boxpen.analysis.suites.audit import audit
+    from boxpen.analysis.suites.lint import Finding, lint
+    from boxpen.analysis.suites.stats import stats
     from boxpen.catalog import load_suite, read_suite, recipes_of, suite_names, write_suite
-    from boxpen.comparison import compare
     from boxpen.evaluate import evaluate
     from boxpen.items import Card, Choice, Entail, Item, Suite, Translate
     from boxpen.models.base import Model
     from boxpen.models.resolve import resolve_model
-    from boxpen.runs import Row, Run
+    from boxpen.runs.comparison import compare
+    from boxpen.runs.run import Row, Run
     from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.policy import ScoringPolicy
     from boxpen.scoring.recipe import Recipe
@@ -44,28 +44,28 @@ _HOMES = {
     "Card": "items",
     "Choice": "items",
     "Entail": "items",
-    "Finding": "analysis.lint",
+    "Finding": "analysis.suites.lint",
     "Item": "items",
     "Model": "models.base",
     "Recipe": "scoring.recipe",
     "Record": "scoring.requests",
     "Request": "scoring.requests",
-    "Row": "runs",
-    "Run": "runs",
+    "Row": "runs.run",
+    "Run": "runs.run",
     "ScoreCache": "scoring.cache",
     "ScoringPolicy": "scoring.policy",
     "Suite": "items",
     "Translate": "items",
     "Verdict": "scoring.verdicts",
-    "audit": "analysis.audit",
-    "compare": "comparison",
+    "audit": "analysis.suites.audit",
+    "compare": "runs.comparison",
     "evaluate": "evaluate",
-    "lint": "analysis.lint",
+    "lint": "analysis.suites.lint",
     "load_suite": "catalog",
     "read_suite": "catalog",
     "recipes_of": "catalog",
     "resolve_model": "models.resolve",
-    "stats": "analysis.stats",
+    "stats": "analysis.suites.stats",
     "suite_names": "catalog",
     "write_suite": "catalog",
 }

@@ -10,10 +10,12 @@ __all__ = [
     "CacheError",
     "ConfigError",
     "ModelError",
+    "NmtError",
     "PolicyError",
     "RunError",
     "ScoringError",
     "SuiteError",
+    "TrainError",
     "nearest",
 ]
 
@@ -39,6 +41,14 @@ class ConfigError(BuildError, ValueError):
 
 class ModelError(BoxpenError):
     """A model cannot be found, loaded or used for this purpose."""
+
+
+class TrainError(BoxpenError):
+    """A training cannot start, continue or be saved."""
+
+
+class NmtError(BoxpenError):
+    """A translation model cannot be trained, saved, loaded or used."""
 
 
 class PolicyError(BoxpenError):

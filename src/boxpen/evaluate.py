@@ -9,14 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from boxpen.analysis.lint import lint
+from boxpen.analysis.suites.lint import lint
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
-from boxpen.runs import Run, Translation
+from boxpen.runs.run import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.verdicts import Scored

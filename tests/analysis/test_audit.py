@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import boxpen
-from boxpen.analysis.audit import MARGIN, audit, shortcut_rows
-from boxpen.analysis.bag import _RIDGE, Bags
-from boxpen.analysis.picks import GUESS, Rule, bag_rule, folds_of, learnt, positions
-from boxpen.analysis.twins import groups
-from boxpen.analysis.words import divided, worded
+from boxpen.analysis.suites.audit import MARGIN, audit, shortcut_rows
+from boxpen.analysis.suites.bag import _RIDGE, Bags
+from boxpen.analysis.suites.picks import GUESS, Rule, bag_rule, folds_of, learnt, positions
+from boxpen.analysis.suites.twins import groups
+from boxpen.analysis.suites.words import divided, worded
 from boxpen.cli.app import app
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Suite, Translate

@@ -16,7 +16,7 @@ from scipy.stats import t
 
 from boxpen import Card, Choice, RunError, Suite, evaluate
 from boxpen.analysis.discourse.context_gain import CONTEXTS, context_gains, sign_flip
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, decide

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.analysis.balance import balance
-from boxpen.analysis.differences import differences
+from boxpen.analysis.suites.balance import balance
+from boxpen.analysis.suites.differences import differences
 from boxpen.catalog import load_suite
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Suite, Translate

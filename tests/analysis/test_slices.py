@@ -13,7 +13,7 @@ from boxpen.analysis.curve import curves, parse_size
 from boxpen.analysis.slices import _edges, cut, cuts
 from boxpen.errors import RunError
 from boxpen.report.curve import curve_svg
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 

@@ -11,7 +11,7 @@ from boxpen.analysis.trends import trends
 from boxpen.errors import RunError
 from boxpen.metrics.trend import trend
 from boxpen.report.trends import trends_markdown, trends_object
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from small_runs import small_run
 
 

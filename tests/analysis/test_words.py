@@ -2,7 +2,7 @@
 
 import pytest
 
-from boxpen.analysis.words import divided, is_negation, negations, worded, words
+from boxpen.analysis.suites.words import divided, is_negation, negations, worded, words
 from boxpen.items import Card, Choice, Entail, Suite, Translate
 
 

@@ -15,10 +15,10 @@ pytest.importorskip("transformers")
 from safetensors.torch import load_file  # noqa: E402
 from transformers import AutoConfig, AutoModel, PreTrainedModel  # noqa: E402
 
-from boxpen.bilm.config import BiLMConfig  # noqa: E402
-from boxpen.bilm.model import BiLMForLanguageModeling, register  # noqa: E402
-from boxpen.bilm.softmax import log_probabilities  # noqa: E402
 from boxpen.errors import ModelError  # noqa: E402
+from boxpen.lm.bilm.config import BiLMConfig  # noqa: E402
+from boxpen.lm.bilm.model import BiLMForLanguageModeling, register  # noqa: E402
+from boxpen.lm.bilm.softmax import log_probabilities  # noqa: E402
 
 WORDS, LONGEST, BOS, EOS = 30, 12, 1, 0
 SHAPE = {
@@ -214,8 +214,8 @@ def test_a_word_outside_of_the_softmax_has_no_number():
 
 def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
     """What cuDNN is told while a layer runs; a GPU is not needed to see it."""
-    from boxpen.bilm import layers
-    from boxpen.models import precision
+    from boxpen.lm.bilm import layers
+    from boxpen.models.engine import precision
 
     cudnn = torch.backends.cudnn
     before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
@@ -241,7 +241,7 @@ def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
 
 
 def test_layers_that_run_at_once_leave_the_settings_of_cudnn():
-    from boxpen.models.precision import full_precision
+    from boxpen.models.engine.precision import full_precision
 
     cudnn = torch.backends.cudnn
     before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision

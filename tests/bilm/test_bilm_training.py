@@ -13,9 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen.bilm.characters import BEGIN, END, spelling, spelt, words_of  # noqa: E402
-from boxpen.bilm.training import batch_of, load, new_model, save  # noqa: E402
 from boxpen.errors import ModelError  # noqa: E402
+from boxpen.lm.bilm.characters import BEGIN, END, spelling, spelt, words_of  # noqa: E402
+from boxpen.lm.bilm.training import batch_of, load, new_model, save  # noqa: E402
 
 INPUTS = ["characters", "pieces"]
 TEXTS = [
@@ -264,11 +264,12 @@ def test_folders_that_cannot_be_loaded(tmp_path):
 
 def test_the_room_knows_only_what_lies_below_it():
     code = (
-        "import sys, boxpen.bilm.training, boxpen.bilm.elmo, boxpen.models.checkpoint; "
+        "import sys, boxpen.lm.bilm.training, boxpen.lm.bilm.elmo; "
+        "import boxpen.models.loading.checkpoint; "
         "print(*{'.'.join(name.split('.')[:2]) for name in sys.modules if name[:6] == 'boxpen'})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"boxpen.nmt", "boxpen.train", "boxpen.catalog"} & set(done.stdout.split())
+    assert not {"boxpen.nmt", "boxpen.lm", "boxpen.catalog"} & set(done.stdout.split())
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):

@@ -18,10 +18,10 @@ import elmo_files  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from boxpen import Request, ScoringPolicy, resolve_model  # noqa: E402
-from boxpen.bilm.elmo import find_elmo  # noqa: E402
-from boxpen.bilm.tensor_bundle import read_bundle  # noqa: E402
-from boxpen.bilm.training import load, save  # noqa: E402
 from boxpen.errors import ModelError  # noqa: E402
+from boxpen.lm.bilm.elmo import find_elmo  # noqa: E402
+from boxpen.lm.bilm.tensor_bundle import read_bundle  # noqa: E402
+from boxpen.lm.bilm.training import load, save  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_it_can_be_kept_as_a_folder_of_our_own(folder, tmp_path):
 
 
 def test_it_is_trained_further(folder, tmp_path):
-    from boxpen.train import Options, train_lm
+    from boxpen.lm import Options, train_lm
 
     text, valid = tmp_path / "text.txt", tmp_path / "valid.txt"
     text.write_text("".join(f"the box is in the pen {'the ' * n}\n" for n in range(1, 13)))

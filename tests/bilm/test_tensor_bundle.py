@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from boxpen.bilm.tensor_bundle import _crc32c, _masked, read_bundle
 from boxpen.errors import ModelError
+from boxpen.lm.bilm.tensor_bundle import _crc32c, _masked, read_bundle
 
 
 def tensors() -> dict[str, np.ndarray]:

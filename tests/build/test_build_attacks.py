@@ -7,11 +7,10 @@ import pytest
 
 from boxpen.build.kg.config import read_config
 from boxpen.build.kg.stages import BUILDER
-from boxpen.build.kg.templates import load_templates
 from boxpen.build.kg.triples import read_table, write_table
-from boxpen.errors import BuildError
-from boxpen.train.errors import TrainError
-from boxpen.train.options import Options
+from boxpen.build.kg.wording.templates import load_templates
+from boxpen.errors import BuildError, TrainError
+from boxpen.lm.classifier.options import Options
 
 GRAPH = "head\trelation\ttail\n" + "".join(
     f"{head}\tisa\t{tail}\n"

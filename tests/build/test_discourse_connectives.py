@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.discourse.connectives import (
+from boxpen.build.discourse.contrast import contrasts
+from boxpen.build.discourse.phenomena.connectives import (
     CLASSES,
     begins_clause,
     connective,
     realisation,
     senses,
 )
-from boxpen.build.discourse.contrast import contrasts
-from boxpen.build.discourse.since import names_a_time
+from boxpen.build.discourse.phenomena.since import names_a_time
+from boxpen.build.discourse.phenomena.wordlists import table
 from boxpen.build.discourse.snippets import Snippet
-from boxpen.build.discourse.wordlists import table
 
 
 def _snippet(source: str, target: str) -> Snippet:

@@ -16,9 +16,9 @@ from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
 from boxpen.build.duals.stages import BUILDER, PROPOSALS, SOURCE
 from boxpen.build.duals.suite import dual_suite
-from boxpen.build.wordnet import Sense, WordNet, open_wordnet
-from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import read_suite, write_suite
+from boxpen.english.wordnet import Sense, WordNet, open_wordnet
+from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError, ConfigError
 from boxpen.items import Card, Choice, Suite
 from boxpen.review import Judgement, Rule

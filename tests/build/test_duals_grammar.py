@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.duals.clauses import clauses
-from boxpen.build.duals.sentence import Word, is_name, plain, read, shown
-from boxpen.build.duals.subjects import is_lasting
-from boxpen.build.duals.verbs import affirmed, negated, unlikely, with_modal
+from boxpen.english.clauses import clauses
+from boxpen.english.sentence import Word, is_name, plain, read, shown
+from boxpen.english.subjects import is_lasting
+from boxpen.english.verbs import affirmed, negated, unlikely, with_modal
 
 pytest.importorskip("lemminflect")
 pytest.importorskip("inflect")

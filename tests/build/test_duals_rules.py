@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of, unfit
 from boxpen.build.duals.propose import OPERATIONS, edits, propose, sentence_pairs
-from boxpen.build.duals.sentence import plain, read
-from boxpen.build.wordnet_files import find_wordnet
+from boxpen.english.sentence import plain, read
+from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError
 from boxpen.items import Card, Choice, Entail, Suite
 

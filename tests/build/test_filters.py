@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.kg.filter_config import check_relations
-from boxpen.build.kg.filter_report import dropped_schema
-from boxpen.build.kg.filters import STEPS, FilterConfig, RowFilter, filter_pairs, filter_triples
-from boxpen.build.kg.normal import normal, unordered
+from boxpen.build.kg.filter.config import check_relations
+from boxpen.build.kg.filter.filters import (
+    STEPS,
+    FilterConfig,
+    RowFilter,
+    filter_pairs,
+    filter_triples,
+)
+from boxpen.build.kg.filter.report import dropped_schema
 from boxpen.build.kg.triples import schema, triple_id
-from boxpen.build.kg.vocabulary import misspelt_word, profane_words, read_words
 from boxpen.build.sink import ParquetSink
 from boxpen.config import check_config
+from boxpen.english.normal import normal, unordered
+from boxpen.english.vocabulary import misspelt_word, profane_words, read_words
 from boxpen.errors import BuildError, ConfigError
 
 Row = tuple[str, str, str]
@@ -238,7 +244,7 @@ def test_files_are_filtered_in_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
     table.write_parquet(tmp_path / "triples.parquet")
     config = FilterConfig(keep_misspelt=True, keep_fragments=True)
     whole = filter_triples(table, config)
-    monkeypatch.setattr("boxpen.build.kg.filters.CHUNK", 7)
+    monkeypatch.setattr("boxpen.build.kg.filter.filters.CHUNK", 7)
     with ParquetSink(tmp_path / "dropped.parquet", dropped_schema()) as sink:
         parts = filter_triples(tmp_path / "triples.parquet", config, sink=sink)
     assert parts.dropped is None

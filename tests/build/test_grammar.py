@@ -8,8 +8,8 @@ import typeguard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.kg import conjugation, grammar
-from boxpen.build.kg.lexicon import is_adverb, is_known, is_verb, listed
+from boxpen.english import conjugation, grammar
+from boxpen.english.lexicon import is_adverb, is_known, is_verb, listed
 
 AN = (
     "apple|egg|hour|honest answer|heir|hourglass|honour|MRI|X-ray|umbrella|usher|urn|igloo|owl|"

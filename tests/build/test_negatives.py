@@ -573,7 +573,7 @@ def test_tails_are_wrong_as_often_as_they_are_right() -> None:
 
 
 def test_an_answer_is_not_told_by_its_words_or_length() -> None:
-    from boxpen.analysis.audit import audit
+    from boxpen.analysis.suites.audit import audit
     from boxpen.items import Choice, Suite
 
     table = skewed()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.kg.normal import lemma, normal, normal_column, unordered, unordered_column
+from boxpen.english.normal import lemma, normal, normal_column, unordered, unordered_column
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_columns_are_mapped_row_by_row(texts: list[str | None]) -> None:
 
 
 def test_long_columns_are_mapped_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boxpen.build.kg.normal._PART", 2)
+    monkeypatch.setattr("boxpen.english.normal._PART", 2)
     texts = ["a dog", None, "dogs", "the cats", "a dog"]
     found = normal_column(pl.Series("head", texts))
     assert found.to_list() == ["dog", None, "dog", "cat", "dog"]

@@ -188,7 +188,7 @@ def plainly(relation: str, head: str, tail: str) -> list[Way]:
 
 
 def test_true_tails_outrank_shuffled_ones() -> None:
-    from boxpen.models.embedded import smollm2_path
+    from boxpen.models.loading.embedded import smollm2_path
 
     try:
         smollm2_path(download=False)

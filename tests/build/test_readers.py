@@ -10,12 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from boxpen.build.kg import read_cells
-from boxpen.build.kg.lines import blocks
-from boxpen.build.kg.read import FORMATS, GraphSpec, detect, read_graph
-from boxpen.build.kg.read_chunk import Chunk
+from boxpen.build.kg.read import cells as read_cells
+from boxpen.build.kg.read.chunk import Chunk
+from boxpen.build.kg.read.graph import FORMATS, GraphSpec, detect, read_graph
 from boxpen.build.kg.triples import COLUMNS, schema, triple_id
 from boxpen.errors import BuildError
+from boxpen.text.lines import blocks
 
 
 def written(path: Path, text: str) -> Path:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.kg.lines import blocks
 from boxpen.errors import BuildError
+from boxpen.text.lines import blocks
 
 
 def read(path: Path, **options: object) -> list[tuple[int, bytes]]:
@@ -132,7 +132,7 @@ def test_other_encodings(tmp_path) -> None:
 
 
 def test_lines_that_never_end(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("boxpen.build.kg.lines._LONGEST", 10)
+    monkeypatch.setattr("boxpen.text.lines._LONGEST", 10)
     path = tmp_path / "file"
     path.write_bytes(b"ok\n" + b"x" * 30)
     with pytest.raises(BuildError, match=r"line 2: .* bytes without a newline"):

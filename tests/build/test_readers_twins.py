@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.kg import read_cells
-from boxpen.build.kg.lines import blocks
-from boxpen.build.kg.read import GraphSpec, read_graph
+from boxpen.build.kg.read import cells as read_cells
+from boxpen.build.kg.read.graph import GraphSpec, read_graph
 from boxpen.build.kg.triples import canonical_relation, triple_id
+from boxpen.text.lines import blocks
 
 WHITE = " \t\r\n\v\f\u00a0\u3000"
 Triple = tuple[str, str, str, float | None, str | None, str | None, int]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.kg.grammar import PRONOUNS, article
-from boxpen.build.kg.names import GENDERS, Draw, load_names
-from boxpen.build.kg.people import Person, fill_people
-from boxpen.build.kg.render import render
-from boxpen.build.kg.templates import load_templates
+from boxpen.build.kg.wording.names import GENDERS, Draw, load_names
+from boxpen.build.kg.wording.people import Person, fill_people
+from boxpen.build.kg.wording.render import render
+from boxpen.build.kg.wording.templates import load_templates
+from boxpen.english.grammar import PRONOUNS, article
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.build.kg.normal import normal
 from boxpen.build.kg.sample import sample_triples
 from boxpen.build.kg.triples import schema, triple_id
+from boxpen.english.normal import normal
 from boxpen.errors import BuildError
 
 

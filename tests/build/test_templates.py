@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from boxpen.build.kg.templates import FIELDS, form_counts, load_templates
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
+from boxpen.build.kg.wording.templates import FIELDS, form_counts, load_templates
 from boxpen.errors import BuildError
 
 # Table 3 of the paper.

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.kg.grammar import article, pronouns_of
-from boxpen.build.kg.nouns import UnwordableError
-from boxpen.build.kg.phrase import noun_phrases, verb_phrases
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
-from boxpen.build.kg.wording import form_of, reflected, unwordable, wordings
+from boxpen.build.kg.wording.wordings import form_of, reflected, unwordable, wordings
+from boxpen.english.grammar import article, pronouns_of
+from boxpen.english.nouns import UnwordableError
+from boxpen.english.phrase import noun_phrases, verb_phrases
 
 
 def _sentences(relation: str, head: str, tail: str) -> list[str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from boxpen.build import wordnet_files as module
-from boxpen.build.wordnet import WordNet, open_wordnet
-from boxpen.build.wordnet_files import find_wordnet
+from boxpen.english import wordnet_files as module
+from boxpen.english.wordnet import WordNet, open_wordnet
+from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError
 
 pytest.importorskip("nltk")

@@ -10,9 +10,9 @@ import pytest
 import boxpen as api
 from boxpen.build.duals.rows import read_rows
 from boxpen.build.duals.stages import PROPOSALS
-from boxpen.build.wordnet_files import find_wordnet
 from boxpen.catalog import write_suite
 from boxpen.cli import main
+from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError
 
 for library in ("lemminflect", "inflect", "nltk", "spellchecker"):

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 import boxpen
 from boxpen.cli.app import app
-from boxpen.models.presets import PRESETS, tried
+from boxpen.models.loading.presets import PRESETS, tried
 from boxpen.scoring.cache import ScoreCache
 
 KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature",
@@ -291,7 +291,7 @@ class TestRefusals:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("boxpen.rundir._parquet", full)
+        monkeypatch.setattr("boxpen.runs.directory._parquet", full)
         refused(invoke(*run_args), "No space left on device")
         assert not list((tmp_path / "runs").glob("*"))
 

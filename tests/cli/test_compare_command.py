@@ -14,12 +14,12 @@ from test_commands import invoke, refused
 
 import boxpen
 from boxpen import Card, Choice, Suite, evaluate
-from boxpen import runs as runs_module
 from boxpen.cli.compare import _table
 from boxpen.cli.output import console
-from boxpen.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
 from boxpen.errors import RunError
-from boxpen.human import human_run
+from boxpen.review.human_run import human_run
+from boxpen.runs import run as runs_module
+from boxpen.runs.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
 from small_runs import Liking, human_table, small_run, small_suite
 
 

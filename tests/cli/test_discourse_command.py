@@ -12,7 +12,7 @@ import pytest
 from rich.cells import cell_len
 from test_commands import invoke, refused
 
-from boxpen.runs import Run, Translation
+from boxpen.runs.run import Run, Translation
 from small_runs import small_run
 
 ITEMS = [

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_commands import invoke, refused
 
-from boxpen.runs import Translation
+from boxpen.runs.run import Translation
 from small_runs import small_run
 
 

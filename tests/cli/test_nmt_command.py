@@ -24,8 +24,8 @@ import boxpen
 from boxpen.cli.nmt import _told_apart
 from boxpen.cli.sentences import Sentences
 from boxpen.cli.training_display import TrainingDisplay
+from boxpen.errors import NmtError
 from boxpen.nmt.config import TrainConfig
-from boxpen.nmt.errors import NmtError
 from boxpen.nmt.training import TrainState
 from boxpen.nmt.validation import ValidationResult
 from boxpen.report.scale import scale_table

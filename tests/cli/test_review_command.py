@@ -20,10 +20,10 @@ from boxpen.build.discourse.work import write_rows as write_candidates
 from boxpen.build.duals.rows import write_rows as write_duals
 from boxpen.build.kg.triples import schema, triple_id, write_table
 from boxpen.catalog import write_suite
-from boxpen.human import AnswerTask
 from boxpen.review import Journal, Judgement
+from boxpen.review.answers import AnswerTask
 from boxpen.review.tasks import TASKS
-from boxpen.runs import Translation
+from boxpen.runs.run import Translation
 from small_runs import small_run, small_suite
 
 Row = dict[str, str]
@@ -312,7 +312,7 @@ class TestRefused:
 def test_tasks_are_loaded_when_they_are_needed():
     code = (
         "import sys, boxpen.review\n"
-        "others = ('boxpen.build', 'boxpen.analysis', 'boxpen.human', 'boxpen.cli')\n"
+        "others = ('boxpen.build', 'boxpen.analysis', 'boxpen.cli')\n"
         "print([name for name in sys.modules if name.startswith(others)])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,8 +12,8 @@ import pytest
 from scipy.stats import norm
 from test_commands import invoke, refused
 
-from boxpen.report.html import html_report
-from boxpen.runs import Run
+from boxpen.report.html.report import html_report
+from boxpen.runs.run import Run
 from dual_runs import dual_run, dual_suite
 from small_runs import small_run
 

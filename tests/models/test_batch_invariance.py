@@ -36,8 +36,8 @@ from boxpen import (
     resolve_model,
 )  # fmt: skip
 from boxpen.models.base import SCHEMES, Kind
-from boxpen.models.own import BIDIRECTIONAL, OWN
-from boxpen.nmt.subwords import EOS, PAD, UNK
+from boxpen.models.loading.own import BIDIRECTIONAL, OWN
+from boxpen.nmt.data.subwords import EOS, PAD, UNK
 
 sys.path.append(str(Path(__file__).parents[1] / "bilm"))
 
@@ -84,7 +84,7 @@ def padded_decoder(name: str, root: Path) -> Model:
 
 
 def bilm(reads: str, root: Path) -> Model:
-    from boxpen.bilm.training import new_model, save
+    from boxpen.lm.bilm.training import new_model, save
 
     module, tokenizer = new_model(
         tiny.lines() * 2, size="tiny", vocabulary=400, seed=1, input=reads

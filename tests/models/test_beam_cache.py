@@ -18,8 +18,8 @@ from search_models import (  # noqa: E402
     transformer,
 )
 
-from boxpen.models.beam_cache import beam_cache  # noqa: E402
-from boxpen.nmt.subwords import PAD  # noqa: E402
+from boxpen.models.engine.beam_cache import beam_cache  # noqa: E402
+from boxpen.nmt.data.subwords import PAD  # noqa: E402
 
 
 def searched(model: Any, cache: Any, **read: Any) -> Any:

@@ -19,9 +19,9 @@ from search_models import (  # noqa: E402
     transformer,
 )
 
-from boxpen.models import beam_search  # noqa: E402
-from boxpen.models.beam_search import search_options  # noqa: E402
-from boxpen.nmt.subwords import EOS, PAD  # noqa: E402
+from boxpen.models.engine import beam_search  # noqa: E402
+from boxpen.models.engine.beam_search import search_options  # noqa: E402
+from boxpen.nmt.data.subwords import EOS, PAD  # noqa: E402
 
 EVERY = [transformer, rnnsearch, thumt, concat, cadec, bert_fused, bart]
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import boxpen
 from boxpen import Request, ScoringPolicy, resolve_model
-from boxpen.bilm.characters import BEGIN, END, spelling, spelt
-from boxpen.bilm.training import load, new_model, save
 from boxpen.errors import ModelError
+from boxpen.lm.bilm.characters import BEGIN, END, spelling, spelt
+from boxpen.lm.bilm.training import load, new_model, save
 from boxpen.report.terminal import notes
 from boxpen.scoring.normalise import score
 

@@ -32,7 +32,7 @@ from boxpen import (
     resolve_model,
 )
 from boxpen.cli.app import app
-from boxpen.models.kinds import kind_of
+from boxpen.models.loading.kinds import kind_of
 from boxpen.models.plain_pairs import PLAIN, checked
 
 EN = Card(language="en")
@@ -507,7 +507,7 @@ class TestKeeping:
     def test_the_second_run_needs_no_weights(self, tmp_path, monkeypatch):
         spec = saved(tmp_path / "nli", *classifiers.nli("bert"))
         first = boxpen.evaluate(spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu")
-        monkeypatch.setattr(boxpen.models.checkpoint, "_module", None)
+        monkeypatch.setattr(boxpen.models.loading.checkpoint, "_module", None)
         again = boxpen.evaluate(spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu")
         forced = boxpen.evaluate(
             spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu", nli="2-way"
@@ -555,7 +555,7 @@ class TestKeeping:
 
     def test_slices_compare_and_the_page(self, tmp_path):
         from boxpen.analysis.slices import cuts
-        from boxpen.report.page import whole_page
+        from boxpen.report.html.page import whole_page
 
         runs = [
             boxpen.evaluate(classifiers.nli(name), entailment("", n=12), cache=":memory:")

@@ -50,7 +50,7 @@ def translated(model, pieces):
 
 
 def test_a_character_spelt_in_bytes_comes_out_whole(folders, tmp_path):
-    from boxpen.nmt.subwords import SubwordConfig, train_subwords
+    from boxpen.nmt.data.subwords import SubwordConfig, train_subwords
 
     shutil.copytree(folders / "ct2", tmp_path / "ct2")
     texts = [target for _, target in PAIRS]

@@ -17,7 +17,7 @@ from spies import listened, spied
 
 from boxpen import Request, resolve_model
 from boxpen.models.base import Encoded
-from boxpen.models.memory import Budget
+from boxpen.models.engine.memory import Budget
 from boxpen.scoring.tree import Tree
 
 

@@ -16,7 +16,7 @@ import torch
 from architectures import assert_plain, drawn, run, whole
 
 from boxpen import ModelError, Request, resolve_model
-from boxpen.models.memory import Budget
+from boxpen.models.engine.memory import Budget
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from at_once import at_once
-from boxpen.models.quiet import quiet
+from boxpen.models.engine.quiet import quiet
 
 logging = pytest.importorskip("transformers.utils.logging")
 hub_logging = pytest.importorskip("huggingface_hub.utils.logging")

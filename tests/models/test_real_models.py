@@ -100,7 +100,7 @@ def test_opus_translates(opus):
 
 
 def test_smollm2_equals_its_twin(score_all, agree):
-    from boxpen.models.embedded import smollm2_path
+    from boxpen.models.loading.embedded import smollm2_path
 
     try:
         smollm2_path(download=False)

@@ -13,8 +13,8 @@ import transformers
 
 from boxpen import BoxpenError, ModelError, Request, ScoringPolicy, resolve_model
 from boxpen.models import resolve
-from boxpen.models.fingerprint import of_directory
-from boxpen.models.kinds import kind_of
+from boxpen.models.loading.fingerprint import of_directory
+from boxpen.models.loading.kinds import kind_of
 from boxpen.models.resolve import recognised, shadowed_by_preset
 from small_runs import Liking
 

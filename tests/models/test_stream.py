@@ -15,7 +15,7 @@ import tiny
 from boxpen import Request
 from boxpen.errors import ScoringError
 from boxpen.models.causal import CausalModel
-from boxpen.models.packs import Reading, packs
+from boxpen.models.engine.packs import Reading, packs
 from boxpen.models.tokens import _fast, _plain, pieces
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.tree import Tree

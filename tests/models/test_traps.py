@@ -544,7 +544,7 @@ def test_trap_13_targets_are_tokenised_as_targets(tiny_models, score_all):
 @pytest.mark.parametrize(("name", "code"), [("nllb", "eng_Latn"), ("mbart", "en_XX")])
 def test_trap_13_a_plain_piece_is_no_language_code(name, code, tiny_models):
     """The vocabularies of NLLB and mBART also hold the plain piece ``en``."""
-    from boxpen.models.languages import language_code
+    from boxpen.text.languages import language_code
 
     _, tokenizer = tiny_models.pair(name)
     assert "en" in tokenizer.get_vocab()

@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen.errors import ModelError  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
+from boxpen.errors import ModelError, NmtError  # noqa: E402
 from boxpen.nmt.translate import force_score, translate_lines  # noqa: E402
 
 EOS, UNK, PAD = 0, 1, 2

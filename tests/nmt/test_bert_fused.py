@@ -26,13 +26,13 @@ from context_task import (  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.context.bert_fused import (  # noqa: E402
     BertFusedConfig,
     BertFusedForConditionalGeneration,
     register,
 )
 from boxpen.nmt.context.bert_fused_layers import shares  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
 
 READS = BertFusedForConditionalGeneration.reads
 

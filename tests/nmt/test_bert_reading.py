@@ -19,14 +19,14 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from toy_corpus import write_config, write_corpus  # noqa: E402
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.config import ModelConfig, read_config  # noqa: E402
 from boxpen.nmt.context import making  # noqa: E402
 from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.bert_reading import BertReader, load_bert  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
-from boxpen.nmt.examples import Examples  # noqa: E402
-from boxpen.nmt.inputs import Reads, batch_of  # noqa: E402
-from boxpen.nmt.prepared import prepare  # noqa: E402
+from boxpen.nmt.data.examples import Examples  # noqa: E402
+from boxpen.nmt.data.inputs import Reads, batch_of  # noqa: E402
+from boxpen.nmt.data.prepared import prepare  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "girls", "left", "they", "##s", "."]
 CLS, SEP = 2, 3

@@ -22,13 +22,13 @@ from context_task import (  # noqa: E402
     translated,
 )
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.context.cadec import (  # noqa: E402
     CADecConfig,
     CADecForConditionalGeneration,
     register,
 )
 from boxpen.nmt.context.drafts import drafts_for_training  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
 
 SOURCES = [[9, 3, 12, EOS], [3, EOS], [20, 21, 3, 15, 9, EOS], [8, 3, EOS]]
 CONTEXTS = [  # two sentences, none, one, two of which one is empty

@@ -14,6 +14,7 @@ from context_task import EOS, PAD, VOCABULARY, context_task, padded, tiny_marian
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.context.cadec_first_pass import split  # noqa: E402
 from boxpen.nmt.context.drafts import (  # noqa: E402
     corrupted,
@@ -21,7 +22,6 @@ from boxpen.nmt.context.drafts import (  # noqa: E402
     greedy,
     sampled,
 )
-from boxpen.nmt.errors import NmtError  # noqa: E402
 
 SPECIAL = {EOS, PAD}
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from boxpen.errors import NmtError
 from boxpen.nmt.checkpoints import Checkpoints, load_weights, weights_of
-from boxpen.nmt.errors import NmtError
 from boxpen.nmt.sizes import new_model
 
 

@@ -16,23 +16,22 @@ import boxpen
 from boxpen import Card, PolicyError, Suite, Translate
 from boxpen.cli.app import app
 from boxpen.config import check_config
-from boxpen.errors import ConfigError
-from boxpen.models import fingerprint
+from boxpen.errors import ConfigError, NmtError
+from boxpen.models.loading import fingerprint
 from boxpen.nmt.config import ModelConfig, read_config
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration
 from boxpen.nmt.context.making import with_bert
-from boxpen.nmt.documents import LinesBefore
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.examples import Examples
+from boxpen.nmt.data.examples import Examples
+from boxpen.nmt.data.inputs import Reads, batch_of
+from boxpen.nmt.data.prepared import open_prepared, prepare
 from boxpen.nmt.folder import ModelFolder
-from boxpen.nmt.inputs import Reads, batch_of
 from boxpen.nmt.loading import load_model
-from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.reading import Reading
 from boxpen.nmt.training import Training
 from boxpen.nmt.translate import force_score, translate_lines
 from boxpen.nmt.usable import check_folder
 from boxpen.scoring.recipe import SOUND
+from boxpen.text.documents import LinesBefore
 
 GROUPS = {"girls": ("女孩", "她们"), "men": ("男人", "他们"), "dogs": ("小狗", "它们")}
 PLACES = {"here": "这里", "outside": "外面", "at home": "家里"}

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxpen.config import check_config
-from boxpen.errors import ConfigError
+from boxpen.errors import ConfigError, NmtError
 from boxpen.items import Card, Choice, Entail, Suite, Translate
-from boxpen.nmt.cleaning import CleanConfig, Cleaner
-from boxpen.nmt.corpus import Pair
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.overlap import Found, overlap_of
-from boxpen.nmt.text import key, normalised
+from boxpen.text.cleaning import CleanConfig, Cleaner
+from boxpen.text.corpus import Pair
+from boxpen.text.normal import key, normalised
+from boxpen.text.overlap import Found, overlap_of
 
 
 def pairs_of(*sides):
@@ -367,5 +366,5 @@ def test_no_text_of_a_suite_is_left_and_clean_stays_clean(sides, config):
 
 
 def test_cleaning_needs_no_table_library():
-    code = "import sys, boxpen.nmt.cleaning; sys.exit('polars' in sys.modules)"
+    code = "import sys, boxpen.text.cleaning; sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

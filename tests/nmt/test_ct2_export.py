@@ -11,15 +11,15 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from boxpen import ModelError, Request, ScoringPolicy, resolve_model  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
-from boxpen.nmt.export import export_ct2  # noqa: E402
-from boxpen.nmt.subwords import (  # noqa: E402
+from boxpen.errors import NmtError  # noqa: E402
+from boxpen.nmt.data.subwords import (  # noqa: E402
     EOS,
     PAD,
     SubwordConfig,
     train_subwords,
     vocabulary_sizes,
 )
+from boxpen.nmt.export import export_ct2  # noqa: E402
 from boxpen.nmt.translate import translate_lines  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")

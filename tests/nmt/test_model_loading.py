@@ -21,11 +21,11 @@ from typer.testing import CliRunner  # noqa: E402
 
 from boxpen import Card, Choice, ModelError, Suite, resolve_model, write_suite  # noqa: E402
 from boxpen.cli.app import app  # noqa: E402
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.config import NmtConfig, read_config  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
+from boxpen.nmt.data.prepared import prepare  # noqa: E402
 from boxpen.nmt.folder import ModelFolder  # noqa: E402
 from boxpen.nmt.loading import load_model, load_tokenizer  # noqa: E402
-from boxpen.nmt.prepared import prepare  # noqa: E402
 from boxpen.nmt.reading import Reading  # noqa: E402
 
 KINDS = ["transformer", "rnnsearch", "concat", "thumt", "cadec"]

@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt import rnnsearch  # noqa: E402
-from boxpen.nmt.errors import NmtError  # noqa: E402
 from boxpen.nmt.sizes import SIZES, new_model, parameters  # noqa: E402
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.text import _rules, base_language, key, normalised
+from boxpen.text.normal import _rules, base_language, key, normalised
 
 MODES = ["keep", "space"]
 # What the rules look at, thrown together.

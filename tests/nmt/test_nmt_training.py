@@ -18,18 +18,17 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
-from boxpen.errors import ConfigError
-from boxpen.models.trained_vocabulary import vocabulary_digest
+from boxpen.errors import ConfigError, NmtError
+from boxpen.models.loading.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import Feed, Place, Step, nested_share
+from boxpen.nmt.data.feed import Feed, Place, Step, nested_share
+from boxpen.nmt.data.inputs import IGNORED, batch_of
+from boxpen.nmt.data.prepared import open_prepared, prepare
 from boxpen.nmt.folder import ModelFolder
-from boxpen.nmt.inputs import IGNORED, batch_of
 from boxpen.nmt.learner import Learner
 from boxpen.nmt.loading import load_model
 from boxpen.nmt.objective import cross_entropy
-from boxpen.nmt.prepared import open_prepared, prepare
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.training import Training
@@ -142,7 +141,7 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
     code = (
         "import sys; from pathlib import Path; from dataclasses import replace\n"
         "from boxpen.nmt.config import read_config; from boxpen.nmt.training import Training\n"
-        "from boxpen.nmt.prepared import prepare\n"
+        "from boxpen.nmt.data.prepared import prepare\n"
         "config = replace(read_config(Path(sys.argv[1])), folder=Path(sys.argv[2]))\n"
         "import time\n"
         "def watch(state):\n"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.normal_rules import compiled, rules
-from boxpen.nmt.text import normalised
+from boxpen.nmt.data.normal_rules import compiled, rules
+from boxpen.text.normal import normalised
 
 sentencepiece = pytest.importorskip("sentencepiece")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from boxpen.nmt.attention import MOST, pack, packed, together
 from boxpen.nmt.compiled import compile_layers, eager
-from boxpen.nmt.inputs import IGNORED
+from boxpen.nmt.data.inputs import IGNORED
 from boxpen.nmt.objective import Objective, _fused_loss, _loss
 from boxpen.nmt.sizes import new_model
 

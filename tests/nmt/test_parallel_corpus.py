@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen.config import check_config
-from boxpen.errors import ConfigError
-from boxpen.nmt.corpus import CorpusSpec, Pair, read_pairs
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import ConfigError, NmtError
+from boxpen.text.corpus import CorpusSpec, Pair, read_pairs
 
 
 def read(spec):

@@ -4,8 +4,7 @@ import pytest
 
 pytest.importorskip("accelerate")
 
-from boxpen.errors import SuiteError
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError, SuiteError
 from boxpen.nmt.processes import Processes, ToldByChiefError
 
 

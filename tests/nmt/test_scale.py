@@ -18,14 +18,13 @@ pytest.importorskip("sentencepiece")
 pytest.importorskip("accelerate")
 
 from boxpen.catalog.jsonl import write_jsonl
-from boxpen.errors import PolicyError, SuiteError
+from boxpen.errors import NmtError, PolicyError, SuiteError
 from boxpen.items import Card, Choice, Suite
 from boxpen.nmt.config import NmtConfig, TrainConfig, read_config
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import nested_share
-from boxpen.nmt.prepared import open_prepared
+from boxpen.nmt.data.feed import nested_share
+from boxpen.nmt.data.prepared import open_prepared
 from boxpen.nmt.scale import ScalePoint, _extent, _of_share, parse_share, run_scale
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 
 NOUNS = {"猫": "cat", "狗": "dog", "鸟": "bird", "鱼": "fish", "人": "man", "马": "horse"}
 VERBS = {"看": "sees", "吃": "eats", "爱": "loves", "追": "chases"}

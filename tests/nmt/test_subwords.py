@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxpen.config import check_config
-from boxpen.errors import ConfigError
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.subwords import (
+from boxpen.errors import ConfigError, NmtError
+from boxpen.nmt.data.subwords import (
     EOS,
     PAD,
     UNK,
@@ -20,7 +19,7 @@ from boxpen.nmt.subwords import (
     train_subwords,
     vocabulary_sizes,
 )
-from boxpen.nmt.text import normalised
+from boxpen.text.normal import normalised
 
 transformers = pytest.importorskip("transformers")
 sentencepiece = pytest.importorskip("sentencepiece")

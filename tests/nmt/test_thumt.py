@@ -25,6 +25,7 @@ from context_task import (  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
+from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.attention import pack  # noqa: E402
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.thumt import (  # noqa: E402
@@ -32,7 +33,6 @@ from boxpen.nmt.context.thumt import (  # noqa: E402
     ThumtForConditionalGeneration,
     register,
 )
-from boxpen.nmt.errors import NmtError  # noqa: E402
 
 READS = ThumtForConditionalGeneration.reads
 SOURCES = [[5, 9, 3, 22, 0], [7, 0], [28, 4, 4, 11, 6, 17, 8, 0], [0]]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.batches import plan, token_batches
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.nmt.data.batches import plan, token_batches
 
 lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=200)
 

@@ -17,10 +17,10 @@ from toy_corpus import DOCUMENTS, write_config, write_corpus
 from typer.testing import CliRunner
 
 from boxpen.cli.app import app
+from boxpen.errors import NmtError
 from boxpen.nmt.config import NmtConfig, read_config
-from boxpen.nmt.errors import NmtError
+from boxpen.nmt.data.prepared import Prepared, prepare
 from boxpen.nmt.folder import ModelFolder
-from boxpen.nmt.prepared import Prepared, prepare
 from boxpen.nmt.usable import check_folder
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from boxpen import Card, Choice, Model, Run, Suite, evaluate
 from boxpen.models.base import Encoded, ResolvedPolicy
-from boxpen.runs import Translation
+from boxpen.runs.run import Translation
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><b>\'&amp;'
 

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from boxpen import Run
 from boxpen.cli.app import app
-from boxpen.report.html import html_report
-from boxpen.report.latex import matrix_latex
-from boxpen.report.markdown import run_markdown
+from boxpen.report.formats.latex import matrix_latex
+from boxpen.report.formats.markdown import run_markdown
+from boxpen.report.html.report import html_report
 from boxpen.report.tables import matrix
 from boxpen.report.terminal import notes
 

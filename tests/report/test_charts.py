@@ -5,7 +5,7 @@ import re
 from xml.etree import ElementTree
 
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.charts import Dots, Series, dot_chart, histogram, interval_glyph, marker
+from boxpen.report.html.charts import Dots, Series, dot_chart, histogram, interval_glyph, marker
 
 NAN = Estimate(math.nan, math.nan, math.nan, 0)
 SERIES = [Series("one", 0), Series("people", -1)]

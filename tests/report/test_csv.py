@@ -6,7 +6,7 @@ import math
 from dataclasses import astuple, fields, replace
 
 from boxpen import Row
-from boxpen.report.csv import rows_csv
+from boxpen.report.formats.csv import rows_csv
 from small_runs import small_run
 
 ROW = Row("s", "all", "m", "accuracy", 0.1 + 0.2, 0.0, 1.0, 3, 0, "suite:s|model:m")

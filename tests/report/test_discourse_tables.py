@@ -18,7 +18,7 @@ from boxpen.analysis.discourse.people import (
 )
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.metrics.intervals import wilson
-from boxpen.report.discourse import (
+from boxpen.report.discourse.tables import (
     discourse_markdown,
     discourse_object,
     discourse_table,

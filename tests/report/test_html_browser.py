@@ -13,9 +13,9 @@ import pytest
 from report_runs import HOSTILE, SENTENCES, Labelling, made_run, suite_of, translated
 
 from boxpen import Card, Entail, Run, Suite, evaluate
-from boxpen.comparison import comparable
-from boxpen.human import human_run
-from boxpen.report.html import html_report
+from boxpen.report.html.report import html_report
+from boxpen.review.human_run import human_run
+from boxpen.runs.comparison import comparable
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 from small_runs import human_table

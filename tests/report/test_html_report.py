@@ -15,12 +15,12 @@ import pytest
 from report_runs import HOSTILE, SENTENCES, made_run, suite_of, translated
 
 from boxpen import Card, Run, RunError
-from boxpen.human import human_run
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.html import SuiteNotes, html_report
-from boxpen.report.page import whole_page
+from boxpen.report.html.page import whole_page
+from boxpen.report.html.report import SuiteNotes, html_report
+from boxpen.review.human_run import human_run
 from small_runs import human_table, small_run
 
 ONE = made_run("++-+--++")

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, Entail, Model, Run, RunError, Suite
 from boxpen.cli.app import app
-from boxpen.comparison import comparable
 from boxpen.models.base import Encoded, ResolvedPolicy
-from boxpen.report.html_data import suite_views
+from boxpen.report.html.data import suite_views
+from boxpen.runs.comparison import comparable
 from small_runs import Liking
 
 EN = Card(language="en")

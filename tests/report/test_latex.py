@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.human import human_run
-from boxpen.report.latex import escape, matrix_latex
+from boxpen.report.formats.latex import escape, matrix_latex
 from boxpen.report.tables import matrix
+from boxpen.review.human_run import human_run
 from small_runs import human_table, small_run, small_suite
 
 NASTY = r"a_b & 50% #1 $x$ {y} ~z ^w \ [v] <u> | * -- `t' ,,"

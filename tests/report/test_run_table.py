@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, Suite
 from boxpen.cli.app import app
-from boxpen.report.html import html_report
-from boxpen.report.latex import matrix_latex
-from boxpen.report.markdown import run_markdown
+from boxpen.report.formats.latex import matrix_latex
+from boxpen.report.formats.markdown import run_markdown
+from boxpen.report.html.report import html_report
 from boxpen.report.tables import matrix
 from boxpen.report.terminal import main_tags, notes, run_table
 

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from boxpen import Recipe, RunError
-from boxpen.human import human_run
 from boxpen.report.tables import chosen_rows, matrix, matrix_tables
+from boxpen.review.human_run import human_run
 from small_runs import human_table, small_run, small_suite
 
 ONE = small_run("+++-" * 5)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.report.token_spans import token_spans
+from boxpen.report.html.token_spans import token_spans
 
 
 def cut(text: str, pieces: list[str], **kwargs: bool) -> list[str] | None:

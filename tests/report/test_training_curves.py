@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.nmt.errors import NmtError
-from boxpen.report.axes import Axes, apart, axes_around, name_of, short, style_of, ticks
+from boxpen.errors import NmtError
+from boxpen.report.html.axes import Axes, apart, axes_around, name_of, short, style_of, ticks
 from boxpen.report.training import METRICS, read_log, training_svg
 
 LOG = [

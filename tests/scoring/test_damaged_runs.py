@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from boxpen import Run, RunError
 from boxpen.cli.app import app
-from boxpen.rundir import _RECORDS, _TRANSLATIONS, _VERDICTS
-from boxpen.runs import Translation
+from boxpen.runs.directory import _RECORDS, _TRANSLATIONS, _VERDICTS
+from boxpen.runs.run import Translation
 from small_runs import small_run
 
 TABLES = {"verdicts": _VERDICTS, "records": _RECORDS, "translations": _TRANSLATIONS}

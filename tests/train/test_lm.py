@@ -18,10 +18,9 @@ from sentence_rules import BASES, lines, write_text
 from typer.testing import CliRunner
 
 import boxpen
-from boxpen.errors import BoxpenError, ModelError, SuiteError
+from boxpen.errors import BoxpenError, ModelError, SuiteError, TrainError
+from boxpen.lm import Options, train_lm, train_nli
 from boxpen.report.training import read_log, training_svg
-from boxpen.train import Options, train_lm, train_nli
-from boxpen.train.errors import TrainError
 
 FAST = Options(epochs=2, batch_size=16, learning_rate=5e-3, every=8, patience=0, seed=1)
 RESUMED = Options(
@@ -113,12 +112,12 @@ def test_it_stops_where_nothing_is_gained_and_keeps_the_best(
         "kind": "causal", "model": tiny_base("llama"), "text": [text], "options": options,
     }  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.train.record.Record.finish", _no_space)
+        patch.setattr("boxpen.lm.classifier.record.Record.finish", _no_space)
         with pytest.raises(TrainError, match="cannot be written"):
             train_lm(out=out, **given)
     kept = sorted(p.name for p in (out / "checkpoints").glob("[!.]*"))
     assert kept == ["best-5", "checkpoint-15"]
-    monkeypatch.setattr("boxpen.train.lm_trainer.LmTrainer.train", _never)
+    monkeypatch.setattr("boxpen.lm.trainer.LmTrainer.train", _never)
     result = train_lm(out=out, **given)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)
     assert result["loss"] == result["loss_before"]
@@ -128,7 +127,7 @@ def test_it_stops_where_nothing_is_gained_and_keeps_the_best(
 def test_a_full_disk_leaves_the_last_good_checkpoint(
     what: str, tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boxpen.train.lm_learner import CausalLearner
+    from boxpen.lm.learner import CausalLearner
 
     save = CausalLearner.save
     out = tmp_path / "model"
@@ -164,7 +163,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
 def test_a_full_disk_is_told_in_the_same_words_of_a_bidirectional_model(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boxpen.bilm.model import BiLMForLanguageModeling
+    from boxpen.lm.bilm.model import BiLMForLanguageModeling
 
     save = BiLMForLanguageModeling.save_pretrained
     saved: list[Any] = []
@@ -186,7 +185,7 @@ def test_a_loss_that_is_no_number_ends_a_training(
     tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The Trainer would show another number in its place, and train and save on."""
-    from boxpen.train.lm_learner import CausalLearner
+    from boxpen.lm.learner import CausalLearner
 
     loss = CausalLearner.loss
     out = tmp_path / "model"
@@ -346,7 +345,7 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, text: Path, tmp_path: P
 def test_a_holdout_that_is_none_is_refused_before_anything_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boxpen.train.lm.read_data", _never)
+    monkeypatch.setattr("boxpen.lm.job.read_data", _never)
     for holdout in (float("nan"), 0.0, 1.0):
         with pytest.raises(SuiteError, match=f"the share to hold out is {holdout:g}, expected"):
             train_lm(

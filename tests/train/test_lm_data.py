@@ -19,17 +19,16 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from boxpen.build.kg.triples import schema, triple_id
-from boxpen.errors import BoxpenError, BuildError, SuiteError
+from boxpen.build.kg.wording.sentence_wording import RELATIONS, sentences_of
+from boxpen.build.kg.wording.sentences import verbalise, write_sentences
+from boxpen.errors import BoxpenError, BuildError, SuiteError, TrainError
 from boxpen.items import Card, Choice, Entail, Suite
-from boxpen.nmt.text import key
-from boxpen.train.errors import TrainError
-from boxpen.train.lm_data import read_data
-from boxpen.train.lm_exclude import exclude
-from boxpen.train.lm_record import LmRecord
-from boxpen.train.lm_sentences import Sentence, digest, read_text
-from boxpen.train.lm_split import given_sentences, hold_out_sentences
-from boxpen.train.lm_triples import verbalise, write_sentences
-from boxpen.train.lm_wording import RELATIONS, sentences_of
+from boxpen.lm.data import read_data
+from boxpen.lm.exclude import exclude
+from boxpen.lm.record import LmRecord
+from boxpen.lm.sentences import Sentence, digest, read_text
+from boxpen.lm.split import given_sentences, hold_out_sentences
+from boxpen.text.normal import key
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 GRAPH = "CapableOf\tdog\tbark\nIsA\tdog\tanimal\nMadeOf\twindow\tglass\nRelatedTo\tdog\tcat\n"
@@ -428,7 +427,7 @@ def test_the_command_looks_at_the_place_before_the_work(
     Path("loop.tsv").symlink_to("loop.tsv")
     command = ["train", "sentences", "--triples", "g.txt", "--out"]
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.train.lm_triples.verbalise", _never)
+        patch.setattr("boxpen.build.kg.wording.sentences.verbalise", _never)
         for out, said in (
             ("edited.tsv", "edited.tsv is there already; give another name or --overwrite"),
             ("g.parquet", "--out is g.parquet, expected a file that ends in .tsv or .txt"),

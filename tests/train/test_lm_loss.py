@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen.errors import ModelError
+from boxpen.lm.begin import begin
+from boxpen.lm.learner import HELD_OUT, NOTHING, Learner
+from boxpen.lm.masking import masked
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
-from boxpen.train.lm_begin import begin
-from boxpen.train.lm_learner import HELD_OUT, NOTHING, Learner
-from boxpen.train.lm_masking import masked
 
 Base = Callable[[str], str]
 SENTENCES = [

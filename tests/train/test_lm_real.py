@@ -10,18 +10,18 @@ import pytest
 pytest.importorskip("torch")
 
 from boxpen.errors import ModelError
+from boxpen.lm.classifier.options import Options
+from boxpen.lm.job import train_lm
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
-from boxpen.train.lm import train_lm
-from boxpen.train.options import Options
 
 ASKED = "A wug is a kind of blicket."
 
 
 @pytest.fixture(autouse=True)
 def _at_hand() -> None:
-    from boxpen.models.embedded import smollm2_path
+    from boxpen.models.loading.embedded import smollm2_path
 
     try:
         smollm2_path(download=False)

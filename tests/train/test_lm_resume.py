@@ -17,9 +17,9 @@ import torch
 from safetensors.torch import load_file
 from sentence_rules import BASES, write_text
 
+from boxpen.errors import TrainError
+from boxpen.lm import Options, train_lm
 from boxpen.report.training import read_log
-from boxpen.train import Options, train_lm
-from boxpen.train.errors import TrainError
 
 RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5
@@ -37,7 +37,7 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 import torch
 torch.set_num_threads(1)
-from boxpen.train import lm_trainer
+from boxpen.lm import trainer as lm_trainer
 from test_lm_resume import RESUMED, train_lm
 
 class Killed(lm_trainer.LmTrainer):
@@ -99,8 +99,8 @@ def test_a_kill_before_the_best_weights_were_kept_loses_nothing(
 
     With the first rate the last look is the best, with the second the first of equals.
     """
-    from boxpen.train.lm_learner import Learner
-    from boxpen.train.lm_trainer import LmTrainer
+    from boxpen.lm.learner import Learner
+    from boxpen.lm.trainer import LmTrainer
 
     given: dict[str, Any] = {
         "kind": "causal", "model": tiny_base("llama"), "text": [text],
@@ -139,7 +139,7 @@ def test_a_kill_before_the_best_weights_were_kept_loses_nothing(
 def test_a_damaged_checkpoint_is_told_in_one_sentence(
     kind: str, tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boxpen.train.lm_trainer import LmTrainer
+    from boxpen.lm.trainer import LmTrainer
 
     step = LmTrainer.training_step
     out = tmp_path / "m"
@@ -208,7 +208,7 @@ def test_damaged_best_weights_are_told_in_one_sentence(
         "options": Options(epochs=1, batch_size=64, learning_rate=1e-30, every=2, patience=0),
     }  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.train.record.Record.finish", no_space)
+        patch.setattr("boxpen.lm.classifier.record.Record.finish", no_space)
         with pytest.raises(TrainError, match="cannot be written"):
             train_lm(**given)
     weights = out / "checkpoints" / "best-2" / "model.safetensors"

@@ -18,10 +18,10 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.errors import SuiteError
+from boxpen.lm import Options, train_choice
+from boxpen.lm.classifier.choice import CHOICE
+from boxpen.lm.classifier.pairs import encode
 from boxpen.metrics.choice import accuracy
-from boxpen.train import Options, train_choice
-from boxpen.train.choice import CHOICE
-from boxpen.train.pairs import encode
 
 FAST = Options(epochs=3, batch_size=16, learning_rate=5e-3, every=20, patience=0, seed=1)
 CLASSES = {
@@ -77,7 +77,7 @@ def test_scores_of_a_batch_are_those_of_single_candidates(kind: str, tiny_base: 
     """Items with two, three and four candidates in one batch; none is scored as a filler."""
     folder = tiny_base(kind).removeprefix("hf:")
     config = transformers.AutoConfig.from_pretrained(folder)
-    from boxpen.train.base import find_base
+    from boxpen.lm.classifier.base import find_base
 
     base = find_base(f"hf:{folder}", tokenizer=None, texts=())
     module = base.load(getattr(transformers, CHOICE.auto(config)), **CHOICE.head(config)).eval()

@@ -12,14 +12,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from boxpen.errors import SuiteError
+from boxpen.errors import SuiteError, TrainError
 from boxpen.items import Choice, Entail
-from boxpen.train import split
-from boxpen.train.data import read_choice, read_nli
-from boxpen.train.errors import TrainError
-from boxpen.train.history import ACCURACY, LOSS, Goal, History, whole
-from boxpen.train.options import Options
-from boxpen.train.split import given, groups_of, hold_out, without
+from boxpen.lm.classifier import split
+from boxpen.lm.classifier.data import read_choice, read_nli
+from boxpen.lm.classifier.history import ACCURACY, LOSS, Goal, History, whole
+from boxpen.lm.classifier.options import Options
+from boxpen.lm.classifier.split import given, groups_of, hold_out, without
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -301,7 +300,7 @@ def test_the_log_has_no_timings_and_nothing_of_the_end() -> None:
 
 
 def test_the_room_exports_all_trainings_and_imports_nothing_heavy() -> None:
-    code = "import sys; from boxpen.train import *; print(*sys.modules, train_lm, train_nli)"
+    code = "import sys; from boxpen.lm import *; print(*sys.modules, train_lm, train_nli)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"numpy", "polars", "safetensors", "torch", "transformers"}
     assert not heavy & set(done.stdout.split())
@@ -310,7 +309,7 @@ def test_the_room_exports_all_trainings_and_imports_nothing_heavy() -> None:
 def test_a_vocabulary_is_the_same_in_every_process() -> None:
     pytest.importorskip("transformers")
     code = (
-        "import json; from boxpen.train.scratch import new_tokenizer; "
+        "import json; from boxpen.lm.classifier.scratch import new_tokenizer; "
         "t = new_tokenizer('tiny', ['the cat eats bread', 'a dog sees milk', 'Äpfel'] * 3); "
         "print(json.dumps(sorted(t.get_vocab().items()))); print(t('The cat', 'milk')['input_ids'])"
     )

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 import boxpen
-from boxpen.errors import BoxpenError, ModelError, SuiteError
+from boxpen.errors import BoxpenError, ModelError, SuiteError, TrainError
 from boxpen.metrics.choice import accuracy
-from boxpen.train.errors import TrainError
 
 pytest.importorskip("torch")
 import torch
@@ -23,7 +22,7 @@ from easy_rules import nli_rows, write_csv
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from typer.testing import CliRunner
 
-from boxpen.train import Options, train_nli
+from boxpen.lm import Options, train_nli
 
 FAST = Options(epochs=3, batch_size=16, learning_rate=5e-3, every=20, patience=0, seed=1)
 Base = Callable[[str], str]
@@ -34,7 +33,7 @@ def test_an_easy_rule_is_learnt_and_the_model_loads_with_equal_logits(
     kind: str, tiny_base: Base, nli_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr("boxpen.train.record.Record.finish", _spied(seen))
+    monkeypatch.setattr("boxpen.lm.classifier.record.Record.finish", _spied(seen))
     out = tmp_path / "model"
     result = train_nli(nli_csv, base=tiny_base(kind), out=out, options=FAST, holdout=0.2)
     assert result["accuracy"] > 0.9
@@ -96,7 +95,7 @@ import os, signal, sys
 sys.path.insert(0, {here!r})
 import torch
 torch.set_num_threads(1)
-from boxpen.train import trainer
+from boxpen.lm.classifier import trainer
 from test_train_nli import RESUMED, train_nli
 
 class Killed(trainer.ItemTrainer):
@@ -152,7 +151,7 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
     options = Options(epochs=9, batch_size=16, learning_rate=1e-9, every=5, patience=2, seed=1)
     base, out = tiny_base("bert"), tmp_path / "model"
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.train.record.Record.finish", _no_space)
+        patch.setattr("boxpen.lm.classifier.record.Record.finish", _no_space)
         with pytest.raises(TrainError, match="cannot be written"):
             train_nli(nli_csv, base=base, out=out, options=options)
     kept = sorted(p.name for p in (out / "checkpoints").glob("checkpoint-*"))
@@ -171,7 +170,7 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
     less = shutil.copytree(out, tmp_path / "less")
     shutil.rmtree(less / "checkpoints" / "checkpoint-15")
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.train.trainer.ItemTrainer.train", _never)
+        patch.setattr("boxpen.lm.classifier.trainer.ItemTrainer.train", _never)
         result = train_nli(nli_csv, base=base, out=out, options=options)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)
     said: list[str] = []
@@ -182,7 +181,7 @@ def test_a_kill_after_the_last_checkpoint_only_leaves_the_end_to_do(
 def test_a_full_disk_leaves_the_last_good_checkpoint(
     tiny_base: Base, nli_csv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boxpen.train.trainer import ItemTrainer
+    from boxpen.lm.classifier.trainer import ItemTrainer
 
     original = ItemTrainer._save_rng_state
 
@@ -312,7 +311,7 @@ def test_the_command_prints_the_result_alone_on_stdout(
 
 
 def _spied(seen: dict[str, Any]) -> Callable[..., None]:
-    from boxpen.train.record import Record
+    from boxpen.lm.classifier.record import Record
 
     original = Record.finish
 

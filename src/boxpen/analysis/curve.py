@@ -10,7 +10,7 @@ from boxpen.analysis.slices import cut
 from boxpen.errors import RunError
 from boxpen.metrics.intervals import Estimate
 from boxpen.metrics.summary import estimates
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 
 __all__ = ["Point", "curves", "parse_size"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from boxpen.analysis.robustness import DualPair
-from boxpen.analysis.words import words
-from boxpen.runs import Run
+from boxpen.analysis.suites.words import words
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["Kept", "kept_answers"]

@@ -21,7 +21,7 @@ from boxpen.errors import RunError, nearest
 from boxpen.metrics.compare import holm
 from boxpen.metrics.duals import independence, survival
 from boxpen.metrics.intervals import Estimate, share
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["DualPair", "Robustness", "dual_pairs", "find_pairs", "robustness"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import MOST_VALUES, slicing_tags
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.normalise import words
 from boxpen.scoring.verdicts import Scored, Verdict
 

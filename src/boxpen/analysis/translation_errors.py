@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from boxpen.errors import RunError
 from boxpen.review import Question, TranslationTask, VerdictSet
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = [

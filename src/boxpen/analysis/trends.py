@@ -13,7 +13,7 @@ from boxpen.errors import RunError
 from boxpen.metrics.choice import chance, clusters
 from boxpen.metrics.trend import Trend, trend
 from boxpen.printable import excerpt
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["RunTrend", "trends"]

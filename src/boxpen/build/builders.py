@@ -20,7 +20,7 @@ BUILDERS = {
     "discourse": "boxpen.build.discourse.stages:BUILDER",
     "duals": "boxpen.build.duals.stages:BUILDER",
     "kg": "boxpen.build.kg.stages:BUILDER",
-    "nmt": "boxpen.nmt.prepared:BUILDER",
+    "nmt": "boxpen.nmt.data.prepared:BUILDER",
 }
 """Where each builder is; it is imported when it is used."""
 _MARKS = {"discourse": "texts", "duals": "suite", "kg": "graphs", "nmt": "corpora"}

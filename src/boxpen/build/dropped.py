@@ -13,7 +13,7 @@ from boxpen.errors import BuildError, nearest
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.nmt.corpus import Pair
+    from boxpen.text.corpus import Pair
 
 __all__ = ["find_dropped", "pairs_dropped_by"]
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import replaced
 from boxpen.errors import BuildError, nearest
+from boxpen.files import replaced
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import temporary
 from boxpen.errors import BuildError
 from boxpen.failures import reason, refusals
+from boxpen.files import temporary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boxpen.atomic import replaced
 from boxpen.errors import BuildError
 from boxpen.failures import reason, refusals
+from boxpen.files import replaced
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boxpen.atomic import replaced
 from boxpen.catalog.jsonl import read_jsonl, write_jsonl
 from boxpen.catalog.parquet import read_parquet, write_parquet
 from boxpen.catalog.tabular import DELIMITERS, read_table, write_table
 from boxpen.errors import SuiteError
+from boxpen.files import replaced
 from boxpen.items import Suite
 
 __all__ = ["FORMATS", "read_suite", "write_suite"]
@@ -24,7 +24,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
     Args:
         path: The file.
         validate: Reject items that a model cannot score. Without it they are kept, so that
-            ``boxpen.analysis.lint`` can report them all.
+            ``boxpen.analysis.suites.lint`` can report them all.
         **options: For what is not boxpen's own: which column (or key of JSON objects) is which,
             see ``boxpen.catalog.columns.Columns``.
 

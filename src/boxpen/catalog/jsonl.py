@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from boxpen.catalog.columns import Columns, recognises
-from boxpen.catalog.plaintext import opened
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt
+from boxpen.text.plaintext import opened
 
 __all__ = ["read_jsonl", "write_jsonl"]
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from boxpen.catalog.cats import CATS, CATS_DUAL
-from boxpen.catalog.commonmt import COMMONMT
-from boxpen.catalog.comve import COMVE, COMVE_TRAIN
-from boxpen.catalog.discourse import DISCOURSE
 from boxpen.catalog.download import fetch
 from boxpen.catalog.entry import Entry
 from boxpen.catalog.files import FORMATS, read_suite
-from boxpen.catalog.piqa import PIQA
-from boxpen.catalog.senmaking import SENMAKING
-from boxpen.catalog.starter import STARTER, STARTER_GRAPH
+from boxpen.catalog.releases.cats import CATS, CATS_DUAL
+from boxpen.catalog.releases.commonmt import COMMONMT
+from boxpen.catalog.releases.comve import COMVE, COMVE_TRAIN
+from boxpen.catalog.releases.discourse import DISCOURSE
+from boxpen.catalog.releases.piqa import PIQA
+from boxpen.catalog.releases.senmaking import SENMAKING
+from boxpen.catalog.releases.starter import STARTER, STARTER_GRAPH
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
 from boxpen.scoring.recipe import SOUND, TRANSLATE, Recipe

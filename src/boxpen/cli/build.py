@@ -133,7 +133,7 @@ def forms(
     json: Json = False,
 ) -> None:
     """Count the surface forms of every task and relation."""
-    from boxpen.build.kg.templates import form_counts, load_templates
+    from boxpen.build.kg.wording.templates import form_counts, load_templates
 
     counts = form_counts(load_templates(templates or ()))
     if json:

@@ -33,10 +33,10 @@ def add_contrasts(
     json: Json = False,
 ) -> None:
     """Add wrong translations to the items of a suite that have none, by exchange of the word."""
-    from boxpen.atomic import check_free
     from boxpen.build.discourse.contrast import with_contrasts
     from boxpen.catalog import load_suite, write_suite
     from boxpen.errors import BuildError
+    from boxpen.files import check_free
     from boxpen.names import check_name
 
     check_name(suite, "SUITE")

@@ -42,10 +42,10 @@ def check(
 ) -> None:
     """Exit with status 1 if a run breaks a rule."""
     from boxpen.report.numbers import too_few_blocks
-    from boxpen.rulefile import read_rules
-    from boxpen.rules import check_runs, parse_bound
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.rulefile import read_rules
+    from boxpen.runs.rules import check_runs, parse_bound
+    from boxpen.runs.run import Run
 
     wanted = [parse_bound(text) for text in minimum or ()]
     wanted += read_rules(rules) if rules is not None else []
@@ -65,7 +65,7 @@ def check(
         raise RunError(f"{min(own)} is both a run to check and a baseline")
     outcomes = check_runs(loaded, wanted, [Run.load(path) for path in known])
     if junit is not None:
-        from boxpen.report.junit import write_junit
+        from boxpen.report.formats.junit import write_junit
 
         write_junit(outcomes, junit)
     passed = all(o.passed for o in outcomes)

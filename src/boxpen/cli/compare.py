@@ -36,10 +36,10 @@ def compare(
     Uses the exact McNemar test for independent items and an exact randomisation test for blocks;
     p-values are corrected for the number of pairs (Holm).
     """
-    from boxpen.comparison import compare as compared
     from boxpen.report.differing import differing_lines, noise_note
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.comparison import compare as compared
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     places = run_directories(runs)
     resolved = [path.resolve() for path in places]

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from boxpen.atomic import replaced
 from boxpen.cli.app import app
 from boxpen.cli.output import console, note, print_json
 from boxpen.errors import RunError
+from boxpen.files import replaced
 from boxpen.report.plain_table import plain_table
 
 __all__ = ["curve"]
@@ -30,7 +30,7 @@ def curve(
     """Show a metric by amount of training data."""
     from boxpen.analysis.curve import curves, parse_size
     from boxpen.report.curve import curve_svg
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
     loaded = []
     for text in runs:

@@ -17,8 +17,8 @@ from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption, r
 if TYPE_CHECKING:
     from boxpen.analysis.discourse.renderings import Rendering
     from boxpen.analysis.discourse.ruling import Ruling
-    from boxpen.report.discourse import DiscourseTable
-    from boxpen.runs import Run
+    from boxpen.report.discourse.tables import DiscourseTable
+    from boxpen.runs.run import Run
 
 __all__ = [
     "ByOption",
@@ -66,7 +66,7 @@ def judge_runs(
     """Judge translations by rules, and show how often each class is right."""
     from boxpen.analysis.discourse.accuracy import paper as of_paper
     from boxpen.analysis.discourse.renderings import ruling_of
-    from boxpen.report.discourse import discourse_object, discourse_table
+    from boxpen.report.discourse.tables import discourse_object, discourse_table
 
     one_format(json, markdown)
     systems, found = judged_renderings(runs)
@@ -107,7 +107,7 @@ def show_table(
     from boxpen.analysis.discourse.accuracy import paper as of_paper
     from boxpen.analysis.discourse.people import of_same_items
     from boxpen.errors import RunError
-    from boxpen.report.discourse import discourse_object, discourse_table
+    from boxpen.report.discourse.tables import discourse_object, discourse_table
 
     one_format(json, markdown)
     if same_items and by != "readers":
@@ -138,8 +138,8 @@ def judged_renderings(
     """Return the systems of runs, and what they translated."""
     from boxpen.analysis.discourse.renderings import named_by_context, renderings_of
     from boxpen.report.tables import systems
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     runs = [Run.load(path) for path in run_directories(paths)]
     named = named_by_context(runs)
@@ -165,7 +165,7 @@ def outcomes_of(
     from boxpen.analysis.discourse.renderings import ruling_of
     from boxpen.errors import BuildError
     from boxpen.review import Target
-    from boxpen.rundir import run_directories
+    from boxpen.runs.directory import run_directories
 
     if people is None:
         return {one: ruling_of(one).outcome for one in found}
@@ -190,7 +190,7 @@ def one_format(json: bool, markdown: bool) -> None:
 
 
 def _show(table: DiscourseTable, *, markdown: bool) -> None:
-    from boxpen.report.discourse import discourse_markdown, discourse_terminal
+    from boxpen.report.discourse.tables import discourse_markdown, discourse_terminal
 
     if markdown:
         print(discourse_markdown(table), end="")

@@ -32,7 +32,7 @@ def compare_models(
 ) -> None:
     """Compare models on the same sentences: what is right, and BLEU, with paired tests."""
     from boxpen.analysis.discourse.compare import compare_renderings
-    from boxpen.report.discourse_compare import (
+    from boxpen.report.discourse.compare import (
         comparison_markdown,
         comparison_object,
         comparison_terminal,

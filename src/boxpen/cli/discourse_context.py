@@ -16,9 +16,13 @@ def show_context_gains(runs: Runs, json: Json = False, markdown: Markdown = Fals
     """
     from boxpen.analysis.discourse.context_gain import context_gains
     from boxpen.errors import RunError
-    from boxpen.report.context_gain import context_markdown, context_object, context_terminal
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.report.discourse.context_gain import (
+        context_markdown,
+        context_object,
+        context_terminal,
+    )
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     if json and markdown:
         raise RunError("--json and --markdown were given together, expected one of them")

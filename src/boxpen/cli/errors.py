@@ -45,8 +45,8 @@ def show_table(
         errors_terminal,
     )
     from boxpen.review import Target
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     if json and markdown:
         raise BuildError("--json and --markdown were given together, expected one of them")

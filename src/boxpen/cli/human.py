@@ -30,7 +30,7 @@ def human(
 ) -> None:
     """Make a run of human answers: accuracy of the majority, and how far the judges agree."""
     from boxpen.catalog import load_suite
-    from boxpen.human import human_run
+    from boxpen.review.human_run import human_run
 
     run = human_run(load_suite(suite), answers, name=name, min_judges=min_judges, start=start)
     place = run.save(out)

@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHE
 @model.command("list")
 def list_models(json: Json = False) -> None:
     """List the model presets."""
-    from boxpen.models.presets import PRESETS, TRIED
+    from boxpen.models.loading.presets import PRESETS, TRIED
 
     if json:
         print_json([asdict(p) | {"tried": TRIED[p.tried]} for p in PRESETS.values()])
@@ -57,7 +57,7 @@ def show_model(
     json: Json = False,
 ) -> None:
     """Show a model's kind, languages and scoring settings."""
-    from boxpen.models.presets import TRIED, tried
+    from boxpen.models.loading.presets import TRIED, tried
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
@@ -88,7 +88,7 @@ def show_model(
 @model.command("get")
 def get_model(name: Name) -> None:
     """Download a model for later use."""
-    from boxpen.models.embedded import smollm2_path
+    from boxpen.models.loading.embedded import smollm2_path
     from boxpen.models.resolve import resolve_model
 
     if name == "smollm2":

@@ -17,7 +17,7 @@ from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
-    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.data.prepared import Prepared
     from boxpen.nmt.processes import Processes
 
 __all__ = ["nmt"]
@@ -141,8 +141,8 @@ def plot(
     ] = "valid_loss",
 ) -> None:
     """Plot training curves."""
-    from boxpen.atomic import replaced
-    from boxpen.nmt.errors import NmtError
+    from boxpen.errors import NmtError
+    from boxpen.files import replaced
     from boxpen.report.training import read_log, training_svg
 
     if svg.suffix != ".svg":
@@ -178,8 +178,8 @@ def scale(
 ) -> None:
     """Measure the effect of data size (CommonMT, Figure 5)."""
     from boxpen.cli.training_display import TrainingDisplay
+    from boxpen.errors import NmtError
     from boxpen.nmt.config import read_config
-    from boxpen.nmt.errors import NmtError
     from boxpen.nmt.scale import parse_share, run_scale
 
     if train_only and suite:
@@ -240,7 +240,7 @@ def _processes(device: str) -> Iterator[Processes]:
 
 def _prepared(config: NmtConfig, processes: Processes) -> Prepared:
     """Prepare the corpus in one process; open it in all of them."""
-    from boxpen.nmt.prepared import open_prepared, prepare
+    from boxpen.nmt.data.prepared import open_prepared, prepare
 
     if processes.count == 1:
         return prepare(config, note)

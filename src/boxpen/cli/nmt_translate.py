@@ -10,12 +10,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from boxpen.atomic import replaced, resolved
 from boxpen.cli.device import Device, check_device
 from boxpen.cli.nmt import nmt
 from boxpen.cli.output import note, unescaped
 from boxpen.cli.sentences import Sentences
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.files import replaced, resolved
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 
 __all__ = ["translate"]
@@ -72,10 +72,10 @@ def translate(
         raise NmtError(f"--out {out} is inside the model folder; choose another folder")
     import torch
 
-    from boxpen.nmt.documents import LinesBefore
     from boxpen.nmt.loading import load_model
     from boxpen.nmt.reading import context_limit, reads_context
     from boxpen.nmt.translate import translate_lines
+    from boxpen.text.documents import LinesBefore
 
     loaded, tokenizer = load_model(checkpoint)
     if reads_context(loaded) != (context is not None):

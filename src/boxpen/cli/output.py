@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from boxpen.models.cached import Progress
     from boxpen.report.failures import FailureTable
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
 _NARROWEST = 76
 

@@ -13,7 +13,7 @@ from boxpen.errors import RunError
 from boxpen.scoring.policy import Nli, Norm, Ties
 
 if TYPE_CHECKING:
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
 __all__ = ["report", "rescore"]
 
@@ -51,8 +51,8 @@ def report(
     json: Json = False,
 ) -> None:
     """Show the results of runs."""
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     formats = {"matrix": matrix, "markdown": markdown, "csv": csv, "latex": latex, "json": json,
                "html": html is not None}  # fmt: skip
@@ -90,8 +90,8 @@ def rescore(
     json: Json = False,
 ) -> None:
     """Re-evaluate runs with other settings, without a model."""
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
@@ -110,7 +110,7 @@ def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) ->
     if json:
         print_json(runs_object(runs, places))
     elif markdown:
-        from boxpen.report.markdown import run_markdown
+        from boxpen.report.formats.markdown import run_markdown
 
         print("\n".join(run_markdown(r) for r in runs))
     else:
@@ -122,7 +122,7 @@ def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -
 
     found = matrix(runs, metric, by)
     if latex:
-        from boxpen.report.latex import matrix_latex
+        from boxpen.report.formats.latex import matrix_latex
 
         print(matrix_latex(found, [run.signature for run in runs]), end="")
         return
@@ -160,14 +160,14 @@ def _show_failures(runs: list[Run], form: str) -> None:
 
 
 def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:
-    from boxpen.report.csv import rows_csv
+    from boxpen.report.formats.csv import rows_csv
     from boxpen.report.tables import chosen_rows
 
     print_csv(rows_csv(chosen_rows(runs, metric, by)))
 
 
 def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:
-    from boxpen.report.page import whole_page, write_page
+    from boxpen.report.html.page import whole_page, write_page
 
     page, missing = whole_page(runs, items=items)
     write_page(page, path)

@@ -302,7 +302,7 @@ def apply_verdicts(
         _warn(found, done)
     applied = found.apply(done, Destination(place, name, overwrite))
     if (applied.path / "run.json").is_file():
-        from boxpen.runs import Run
+        from boxpen.runs.run import Run
 
         run = Run.load(applied.path)
         if json:

@@ -39,8 +39,8 @@ def robust(
         robust_runs,
         robust_terminal,
     )
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     if json and markdown:
         raise RunError("--json and --markdown cannot be combined; choose one")

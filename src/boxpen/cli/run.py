@@ -16,7 +16,7 @@ from boxpen.items import Suite
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
 if TYPE_CHECKING:
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
 __all__ = ["QUICK", "run"]
 
@@ -125,7 +125,7 @@ def run(
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.plans import plan
-    from boxpen.rundir import check_writable
+    from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
     policy: dict[str, Any] = {

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 
 __all__ = ["Sentences"]
 

@@ -37,8 +37,8 @@ def slices(
     from boxpen.analysis.slices import cut, cuts
     from boxpen.errors import RunError
     from boxpen.metrics.summary import estimates
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     if trend and not by:
         raise RunError("--trend requires --by with the name of a numeric tag")
@@ -79,8 +79,8 @@ def slices(
 def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool) -> None:
     from boxpen.analysis.trends import trends
     from boxpen.report.trends import trends_markdown, trends_object, trends_terminal
-    from boxpen.rundir import run_directories
-    from boxpen.runs import Run
+    from boxpen.runs.directory import run_directories
+    from boxpen.runs.run import Run
 
     runs = [Run.load(path) for path in run_directories(paths)]
     found = [(run, [one for name in by for one in trends(run, name)]) for run in runs]

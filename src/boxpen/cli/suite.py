@@ -99,7 +99,7 @@ def get_suite(name: Name) -> None:
 @suite.command("lint")
 def lint_suite(name: Name, json: Json = False) -> None:
     """Find problems in a suite; exit with status 1 if any."""
-    from boxpen.analysis.lint import lint
+    from boxpen.analysis.suites.lint import lint
     from boxpen.catalog import load_suite
 
     findings = lint(load_suite(name, validate=False))
@@ -120,7 +120,7 @@ def stats_suite(
     json: Json = False,
 ) -> None:
     """Count items and tokens, as in Table 1 of CommonMT."""
-    from boxpen.analysis.stats import stats
+    from boxpen.analysis.suites.stats import stats
     from boxpen.catalog import load_suite
 
     rows = stats(load_suite(name), by)
@@ -185,7 +185,7 @@ def words_suite(
     json: Json = False,
 ) -> None:
     """Show words unique to right or to wrong candidates."""
-    from boxpen.analysis.differences import differences
+    from boxpen.analysis.suites.differences import differences
     from boxpen.catalog import load_suite
 
     found = differences(load_suite(name))
@@ -217,8 +217,8 @@ def audit_suite(
     json: Json = False,
 ) -> None:
     """Measure how well shallow cues alone answer a suite."""
-    from boxpen.analysis.audit import audit
-    from boxpen.analysis.balance import balance
+    from boxpen.analysis.suites.audit import audit
+    from boxpen.analysis.suites.balance import balance
     from boxpen.catalog import load_suite
 
     found = load_suite(name)
@@ -251,8 +251,8 @@ def export_suite(
     overwrite: OverwriteFile = False,
 ) -> None:
     """Write a suite to a file."""
-    from boxpen.atomic import check_free
     from boxpen.catalog import load_suite, write_suite
+    from boxpen.files import check_free
 
     check_free(out, overwrite=overwrite)
     found = load_suite(name)
@@ -292,9 +292,9 @@ def import_suite(
     Columns such as 'good' and 'bad', '…correct' and '…wrong', or 'sentence_good' and
     'sentence_bad' (BLiMP) need no options.
     """
-    from boxpen.analysis.lint import lint
-    from boxpen.atomic import check_free
+    from boxpen.analysis.suites.lint import lint
     from boxpen.catalog import read_suite, write_suite
+    from boxpen.files import check_free
 
     check_free(out, overwrite=overwrite)
     columns: dict[str, Any] = {

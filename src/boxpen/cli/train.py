@@ -85,7 +85,7 @@ def nli(
     json: Json = False,
 ) -> None:
     """Train a classifier: does the premise entail the hypothesis?"""
-    from boxpen.train import Options, train_nli
+    from boxpen.lm import Options, train_nli
 
     options = Options(
         epochs=epochs, batch_size=batch_size, accumulate=accumulate, learning_rate=learning_rate,
@@ -130,7 +130,7 @@ def choice(
     json: Json = False,
 ) -> None:
     """Train a multiple-choice model: which solution fits?"""
-    from boxpen.train import Options, train_choice
+    from boxpen.lm import Options, train_choice
 
     options = Options(
         epochs=epochs, batch_size=batch_size, accumulate=accumulate, learning_rate=learning_rate,

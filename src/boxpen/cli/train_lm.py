@@ -86,7 +86,7 @@ def lm(
     json: Json = False,
 ) -> None:
     """Train a language model on text, a knowledge graph or both."""
-    from boxpen.train import Options, train_lm
+    from boxpen.lm import Options, train_lm
 
     options = Options(
         epochs=epochs, batch_size=batch_size, accumulate=accumulate, learning_rate=learning_rate,
@@ -114,7 +114,7 @@ def sentences(
     overwrite: OverwriteFile = False,
 ) -> None:
     """Write a knowledge graph as sentences, for inspection."""
-    from boxpen.train.lm_triples import check_out, verbalise, write_sentences
+    from boxpen.build.kg.wording.sentences import check_out, verbalise, write_sentences
 
     if out is not None:
         check_out(out, overwrite=overwrite)

@@ -11,12 +11,12 @@ import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
-from boxpen.models.head import float_logits
+from boxpen.models.engine.head import float_logits
+from boxpen.models.engine.memory import within
+from boxpen.models.engine.packed import PackedDecoder
+from boxpen.models.engine.packs import Pack, Reading, packs
+from boxpen.models.engine.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.hf import TransformersModel, length_mask, padded
-from boxpen.models.memory import within
-from boxpen.models.packed import PackedDecoder
-from boxpen.models.packs import Pack, Reading, packs
-from boxpen.models.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.tokens import pieces
 from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import ScoringPolicy

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models import fingerprint
 from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
-from boxpen.models.languages import two_letter
+from boxpen.models.loading import fingerprint
 from boxpen.models.segment import fewest_pieces
 from boxpen.scoring.batching import equal_batches
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
+from boxpen.text.languages import two_letter
 
 __all__ = ["CTranslate2Model"]
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
+from boxpen.models.engine.probe import tolerance
 from boxpen.models.hf import TransformersModel, length_mask, padded
-from boxpen.models.probe import tolerance
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from boxpen.errors import ModelError, nearest
 from boxpen.models.base import SCHEMES, Model
-from boxpen.models.presets import PRESETS
+from boxpen.models.loading.presets import PRESETS
 from boxpen.scoring.policy import Dtype
 
 __all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
@@ -67,7 +67,7 @@ def _resolved(
     labels: str | Sequence[str] | None,
 ) -> Model:
     if isinstance(spec, tuple):
-        from boxpen.models.checkpoint import from_pair
+        from boxpen.models.loading.checkpoint import from_pair
 
         if len(spec) != 2:
             raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} values")
@@ -85,14 +85,14 @@ def _resolved(
             "out --labels"
         )
     if scheme == "embedded":
-        from boxpen.models.checkpoint import from_gguf
-        from boxpen.models.embedded import smollm2_path
+        from boxpen.models.loading.checkpoint import from_gguf
+        from boxpen.models.loading.embedded import smollm2_path
 
         return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
     if not rest or scheme not in SCHEMES:
         raise ModelError(_unknown(spec))
     if scheme == "gguf":
-        from boxpen.models.checkpoint import from_gguf
+        from boxpen.models.loading.checkpoint import from_gguf
 
         return from_gguf(spec, Path(rest).expanduser(), dtype=dtype, device=device)
     if scheme == "ct2":
@@ -103,10 +103,10 @@ def _resolved(
             raise ModelError(f"model '{spec}': folder {folder} does not exist")
         return CTranslate2Model(spec, folder, device=device)
     if scheme == "elmo":
-        from boxpen.models.checkpoint import from_elmo
+        from boxpen.models.loading.checkpoint import from_elmo
 
         return from_elmo(spec, Path(rest).expanduser(), dtype=dtype, device=device)
-    from boxpen.models.checkpoint import from_checkpoint
+    from boxpen.models.loading.checkpoint import from_checkpoint
 
     return from_checkpoint(
         spec, rest, dtype=dtype, device=device, languages=languages, labels=labels

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
-from boxpen.models.head import Head, float_logits
+from boxpen.models.engine.head import Head, float_logits
+from boxpen.models.engine.memory import within
+from boxpen.models.engine.packed_translator import PackedTranslator
+from boxpen.models.engine.packs import Pack, Reading, pack_of
+from boxpen.models.engine.probe import fault
 from boxpen.models.hf import (
     TransformersModel,
     length_mask,
     padded,
     whole_log_probabilities,
 )
-from boxpen.models.languages import language_code, special_tokens, two_letter
-from boxpen.models.memory import within
-from boxpen.models.packed_translator import PackedTranslator
-from boxpen.models.packs import Pack, Reading, pack_of
-from boxpen.models.probe import fault
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.scoring.tree import Row, Tree
+from boxpen.text.languages import language_code, special_tokens, two_letter
 
 if TYPE_CHECKING:
     import torch
@@ -285,7 +285,7 @@ class Seq2SeqModel(TransformersModel):
         """Translate by beam search, yielding batches of (index, translation)."""
         import torch
 
-        from boxpen.models.beam_search import search_options
+        from boxpen.models.engine.beam_search import search_options
 
         before = self._tell(languages)
         ids = self.tokenizer([before + s for s in sources], verbose=False)["input_ids"]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 
 __all__ = ["Checkpoints", "averaged", "load_weights", "weights_of"]
 

@@ -20,13 +20,12 @@ from boxpen.config import (
     parse_config,
     read_toml,
 )
-from boxpen.errors import ConfigError, nearest
-from boxpen.nmt.cleaning import CleanConfig
-from boxpen.nmt.corpus import CorpusSpec
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import ConfigError, NmtError, nearest
+from boxpen.nmt.data.subwords import SubwordConfig
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.sizes import Architecture, Size
-from boxpen.nmt.subwords import SubwordConfig
+from boxpen.text.cleaning import CleanConfig
+from boxpen.text.corpus import CorpusSpec
 
 __all__ = [
     "DecodeConfig",

@@ -14,9 +14,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from boxpen.atomic import new_folder
-from boxpen.errors import nearest
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError, nearest
+from boxpen.files import new_folder
 
 __all__ = ["export_ct2"]
 
@@ -94,7 +93,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    from boxpen.models.quiet import quiet
+    from boxpen.models.engine.quiet import quiet
 
     try:
         with quiet():

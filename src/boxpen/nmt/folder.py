@@ -21,16 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
-from boxpen.atomic import moved_in, replaced
-from boxpen.models.quiet import quiet
-from boxpen.models.trained_vocabulary import vocabulary_digest
+from boxpen.errors import NmtError
+from boxpen.files import moved_in, replaced
+from boxpen.models.engine.quiet import quiet
+from boxpen.models.loading.trained_vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.subwords import EOS, PAD, vocabulary_sizes
+from boxpen.nmt.data.subwords import EOS, PAD, vocabulary_sizes
 from boxpen.nmt.usable import check_folder, has_learnt, settings_of
 
 if TYPE_CHECKING:
-    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.data.prepared import Prepared
 
 __all__ = ["ModelFolder"]
 

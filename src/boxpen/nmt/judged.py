@@ -7,13 +7,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+from boxpen.errors import NmtError
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.text import base_language
+from boxpen.text.normal import base_language
 
 if TYPE_CHECKING:
     from boxpen.items import Suite
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
 __all__ = ["Measure", "SuiteResult", "evaluate_on_suites", "load_suites"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safetensors import SafetensorError
 
+from boxpen.errors import NmtError
 from boxpen.nmt.arithmetic import generator_of, get_rng_state, set_rng_state
 from boxpen.nmt.checkpoints import load_weights, weights_of
 from boxpen.nmt.compiled import compile_layers
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import Step
-from boxpen.nmt.inputs import Batch
+from boxpen.nmt.data.feed import Step
+from boxpen.nmt.data.inputs import Batch
 from boxpen.nmt.objective import Objective
 from boxpen.nmt.processes import Processes
 

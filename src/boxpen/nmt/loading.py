@@ -7,10 +7,10 @@ import math
 from pathlib import Path
 from typing import Any
 
-from boxpen.models.own import OWN, introduce
-from boxpen.models.quiet import quiet
-from boxpen.models.trained_vocabulary import foreign_vocabulary
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.models.engine.quiet import quiet
+from boxpen.models.loading.own import OWN, introduce
+from boxpen.models.loading.trained_vocabulary import foreign_vocabulary
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.reading import context_limit
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from boxpen.nmt.attention import MOST
 from boxpen.nmt.compiled import eager
-from boxpen.nmt.inputs import IGNORED
+from boxpen.nmt.data.inputs import IGNORED
 
 __all__ = ["Objective", "cross_entropy"]
 

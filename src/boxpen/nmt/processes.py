@@ -17,8 +17,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from boxpen.errors import BoxpenError
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import BoxpenError, NmtError
 
 if TYPE_CHECKING:
     import torch

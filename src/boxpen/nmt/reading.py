@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 
 if TYPE_CHECKING:
     import torch

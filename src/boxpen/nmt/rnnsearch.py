@@ -37,7 +37,7 @@ from transformers import initialization as init
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 from boxpen.nmt.rnnsearch_layers import RNNSearchDecoder, RNNSearchEncoder, RNNSearchState
 
 __all__ = ["RNNSearchConfig", "RNNSearchForConditionalGeneration", "register"]

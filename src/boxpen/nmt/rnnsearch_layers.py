@@ -13,8 +13,8 @@ from transformers.modeling_outputs import (
     BaseModelOutputWithPastAndCrossAttentions,
 )
 
-from boxpen.models.precision import run_lstm
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.models.engine.precision import run_lstm
 
 if TYPE_CHECKING:
     from boxpen.nmt.rnnsearch import RNNSearchConfig

@@ -22,12 +22,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from boxpen.atomic import replaced
+from boxpen.errors import NmtError
+from boxpen.files import replaced
 from boxpen.nmt.config import NmtConfig, TrainConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import nested_share
+from boxpen.nmt.data.feed import nested_share
+from boxpen.nmt.data.prepared import Prepared, prepare
 from boxpen.nmt.judged import Measure, SuiteResult, evaluate_on_suites, load_suites
-from boxpen.nmt.prepared import Prepared, prepare
 from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.usable import check_folder
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from boxpen.errors import nearest
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError, nearest
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

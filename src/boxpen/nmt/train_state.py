@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from boxpen.nmt.feed import Place
+from boxpen.nmt.data.feed import Place
 from boxpen.nmt.validation import ValidationResult
 
 __all__ = ["TrainState"]

@@ -16,14 +16,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.errors import NmtError
 from boxpen.nmt.arithmetic import fast_arithmetic, set_rng_state
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.feed import AHEAD, Feed, nested_share
+from boxpen.nmt.data.feed import AHEAD, Feed, nested_share
+from boxpen.nmt.data.inputs import PLAIN
 from boxpen.nmt.folder import ModelFolder
-from boxpen.nmt.inputs import PLAIN
 from boxpen.nmt.learner import Learner, Learnt
 from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
@@ -35,7 +35,7 @@ from boxpen.scoring.ahead import ahead
 if TYPE_CHECKING:
     import torch
 
-    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.data.prepared import Prepared
 
 __all__ = ["TrainState", "Training"]
 

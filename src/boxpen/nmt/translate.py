@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from boxpen.models.memory import Budget, within
-from boxpen.nmt.batches import token_batches
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.models.engine.memory import Budget, within
+from boxpen.nmt.data.batches import token_batches
 from boxpen.nmt.reading import Reading, Row
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class _Engine:
 
 
 def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
-    from boxpen.models.beam_search import search_options
+    from boxpen.models.engine.beam_search import search_options
 
     return search_options(model, beam, forbidden=pad)
 
@@ -338,7 +338,7 @@ def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
     """Temporarily switch dropout off; a model may be translated with in the midst of training."""
-    from boxpen.models.planning import unplanned_attention
+    from boxpen.models.engine.planning import unplanned_attention
 
     before = model.training
     model.eval()

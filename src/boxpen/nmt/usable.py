@@ -8,11 +8,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from boxpen.errors import NmtError
 from boxpen.nmt.checkpoints import Checkpoints
-from boxpen.nmt.cleaning import CleanConfig
 from boxpen.nmt.config import DecodeConfig, ModelConfig, NmtConfig, TrainConfig
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.subwords import SubwordConfig
+from boxpen.nmt.data.subwords import SubwordConfig
+from boxpen.text.cleaning import CleanConfig
 
 __all__ = ["check_folder", "has_learnt", "settings_of"]
 

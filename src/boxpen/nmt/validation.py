@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.batches import plan
 from boxpen.nmt.compiled import eager
 from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.inputs import PLAIN, Reads, batch_of
+from boxpen.nmt.data.batches import plan
+from boxpen.nmt.data.inputs import PLAIN, Reads, batch_of
 from boxpen.nmt.objective import cross_entropy
 
 if TYPE_CHECKING:
-    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.data.prepared import Prepared
 
 __all__ = ["Validation", "ValidationResult"]
 

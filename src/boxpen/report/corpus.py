@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING
 
-from boxpen.analysis.audit import MARGIN, AuditRow
-from boxpen.analysis.balance import Balance
-from boxpen.analysis.differences import Differences
+from boxpen.analysis.suites.audit import MARGIN, AuditRow
+from boxpen.analysis.suites.balance import Balance
+from boxpen.analysis.suites.differences import Differences
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from boxpen.analysis.curve import Point
-from boxpen.report.axes import apart, axes_around, begin, name_of, style_of
+from boxpen.report.html.axes import apart, axes_around, begin, name_of, style_of
 
 __all__ = ["curve_svg"]
 

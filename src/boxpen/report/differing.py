@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from boxpen.comparison import labels
 from boxpen.metrics.compare import Pair
-from boxpen.runs import Run
+from boxpen.runs.comparison import labels
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["differing_lines", "noise_note"]

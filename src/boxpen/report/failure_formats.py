@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from boxpen.report.failures import ALL, Failures, FailureTable
-from boxpen.report.latex import escape
-from boxpen.report.markdown import escaped
+from boxpen.report.formats.latex import escape
+from boxpen.report.formats.markdown import escaped
 from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.version import __version__
 

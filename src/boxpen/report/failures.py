@@ -17,7 +17,7 @@ from boxpen.errors import RunError
 from boxpen.metrics.choice import chance, failure_rate
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.tables import systems
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["ALL", "FailureTable", "Failures", "failure_tables"]

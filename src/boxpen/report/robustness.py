@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.kept import Kept, kept_answers
 from boxpen.analysis.robustness import Robustness, dual_pairs, find_pairs, robustness
-from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.markdown import escaped
+from boxpen.report.formats.markdown import escaped
 from boxpen.report.numbers import p_value
 from boxpen.report.plain_table import markdown_line, plain_table
-from boxpen.runs import Run
+from boxpen.runs.comparison import labels
+from boxpen.runs.run import Run
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -16,7 +16,7 @@ from boxpen.metrics.summary import MOST_VALUES, summarise
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, digits, too_few_blocks
 from boxpen.report.plain_table import plain_table
 from boxpen.report.terminal import bleu_notes
-from boxpen.runs import Row, Run
+from boxpen.runs.run import Row, Run
 from boxpen.scoring.verdicts import Verdict
 
 if TYPE_CHECKING:

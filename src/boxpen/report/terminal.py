@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from boxpen.metrics.summary import macro_groups
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
 from boxpen.report.plain_table import plain_table
-from boxpen.runs import Row, Run
+from boxpen.runs.run import Row, Run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from boxpen.errors import nearest
-from boxpen.nmt.errors import NmtError
-from boxpen.report.axes import apart, axes_around, begin, name_of, style_of, ticks
+from boxpen.errors import NmtError, nearest
+from boxpen.report.html.axes import apart, axes_around, begin, name_of, style_of, ticks
 
 __all__ = ["METRICS", "read_log", "training_svg"]
 

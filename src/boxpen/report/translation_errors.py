@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.analysis.error_shares import Crossed, ErrorShares, crossed, error_shares
 from boxpen.analysis.translation_errors import ERROR_TYPES, Output
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.markdown import escaped
+from boxpen.report.formats.markdown import escaped
 from boxpen.report.plain_table import markdown_line, plain_table
 from boxpen.review import LabelPair, Review, label_pairs
 

@@ -8,12 +8,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.analysis.trends import RunTrend
-from boxpen.comparison import labels
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.markdown import escaped
+from boxpen.report.formats.markdown import escaped
 from boxpen.report.numbers import p_value
 from boxpen.report.plain_table import markdown_line, plain_table
-from boxpen.runs import Run
+from boxpen.runs.comparison import labels
+from boxpen.runs.run import Run
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boxpen.atomic import replaced
-from boxpen.catalog.plaintext import opened
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import BuildError, SuiteError
+from boxpen.files import replaced
 from boxpen.names import check_judge, wanted_of_a_judge
 from boxpen.printable import excerpt
 from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
+from boxpen.text.plaintext import opened
 
 __all__ = ["Line", "check_sheet", "read_sheet", "write_sheet"]
 

@@ -17,8 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from boxpen.atomic import check_free, replaced, resolved
 from boxpen.errors import BuildError, RunError, nearest
+from boxpen.files import check_free, replaced, resolved
 from boxpen.printable import excerpt
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
@@ -28,7 +28,7 @@ from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
 from boxpen.review.labels import label_agreement, label_pairs, labels_of, settle_labels
 
 if TYPE_CHECKING:
-    from boxpen.runs import Run
+    from boxpen.runs.run import Run
 
 __all__ = ["Applied", "Destination", "Detail", "Review", "ReviewTask", "Target", "check_output"]
 
@@ -56,7 +56,7 @@ class Target:
     @cached_property
     def runs(self) -> list[Path]:
         """The run directories; none if the target is something else."""
-        from boxpen.rundir import run_directories
+        from boxpen.runs.directory import run_directories
 
         if len(self.words) == 1 and self.path is None:
             return []
@@ -68,7 +68,7 @@ class Target:
     @cached_property
     def loaded_runs(self) -> list[Run]:
         """The runs of the directories."""
-        from boxpen.runs import Run
+        from boxpen.runs.run import Run
 
         return [Run.load(path) for path in self.runs]
 

@@ -17,7 +17,7 @@ TASKS = {
     "duals": "boxpen.build.duals.review:DualTask",
     "classes": "boxpen.analysis.discourse.people:ClassTask",
     "errors": "boxpen.analysis.translation_errors:ErrorTask",
-    "answers": "boxpen.human:AnswerTask",
+    "answers": "boxpen.review.answers:AnswerTask",
     "tags": "boxpen.analysis.tagging:TagTask",
 }
 """Where each task is defined; modules are imported only when they are needed."""

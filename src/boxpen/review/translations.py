@@ -12,7 +12,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Question
 from boxpen.review.task import ReviewTask, Target
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 
 __all__ = ["TranslationTask"]
 

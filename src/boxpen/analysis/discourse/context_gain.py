@@ -19,13 +19,13 @@ from typing import Any
 from boxpen.analysis.discourse.class_judge import PHENOMENA, check_class
 from boxpen.analysis.discourse.connective_judge import connective_classes
 from boxpen.analysis.discourse.pronoun_judge import PRONOUNS
-from boxpen.comparison import labels, same_items
 from boxpen.errors import RunError
 from boxpen.metrics.choice import accuracy, clusters
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.metrics.intervals import Estimate, mean
 from boxpen.metrics.randomise import randomisation
-from boxpen.runs import Run
+from boxpen.runs.comparison import labels, same_items
+from boxpen.runs.run import Run
 from boxpen.scoring.normalise import TIE_TOLERANCE
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.verdicts import Verdict

@@ -27,7 +27,7 @@ from boxpen.review import (
     TranslationTask,
     VerdictSet,
 )
-from boxpen.runs import Run
+from boxpen.runs.run import Run
 
 __all__ = [
     "ClassTask",

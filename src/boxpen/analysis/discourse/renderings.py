@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA, Ruling, check_class, judge
 from boxpen.errors import RunError
-from boxpen.runs import Run, Translation
+from boxpen.runs.run import Run, Translation
 from boxpen.scoring.policy import ScoringPolicy
 
 __all__ = ["Rendering", "named_by_context", "renderings_of", "ruling_of"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from boxpen.build.discourse.connectives import connective
 from boxpen.build.discourse.contrast import contrasts
-from boxpen.build.discourse.ellipsis import ellipsis
-from boxpen.build.discourse.pronouns import pronoun
+from boxpen.build.discourse.phenomena.connectives import connective
+from boxpen.build.discourse.phenomena.ellipsis import ellipsis
+from boxpen.build.discourse.phenomena.pronouns import pronoun
 from boxpen.build.discourse.snippets import Snippet
 
 __all__ = ["Candidate", "candidates"]

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MinLen
 
-from boxpen.build.discourse import connectives, pronouns
 from boxpen.build.discourse.filters import FilterConfig
-from boxpen.build.discourse.read import TextSpec
+from boxpen.build.discourse.phenomena import connectives, pronouns
+from boxpen.build.discourse.read.texts import TextSpec
 from boxpen.build.review_config import ReviewConfig
 from boxpen.config import AtLeast1, ConfigPath, FileName, NotNegative, check_keys, load_config
 from boxpen.errors import ConfigError

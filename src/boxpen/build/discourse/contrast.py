@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from boxpen.build.discourse.connectives import CLASSES
-from boxpen.build.discourse.ellipsis import repeated
-from boxpen.build.discourse.exchange import exchanged
-from boxpen.build.discourse.pronouns import CLASSES as PRONOUNS
-from boxpen.build.discourse.wordlists import EDGE
+from boxpen.build.discourse.phenomena.connectives import CLASSES
+from boxpen.build.discourse.phenomena.ellipsis import repeated
+from boxpen.build.discourse.phenomena.exchange import exchanged
+from boxpen.build.discourse.phenomena.pronouns import CLASSES as PRONOUNS
+from boxpen.build.discourse.phenomena.wordlists import EDGE
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Suite, Translate
 

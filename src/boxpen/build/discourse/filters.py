@@ -1,7 +1,7 @@
 """Which lines of subtitles are speech in English and Chinese: rules, in order, with counts.
 
 A line is dropped by the first rule that it breaks. The rules of subtitles come before and after
-those by which training text is cleaned (``boxpen.nmt.cleaning``), which also bring both sides into
+those by which training text is cleaned (``boxpen.text.cleaning``), which also bring both sides into
 one form: ``music`` and ``credits`` see a line as it is written, ``markup`` and ``characters`` as it
 would be in a suite.
 """
@@ -16,9 +16,9 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 
 from boxpen.config import AtLeast1
-from boxpen.nmt.cleaning import CleanConfig, Cleaner
-from boxpen.nmt.corpus import Pair
-from boxpen.nmt.text import HAN
+from boxpen.text.cleaning import CleanConfig, Cleaner
+from boxpen.text.corpus import Pair
+from boxpen.text.normal import HAN
 
 __all__ = ["FilterConfig", "LineFilter"]
 

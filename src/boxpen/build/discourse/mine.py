@@ -13,8 +13,8 @@ from boxpen.build.discourse.candidates import Candidate, candidates
 from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
 from boxpen.build.tables import parquet_errors
-from boxpen.nmt.overlap import Overlap
-from boxpen.nmt.text import key
+from boxpen.text.normal import key
+from boxpen.text.overlap import Overlap
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.build.builders import find_config
+from boxpen.build.discourse.phenomena.pronouns import class_word
 from boxpen.build.discourse.pool import Row
-from boxpen.build.discourse.pronouns import class_word
 from boxpen.errors import BuildError
 from boxpen.review import (
     Applied,

@@ -13,7 +13,7 @@ from typing import Any
 
 from boxpen.build.builders import Builder
 from boxpen.build.discourse.config import EXAMPLE, DiscourseConfig, read_config
-from boxpen.build.discourse.read import text_files
+from boxpen.build.discourse.read.texts import text_files
 from boxpen.build.discourse.work import (
     ACCEPTED,
     CANDIDATES,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
 from boxpen.build.discourse.pool import Pool, Row
-from boxpen.build.discourse.read import read_text
+from boxpen.build.discourse.read.texts import read_text
 from boxpen.build.dropped import pairs_dropped_by
 from boxpen.build.runner import Progress, Report, steps_of
 from boxpen.build.tables import parquet_errors, scan_columns, write_table
@@ -19,11 +19,11 @@ from boxpen.errors import BuildError
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.build.discourse.read import TextSpec
+    from boxpen.build.discourse.read.texts import TextSpec
     from boxpen.items import Suite
-    from boxpen.nmt.corpus import Pair
-    from boxpen.nmt.overlap import Overlap
     from boxpen.review import Review
+    from boxpen.text.corpus import Pair
+    from boxpen.text.overlap import Overlap
 
 __all__ = ["Work", "read_rows", "write_rows"]
 
@@ -242,7 +242,7 @@ class Work:
         return self._excluded
 
     def _overlap(self) -> Overlap | None:
-        from boxpen.nmt.overlap import overlap_of
+        from boxpen.text.overlap import overlap_of
 
         return overlap_of(self.excluded, "en", "zh") if self.excluded else None
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from boxpen.build.duals.wordlists import pairs, table
-from boxpen.build.kg.grammar import number, plural, singular
-from boxpen.build.kg.lexicon import lemmas
-from boxpen.build.kg.lexicon import listed as known
-from boxpen.build.wordnet import Sense, WordNet, open_wordnet
+from boxpen.english.grammar import number, plural, singular
+from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import listed as known
+from boxpen.english.sentence_words import pairs, table
+from boxpen.english.wordnet import Sense, WordNet, open_wordnet
 from boxpen.errors import BuildError
 
 __all__ = ["Dictionary", "commonness", "in_number_of", "open_dictionary"]

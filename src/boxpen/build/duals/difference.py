@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from boxpen.build.duals.clauses import Clause
 from boxpen.build.duals.dictionary import open_dictionary
-from boxpen.build.duals.finite import NEGATIONS, skip_adverbs
 from boxpen.build.duals.pair import Pair
-from boxpen.build.duals.sentence import plain
-from boxpen.build.duals.wordlists import words as listed
-from boxpen.build.kg.grammar import DETERMINERS
+from boxpen.english.clauses import Clause
+from boxpen.english.finite import NEGATIONS, skip_adverbs
+from boxpen.english.grammar import DETERMINERS
+from boxpen.english.sentence import plain
+from boxpen.english.sentence_words import words as listed
 
 __all__ = [
     "CAUSES",

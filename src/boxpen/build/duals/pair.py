@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from boxpen.build.duals.clauses import Clause, clauses
-from boxpen.build.duals.sentence import Word, plain, read, shown
+from boxpen.english.clauses import Clause, clauses
+from boxpen.english.sentence import Word, plain, read, shown
 from boxpen.items import Choice, Item
 
 __all__ = ["Edit", "Pair", "UnchangedError", "pair_of", "unfit"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from boxpen.build.duals.add import added
-from boxpen.build.duals.delete import deleted
+from boxpen.build.duals.operations.add import added
+from boxpen.build.duals.operations.delete import deleted
+from boxpen.build.duals.operations.substitute import substituted
+from boxpen.build.duals.operations.swap import swapped
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of, unfit
-from boxpen.build.duals.substitute import substituted
-from boxpen.build.duals.swap import swapped
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Item, Suite
 

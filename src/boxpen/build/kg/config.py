@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from annotated_types import Le, MinLen
 
-from boxpen.build.kg.filter_config import FilterConfig
-from boxpen.build.kg.read import FORMATS, GraphSpec
+from boxpen.build.kg.filter.config import FilterConfig
+from boxpen.build.kg.read.graph import FORMATS, GraphSpec
 from boxpen.build.review_config import ReviewConfig
 from boxpen.config import AtLeast1, ConfigPath, FileName, Share, check_keys, load_config, one_of
 from boxpen.errors import ConfigError

@@ -1,6 +1,6 @@
 """Which heads and tails of a graph are related, by the graph itself and by WordNet.
 
-All by normal forms (see ``boxpen.build.kg.normal``). What is asked here decides which tails may
+All by normal forms (see ``boxpen.english.normal``). What is asked here decides which tails may
 serve as wrong ones: see ``boxpen.build.kg.negatives``.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from boxpen.build.kg.normal import normal_column
+from boxpen.english.normal import normal_column
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.build.wordnet import WordNet
+    from boxpen.english.wordnet import WordNet
 
 __all__ = ["ANYONE", "EDGE", "Facts", "Kin", "Limits", "Phrase", "overlap", "phrase_of"]
 

@@ -3,7 +3,7 @@
 That a graph does not have a triple says little: graphs have gaps. So a tail serves as a wrong one
 only if nothing speaks for it. ``c`` is refused for a triple (h, r, t) if
 
-- ``linked``: any relation links h and c, in whatever words (see ``boxpen.build.kg.normal``)
+- ``linked``: any relation links h and c, in whatever words (see ``boxpen.english.normal``)
 - ``inherited``: one links c with a synonym, hypernym, hyponym or sibling of h, by the graph's own
   edges or by WordNet (a poodle has what a dog has); where h is a person, with any person; where h
   is an event, with anything that has a content word in common with it
@@ -36,7 +36,7 @@ from boxpen.errors import BuildError
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.build.wordnet import WordNet
+    from boxpen.english.wordnet import WordNet
 
 __all__ = ["Limits", "Negatives", "Reject", "sample_negatives"]
 

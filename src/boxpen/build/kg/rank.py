@@ -35,7 +35,7 @@ DIGITS = 3
 
 
 class Sayable(Protocol):
-    """One way to say a triple (see ``boxpen.build.kg.wording``)."""
+    """One way to say a triple (see ``boxpen.build.kg.wording.wordings``)."""
 
     @property
     def head(self) -> str:
@@ -123,7 +123,7 @@ def rank_triples(
         table: Triples.
         model: A language model. Without one the first wording is taken, nothing is ranked, and
             ``plausibility`` and ``rank`` are null.
-        wordings: The ways to say a triple; those of ``boxpen.build.kg.wording`` if None.
+        wordings: The ways to say a triple; those of ``boxpen.build.kg.wording.wordings`` if None.
         fluent: Share of a relation's triples that is ranked, the most fluent first: what a model
             finds no good English seldom is.
         keep: Share of a relation's triples that stays, the most plausible first.
@@ -308,7 +308,7 @@ def _why(rows: pl.DataFrame) -> pl.Series:
     """Say why triples cannot be said, where the wordings of the house know."""
     import polars as pl
 
-    from boxpen.build.kg.wording import unwordable
+    from boxpen.build.kg.wording.wordings import unwordable
 
     triples = rows.select("relation", "head", "tail").iter_rows()
     reasons = [unwordable(*row) or "it has no wording" for row in triples]
@@ -316,6 +316,6 @@ def _why(rows: pl.DataFrame) -> pl.Series:
 
 
 def _own_wordings() -> Wordings:
-    from boxpen.build.kg.wording import wordings
+    from boxpen.build.kg.wording.wordings import wordings
 
     return wordings

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from boxpen.atomic import check_free
 from boxpen.build.builders import find_config
 from boxpen.build.kg.review_edits import (
     EDITABLE,
@@ -27,6 +26,7 @@ from boxpen.build.kg.review_edits import (
 from boxpen.build.kg.triples import read_table, triple_id, write_table
 from boxpen.build.libraries import need_libraries
 from boxpen.errors import BuildError
+from boxpen.files import check_free
 from boxpen.review import (
     Applied,
     Decision,

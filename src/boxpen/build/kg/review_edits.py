@@ -75,8 +75,8 @@ def split_edit(edit: str, *, wrong: bool = False) -> dict[str, str]:
 
 
 def worded(row: Mapping[str, Any]) -> dict[str, str] | None:
-    """Say a triple as ``boxpen.build.kg.wording`` would, in just these words, if it can."""
-    from boxpen.build.kg.wording import wordings
+    """Say a triple as ``wordings`` would, in just these words, if it can."""
+    from boxpen.build.kg.wording.wordings import wordings
 
     head, tail = node_text(row, "head"), node_text(row, "tail")
     ways = [w for w in wordings(row["relation"], head, tail) if (w.head, w.tail) == (head, tail)]

@@ -62,7 +62,7 @@ def sample_triples(
     """
     import polars as pl
 
-    from boxpen.build.kg.normal import normal_column
+    from boxpen.english.normal import normal_column
 
     _check(table, per_relation, per_head, by)
     lots = pl.Series([_lot(seed, name) for name in table["id"]], dtype=pl.UInt64)

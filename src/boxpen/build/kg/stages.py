@@ -117,7 +117,7 @@ BUILDER: Builder[KgConfig] = Builder(
 
 
 def _check_templates(config: KgConfig) -> None:
-    from boxpen.build.kg.templates import load_templates
+    from boxpen.build.kg.wording.templates import load_templates
 
     known = load_templates(config.render.templates).tasks
     try:

@@ -16,7 +16,7 @@ from boxpen.errors import BuildError
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.build.kg.read import Chunk, GraphSpec
+    from boxpen.build.kg.read.graph import Chunk, GraphSpec
     from boxpen.items import Suite
 
 __all__ = ["Work"]
@@ -38,7 +38,7 @@ class Work:
 
     def read(self) -> Report:
         """Read the graphs into one table."""
-        from boxpen.build.kg.read_chunk import broken_schema
+        from boxpen.build.kg.read.chunk import broken_schema
 
         rows: dict[str, int] = {}
         refused = 0
@@ -75,8 +75,8 @@ class Work:
 
     def filter(self) -> Report:
         """Drop triples that no test can be made of."""
-        from boxpen.build.kg.filter_report import dropped_schema
-        from boxpen.build.kg.filters import filter_triples
+        from boxpen.build.kg.filter.filters import filter_triples
+        from boxpen.build.kg.filter.report import dropped_schema
 
         refusal: BuildError | None = None
         with ParquetSink(self.at(DROPPED), dropped_schema()) as sink:
@@ -190,7 +190,7 @@ class Work:
         import polars as pl
 
         from boxpen.build.kg.negatives import sample_negatives
-        from boxpen.build.wordnet import open_wordnet
+        from boxpen.english.wordnet import open_wordnet
 
         table = read_table(self.at(self.chosen), "tail_text", "form")
         graph = read_table(self.at(TRIPLES), only=["id", "head", "relation", "tail", "language"])
@@ -236,8 +236,8 @@ class Work:
         }
 
     def _suite(self) -> Suite:
-        from boxpen.build.kg.render import render
-        from boxpen.build.kg.templates import load_templates
+        from boxpen.build.kg.wording.render import render
+        from boxpen.build.kg.wording.templates import load_templates
         from boxpen.items import Card, Suite
 
         config = self.config.render
@@ -287,7 +287,7 @@ class Work:
 
     def _chunks(self, graph: GraphSpec) -> Iterator[Chunk]:
         """Read a graph; rows in other languages are counted and skipped before they cost much."""
-        from boxpen.build.kg.read import read_graph
+        from boxpen.build.kg.read.graph import read_graph
 
         def progress(file: Path, share: float, rows: int) -> None:
             # The number of rows is not known before the end: it is foretold from the share.
@@ -302,7 +302,7 @@ class Work:
         """Read the graphs again for the triples that were skipped: most of a big graph."""
         import polars as pl
 
-        from boxpen.build.kg.read import read_graph
+        from boxpen.build.kg.read.graph import read_graph
 
         reason = pl.format("the language is {}", "language")
         for graph in self.config.graphs:

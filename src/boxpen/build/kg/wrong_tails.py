@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from boxpen.build.kg.kinship import ANYONE, Kin, overlap, phrase_of
-from boxpen.build.kg.normal import normal
 from boxpen.build.kg.triples import ATOMIC
+from boxpen.english.normal import normal
 
 __all__ = ["Group", "Reject", "text_column"]
 

@@ -33,13 +33,13 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.models.marian.configuration_marian import MarianConfig
 from transformers.models.marian.modeling_marian import MarianModel
 
+from boxpen.errors import NmtError
 from boxpen.nmt.context.bert_fused_layers import (
     BertAttention,
     BertFusedDecoder,
     BertFusedEncoder,
     EncodedWithBert,
 )
-from boxpen.nmt.errors import NmtError
 
 __all__ = ["BertFusedConfig", "BertFusedForConditionalGeneration", "register"]
 

@@ -27,7 +27,7 @@ from transformers.models.marian.modeling_marian import (
 )
 from transformers.utils.output_capturing import OutputRecorder
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 
 if TYPE_CHECKING:
     from boxpen.nmt.context.bert_fused import BertFusedConfig

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import moved_in, temporary
-from boxpen.models.quiet import quiet
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.files import moved_in, temporary
+from boxpen.models.engine.quiet import quiet
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -44,9 +44,9 @@ from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.models.marian.modeling_marian import MarianPreTrainedModel
 
+from boxpen.errors import NmtError
 from boxpen.nmt.context.cadec_first_pass import FirstPass, FirstPassOutput
 from boxpen.nmt.context.cadec_layers import CADecDecoder, target_vocabulary
-from boxpen.nmt.errors import NmtError
 
 __all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
 

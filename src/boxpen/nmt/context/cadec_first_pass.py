@@ -16,8 +16,8 @@ from transformers import MarianMTModel
 from transformers.modeling_outputs import ModelOutput
 from transformers.models.marian.modeling_marian import MarianPreTrainedModel
 
+from boxpen.errors import NmtError
 from boxpen.nmt.context.drafts import greedy
-from boxpen.nmt.errors import NmtError
 
 __all__ = ["FirstPass", "FirstPassOutput", "Sentences", "split"]
 

@@ -25,7 +25,7 @@ from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.models.marian.modeling_marian import MarianEncoder
 from transformers.utils.generic import can_return_tuple
 
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
 
 __all__ = [
     "ConcatConfig",

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
-from boxpen.models.beam_cache import beam_cache
-from boxpen.nmt.errors import NmtError
+from boxpen.errors import NmtError
+from boxpen.models.engine.beam_cache import beam_cache
 
 __all__ = ["corrupted", "drafts_for_training", "greedy", "sampled"]
 

@@ -9,10 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.atomic import replaced
-from boxpen.models.own import CONTEXTUAL
-from boxpen.nmt.errors import NmtError
-from boxpen.nmt.inputs import Reads
+from boxpen.errors import NmtError
+from boxpen.files import replaced
+from boxpen.models.loading.own import CONTEXTUAL
+from boxpen.nmt.data.inputs import Reads
 from boxpen.nmt.loading import load_base
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.config import ModelConfig
     from boxpen.nmt.context.bert_reading import BertReader
-    from boxpen.nmt.examples import Examples
-    from boxpen.nmt.prepared import Prepared
+    from boxpen.nmt.data.examples import Examples
+    from boxpen.nmt.data.prepared import Prepared
 
 __all__ = ["bert_digest", "new_context_model", "reads_of", "with_bert"]
 

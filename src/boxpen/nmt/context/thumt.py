@@ -31,6 +31,7 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, MarianConfig, Marian
 from transformers.modeling_outputs import Seq2SeqLMOutput
 from transformers.utils.generic import can_return_tuple
 
+from boxpen.errors import NmtError
 from boxpen.nmt.context.concat import with_weights_of
 from boxpen.nmt.context.thumt_layers import (
     ContextOutput,
@@ -38,7 +39,6 @@ from boxpen.nmt.context.thumt_layers import (
     ThumtEncoder,
     draw,
 )
-from boxpen.nmt.errors import NmtError
 
 __all__ = ["ThumtConfig", "ThumtForConditionalGeneration", "register"]
 

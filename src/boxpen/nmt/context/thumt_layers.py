@@ -28,8 +28,8 @@ from transformers.models.marian.modeling_marian import (
 from transformers.utils.generic import can_return_tuple
 from transformers.utils.output_capturing import OutputRecorder
 
+from boxpen.errors import NmtError
 from boxpen.nmt.context.concat import given_or_none, joined
-from boxpen.nmt.errors import NmtError
 
 __all__ = [
     "ContextAttention",

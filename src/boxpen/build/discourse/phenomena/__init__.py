@@ -1,0 +1,1 @@
+"""The phenomena, and how each is found in subtitles."""

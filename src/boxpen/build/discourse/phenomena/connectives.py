@@ -1,0 +1,216 @@
+"""Connectives with several senses: while, as, since, though and or.
+
+Chinese has a word for each sense. A snippet is a candidate if the English connective is one indeed,
+and the Chinese sentence shows one of its senses and no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from boxpen.build.discourse.phenomena.misfits import Objection, misfits
+from boxpen.build.discourse.phenomena.since import names_a_time
+from boxpen.build.discourse.phenomena.wordlists import EDGE, table
+from boxpen.build.discourse.snippets import Snippet
+
+__all__ = [
+    "CLASSES",
+    "Connective",
+    "Realisation",
+    "begins_clause",
+    "connective",
+    "realisation",
+    "senses",
+]
+
+CLASSES = (
+    "while-而", "while-当", "as-因为", "as-当", "since-因为", "since-既然", "since-自从",
+    "though-虽然", "though-但是", "though-不过", "or-否则", "or-或者",
+)  # fmt: skip
+_CONNECTIVE = re.compile(r"\b(?:while|as|since|though|or)\b")
+# Where the word is no connective: part of a fixed phrase, a noun, a comparison, a number.
+_NOT = {
+    "while": re.compile(
+        r"\b(?:a|the|little|long|good|quite a|worth your|once in a) while\b"
+        r"|\bwhile (?:ago|back|since|longer)\b|\bwhile we're at it\b"
+    ),
+    "as": re.compile(
+        r"\bas [\w' -]{1,40}? as\b"
+        r"|\b(?:such|same|so|much|well|known|just|far|long|soon|exactly)(?: [\w']+)? as\b"
+        r"|\bas (?:if|though|well|for|to|of|usual|always|planned|long|soon|far|much|many|good)\b"
+        r"|\bas (?:yet|expected|opposed|promised|in|ever|such|your|my|his|her|their|our|its|an?)\b"
+        r"|\bas (?:i|you|he|she|we|they) (?:said|say|know|knew|see|told|can see|may|might|like)\b"
+        r"|\bas (?:i|you|he|she|we|they) (?:mentioned|please|wish|already|all know|asked)\b"
+        r"|\bas (?:i|you|he|she|we|they) (?:suspected|thought|come|recall|remember)\b"
+        r"|\bas i(?:'m| am) sure\b|\b(?:watch|watched|watching|saw|see) [\w' ]*?as\b"
+        r"|\bas it (?:is|was|were|happens|turns)\b"
+        r"|\b(?:dressed|think of|see|works?|worked|use|used|treat|regard|describe) [\w' ]*?as\b"
+    ),
+    "since": re.compile(
+        r"\b(?:ever|long) since\b|\bsince (?:when|then|forever|day one|always)\b"
+    ),
+    "though": re.compile(r"\bas though\b"),
+    "or": re.compile(
+        r"\bor (?:so|not|something|whatever|anything|whatnot|two|three|four|five|six|more|less|"
+        r"nothing|die|no|maybe|even|any|other|somewhere|someone)\b"
+        r"|\b(?:whether|either|more|one|two) or\b|\b\d+ or \d+|\bwhether\b|\bneither\b"
+        r"|\bsooner or later\b|\bor else[.!?]*$|^or[.!?,… ]*$"
+    ),
+}  # fmt: skip
+# 's that is "is", not a genitive.
+_IS = r"'s (?:\w+ing|an?|the|not|so|too|very|been|gone|in|on|at|my|your|here|there)\b"
+# What begins a clause, not a part of one.
+_CLAUSE = re.compile(
+    r"(?:i|you|he|she|it|we|they|this|that|there|everyone|everybody|nobody|somebody|someone)\b"
+    r"|(?:my|your|his|her|our|their|the|these|those|mr|mrs|ms|dr) |[a-z]+'(?:ll|re|d) "
+    rf"|[a-z]+{_IS}"
+    r"|[a-z]+ (?:will|would|is|was|are|were|has|had|can|could)\b"
+    r"|(?:do|does|did|is|are|was|were|have|has|will|would|can|could|should|don't|let's)\b"
+)
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|had|have|will|would|can|could|did|do|does|didn't|\w{2,}ed|\w+n't)\b"
+    rf"|'(?:re|ll|d|ve)\b|{_IS}|\b(?:came|went|got|took|left|made|said|died|knows?|says|comes|goes)\b"
+)
+_NOMINAL = re.compile(r"(?:my|your|his|her|our|their|the|this|that|these|those|mr|mrs|ms|dr)\b")
+# Correlatives: the second word belongs to the first and is no sense of its own.
+_CORRELATIVES = {"though-虽然": {"though-但是", "though-不过"}}
+
+# Said twice, or with 要么, these words are "either … or", and no threat.
+_OR = "要不(?![要是行了得])"
+_EITHER = re.compile(f"(?:{_OR}|不然).*(?:{_OR}|要么)|要么.*(?:{_OR}|不然)")
+
+
+class Connective(NamedTuple):
+    """A connective, its sense, and the Chinese words that show it."""
+
+    cls: str
+    word: str
+    score: float
+    reason: str
+
+
+class Realisation(NamedTuple):
+    """Chinese words of a sense, and where they stand in the sentence."""
+
+    cls: str
+    word: str
+    start: int
+    end: int
+
+
+def connective(snippet: Snippet) -> Connective | None:
+    """Return the connective that a snippet may test."""
+    found = list(_CONNECTIVE.finditer(snippet.source.lower()))
+    if len(found) != 1:  # with two, nobody knows which one the Chinese words stand for
+        return None
+    english = found[0][0]
+    current = snippet.source.lower().replace("’", "'")
+    if _NOT[english].search(current):
+        return None
+    shown = senses(english, snippet.target)
+    if len(shown) != 1:
+        return None
+    sense = shown[0]
+    score, against = _BASE.get(sense.cls, 0.8), []
+    for factor, objection in _objections(sense, snippet, current, found[0]):
+        score *= factor
+        against.append(objection)
+    if not score:
+        return None
+    reason = f"'{english}' → {sense.word}"
+    return Connective(sense.cls, sense.word, round(score, 3), "; but ".join([reason, *against]))
+
+
+def senses(english: str, target: str) -> list[Realisation]:
+    """Return the senses of an English connective that a Chinese sentence shows."""
+    found = [
+        r for cls in CLASSES if cls.startswith(english + "-") if (r := realisation(cls, target))
+    ]
+    shown = {r.cls for r in found}
+    ruled_out = {other for cls in shown for other in _CORRELATIVES.get(cls, ())}
+    return [r for r in found if r.cls not in ruled_out]
+
+
+def begins_clause(english: str) -> bool:
+    """Tell whether what follows a connective is a clause, not a part of one: 'or you' is none."""
+    english = english.lstrip(" ,")
+    if _CLAUSE.match(english) is None or len(english.split()) < 2:
+        return False
+    return not _NOMINAL.match(english) or bool(_FINITE.search(english))
+
+
+def realisation(cls: str, target: str) -> Realisation | None:
+    """Return the first of the words of a sense that stands in a Chinese sentence."""
+    if cls == "or-否则" and _EITHER.search(target):
+        return None
+    for pattern in _patterns(cls):
+        match = pattern.search(target)
+        if match:
+            return Realisation(cls, _shown(match[0]), match.start(), match.end())
+    return None
+
+
+_BASE = {"or-或者": 0.9, "or-否则": 0.95, "while-而": 0.85, "while-当": 0.9, "since-自从": 0.85}
+
+
+def _objections(
+    sense: Realisation, snippet: Snippet, current: str, match: re.Match[str]
+) -> Iterator[Objection]:
+    rivals = [
+        word
+        for word in table("connective", "rivals")[sense.cls]
+        if re.search(rf"(?<![\w']){re.escape(word)}(?!\w)", current)
+    ]
+    if rivals:
+        yield 0.3, f"'{rivals[0]}' may stand for it too"
+    if (
+        sense.cls == "while-而"
+        and sense.start
+        and not re.match(f"[{EDGE}]", snippet.target[sense.start - 1])
+    ):
+        yield 0.7, f"{sense.word} begins no clause"
+    rest = current[match.end() :].lstrip(" ,")
+    if sense.word == "还是" and "?" not in current:
+        yield 0.3, "还是 means 'still' where nothing is asked"
+    last = not re.search(r"\w", rest)
+    if last and match[0] != "though":
+        yield 0.0, "nothing follows"
+    clause = begins_clause(rest)
+    if sense.cls in ("since-因为", "since-既然") and names_a_time(rest):
+        yield 0.0, "a time follows, no clause"
+    if match[0] in ("as", "since") and not clause:
+        yield 0.6, "no clause follows"
+    if sense.cls == "or-或者" and not clause:
+        yield 0.7, "no clause follows"
+    if match.start() > 2 and match[0] == "or":
+        yield 0.9, "the sentence says both"
+    if re.search(r"\bor else\b", current):
+        yield 0.8, "'else' gives it away"
+    if sense.word == "要不":
+        yield 0.5, "要不 proposes something as often"
+    yield from misfits(snippet)
+
+
+def _shown(found: str) -> str:
+    """Write a circumfix with dots for what it encloses."""
+    found = found.strip()
+    for tail in ("的时候", "的同时", "以来", "以后", "之后", "开始", "时", "后", "起"):
+        if found[0] in "当自从" and found.endswith(tail) and len(found) > len(tail) + 1:
+            return f"{found[0]}…{tail}"
+    return found
+
+
+@cache
+def _patterns(cls: str) -> tuple[re.Pattern[str], ...]:
+    left, right = rf"(?:^|(?<=[{EDGE}]))", rf"(?=$|[{EDGE}])"
+    out = []
+    for text in table("connective", "realisations")[cls]:
+        if text.startswith("|"):
+            text = left + text[1:]
+        if text.endswith("|"):
+            text = text[:-1] + right
+        out.append(re.compile(text))
+    return tuple(out)

@@ -1,0 +1,280 @@
+"""A connective's sense exchanged for another one.
+
+The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以).
+Where the two senses of an English word exclude each other, the other one takes the place: 否则 of
+或者, 自从 of 因为. 'While' and 'though', and mostly 'as', mean both at once, so that the exchange
+would be right too, and 自从 does not bear what 既然 does. There a sense that the word never has
+makes the sentence wrong: a cause for a contrast, a concession for a cause. Where none would be
+left, there is none.
+"""
+
+from __future__ import annotations
+
+import re
+
+from boxpen.build.discourse.phenomena.connectives import Realisation, begins_clause, realisation
+from boxpen.build.discourse.phenomena.ellipsis import tagged
+from boxpen.build.discourse.phenomena.wordlists import EDGE
+
+__all__ = ["exchanged"]
+
+_EDGES = re.compile(f"([{EDGE}]+)")
+_PARTICLES = "吧呢吗啊呀嘛啦哦"
+_TAIL = re.compile("(?:的时候|的同时|期间|时)")
+# What has no beginning that 自从 could name.
+_TIMELESS = re.compile("^(?:如此|这样|那样|是|这是|那是)|从来|当时|只能|没有其他|还没|还不")
+_PRONOUN = re.compile("[你我他她它]们?|自己|大家|咱们?")
+# What ends "since": 后 is none in 后悔, nor 起 in 起死回生.
+_SINCE_TAIL = re.compile(
+    "(?:的时候|那天起|那天|以来|以后|之后|开始|(?<![最今随然])后(?![悔面门台果退来天])"
+    "|(?<=[天时刻年月日早晚])起|起(?=就|$)|时(?![间代候]))(.*)$"
+)
+_THAT_ONE = re.compile("[那这上每某][一]?[次个场件回]")
+# Words that say the old sense without its connective.
+_STILL = {
+    "while-而": "却|则|反而",
+    "as-因为": "所以|因此",
+    "since-因为": "所以|因此",
+    "since-既然": "所以|因此",
+    "though-虽然": "却|仍|依然",
+    "or-否则": "要不|不然",
+}
+# A clause with a subject, after 'or'; an order has none, and is an alternative in Chinese too.
+_SAYS_SO = re.compile(
+    r"'(?:ll|d|re|s)\b|\b(?:will|would|can|could|may|might|is|are|was|were|has|had|have|gonna)\b"
+)
+
+
+def exchanged(cls: str, source: str, target: str) -> str | None:
+    """Return the Chinese sentence with the other sense, or None where that is no wrong sentence."""
+    found = realisation(cls, target)
+    if found is None:
+        return None
+    wrong = _EXCHANGES[cls](found, source.lower().replace("’", "'"), target)
+    if wrong is None or wrong == target or realisation(cls, wrong):
+        return None  # a sentence that still says the right sense is not wrong
+    return None if cls in _STILL and re.search(_STILL[cls], wrong) else wrong
+
+
+def _contrast_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "A, 而 B" into "A, 因为 B"."""
+    clauses, edges = _clauses(target)
+    place = _clause_at(clauses, edges, found.start)
+    here = re.sub("^(?:而|但是?|可是?(?![以能])|然而)|却|则(?!是)", "", clauses[place], count=2)
+    if not _is_clause(here) or re.search("因为|由于|如果|虽然|尽管", "".join(clauses)):
+        return None
+    clauses[place] = "因为" + here
+    return _joined(clauses, edges)
+
+
+def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "当 A 的时候, B" into "因为 A, B"."""
+    parts = _time(found, target)
+    if parts is None:
+        return None
+    lead, clause, rest, end = parts
+    if not rest or len(clause) < 3:
+        return None  # a reason for nothing, or 因为我到, which is no Chinese
+    if re.search(r"\bwhile\b", source) and not tagged(rest)[0][1].startswith(("r", "n")):
+        return None  # an order needs no reason: 你做饭的时候喝这个
+    return f"{lead}因为{clause}{_comma(target)}{rest}{end}"
+
+
+def _cause_to_concession(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "因为 A, 所以 B" into "虽然 A, B"."""
+    lead, clause, rest = _cause(found, target)
+    if lead.endswith("是") or not _is_clause(clause):
+        return None
+    rest = re.sub(f"^([{EDGE}]*)就", r"\1", rest)  # 就 draws a consequence
+    return f"{re.sub('[只正就都]$', '', lead)}虽然{clause}{rest}"
+
+
+def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "因为 A, B" into "自从 A, B"."""
+    lead, clause, rest = _cause(found, target)
+    if not begins_clause(re.split("[,.;]", re.split(r"\bsince\b", source)[-1])[0]):
+        return None  # since your diet: a time, and 自从 says it
+    if lead.endswith("是") or not _is_clause(clause) or _TIMELESS.search(clause):
+        return None
+    return f"{re.sub('[只正就都]$', '', lead)}自从{clause}{rest}"
+
+
+def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "自从 A 以来, B" into "因为 A, B"."""
+    if not begins_clause(re.split(r"\bsince\b", source)[-1]):
+        return None  # since last year: no cause
+    opening = re.match("自从|自打|自|从", target[found.start :])
+    if opening is None:
+        return None
+    lead, after = target[: found.start], target[found.start + opening.end() :]
+    clause, edge, rest = _to_edge(after)
+    tail = _SINCE_TAIL.search(clause)
+    if tail:
+        more = tail[1].lstrip(_PARTICLES)
+        if more.startswith("的"):
+            return None
+        rest = more + edge + rest if more else rest
+        edge = _comma(target) if more else edge
+        clause = clause[: tail.start()]
+        if tail[0].startswith(("后", "以后", "之后")) and "了" not in clause:
+            clause += "了"
+    if re.search("[的刻天年代岁]了?$", clause) or _THAT_ONE.match(clause):
+        return None  # a time, not a cause
+    return f"{lead}因为{clause}{edge}{rest}" if _is_clause(clause) else None
+
+
+def _concession_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "虽然 A, 但 B" into "因为 A, 所以 B"."""
+    clauses, edges = _clauses(target)
+    place = _clause_at(clauses, edges, found.start)
+    if not re.match("虽然|尽管|虽说", target[found.start :]):
+        return None
+    clauses[place] = re.sub("虽然|尽管|虽说", "因为", clauses[place], count=1)
+    for later in range(place + 1, len(clauses)):
+        clauses[later] = re.sub(
+            "^(?:但是?|可是?|不过|然而)(?!能|以)", "所以", clauses[later], count=1
+        )
+    return _joined(clauses, edges)
+
+
+def _turn_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
+    """Turn "A, 不过 B" into "A, 所以 B"."""
+    clauses, edges = _clauses(target)
+    if not _opens(clauses, edges, found.start) or not _is_clause(target[found.end :]):
+        return None
+    return target[: found.start] + "所以" + target[found.end :].lstrip()
+
+
+def _threat_to_choice(found: Realisation, source: str, target: str) -> str | None:
+    """Turn 否则 into 或者; before an order, as "or pay", both say the same."""
+    follows = re.split(r"\bor\b", source)[-1]
+    if "除非" in target or not (begins_clause(follows) or _SAYS_SO.search(follows)):
+        return None
+    return target[: found.start] + "或者" + target[found.end :].removeprefix("的话")
+
+
+def _choice_to_threat(found: Realisation, source: str, target: str) -> str | None:
+    """Turn 或者 into 否则, where a clause or a verb follows that it can stand before."""
+    clauses, edges = _clauses(target)
+    rest = re.sub("^[说是]", "", target[found.end :])
+    follows = _to_edge(rest.lstrip())[0]
+    if not _is_clause(follows) or len(re.findall("或|还是", target)) > 1:
+        return None
+    whole = begins_clause(re.split(r"\bor\b", source)[-1])
+    if not whole and (tagged(follows)[0][1] != "v" or len(follows) < 4):
+        return None
+    opens = _opens(clauses, edges, found.start)
+    if not opens and found.word == "还是":
+        return None  # 是她还是他: a question of its own form
+    comma = "" if opens else _comma(target)
+    return target[: found.start] + comma + "否则" + rest
+
+
+_EXCHANGES = {
+    "while-而": _contrast_to_cause,
+    "while-当": _time_to_cause,
+    "as-因为": _cause_to_concession,
+    "as-当": _time_to_cause,
+    "since-因为": _cause_to_since,
+    "since-既然": _cause_to_concession,
+    "since-自从": _since_to_cause,
+    "though-虽然": _concession_to_cause,
+    "though-但是": _turn_to_cause,
+    "though-不过": _turn_to_cause,
+    "or-否则": _threat_to_choice,
+    "or-或者": _choice_to_threat,
+}
+
+
+def _time(found: Realisation, target: str) -> tuple[str, str, str, str] | None:
+    """Divide a sentence at 当 … 的时候: what leads, the clause, the rest and the last marks."""
+    tails = list(_TAIL.finditer(target, found.start, found.end))
+    if not tails:
+        return None
+    tail = tails[-1]
+    before = target[: tail.start()]
+    start = max([m.end() for m in _EDGES.finditer(before)], default=0)
+    if target[found.start] == "当" and found.start >= start:
+        start = found.start
+    link = re.match("而|但是?|可是|不过|所以|并且|也", before[start:])
+    start += link.end() if link else 0
+    lead, clause = re.sub("[正每就]$", "", before[:start]), before[start:].removesuffix("之")
+    if lead and not re.search(
+        f"(?:[{EDGE}]|而|但是?|所以|[昨今那]天|可是|不过|并且|也|特别是|尤其是)$", lead
+    ):
+        return None  # 我记得当…: the circumfix belongs to the verb before it.
+    clause = re.sub("^(?:[正每]?当(?![初时然])|就?在|趁着?|[等到])", "", clause)
+    inside = clause.find("在")
+    outside = clause[:inside].removesuffix("正")
+    if inside >= 0 and not (_PRONOUN.fullmatch(outside) or outside == ""):
+        return None  # 我应该在…的时候…: the clause of 应该 is around the circumfix.
+    if inside >= 0 and _PRONOUN.match(clause[inside + 1 :]):
+        return None
+    if re.search(f"(?:^|[{EDGE}])[在当]", lead) or "趁" in clause:
+        return None
+    if re.match("只有|除了|直到|每次|那|这|有|同|上次|小|以前", clause) or not _is_clause(clause):
+        return None
+    rest = target[tail.end() :]
+    end = re.search(f"[{EDGE}]*$", rest)
+    marks = end[0] if end else ""
+    rest = re.sub(f"^[{EDGE}]+", "", rest[: len(rest) - len(marks)])
+    # 别 and 请 ask for something: neither a contrast nor a cause can stand before them.
+    return None if re.match("的|别|请|不要|一定|是", rest) else (lead, clause, rest, marks)
+
+
+def _cause(found: Realisation, target: str) -> tuple[str, str, str]:
+    """Divide a sentence at 因为: what leads, the clause, and the rest without its 所以."""
+    clause, edge, rest = _to_edge(target[found.end :].lstrip())
+    clause = re.sub("的(?:缘故|关系|原因)$", "", clause)
+    return (
+        target[: found.start],
+        clause,
+        edge + re.sub("^(?:所以|因此|那么|那(?=[你我他她就]))", "", rest),
+    )
+
+
+def _clauses(target: str) -> tuple[list[str], list[str]]:
+    """Return the clauses of a sentence, and the marks or spaces after each."""
+    parts = _EDGES.split(target)
+    return parts[::2], [*parts[1::2], ""]
+
+
+def _joined(clauses: list[str], edges: list[str]) -> str:
+    return "".join(c + e for c, e in zip(clauses, edges, strict=True))
+
+
+def _clause_at(clauses: list[str], edges: list[str], start: int) -> int:
+    end = 0
+    for place, (clause, edge) in enumerate(zip(clauses, edges, strict=True)):
+        end += len(clause) + len(edge)
+        if start < end:
+            return place
+    return len(clauses) - 1
+
+
+def _opens(clauses: list[str], edges: list[str], start: int) -> bool:
+    """Tell whether a clause begins at this place."""
+    begin = 0
+    for clause, edge in zip(clauses, edges, strict=True):
+        if begin == start:
+            return True
+        begin += len(clause) + len(edge)
+    return False
+
+
+def _to_edge(text: str) -> tuple[str, str, str]:
+    match = _EDGES.search(text)
+    if match is None:
+        return text, "", ""
+    return text[: match.start()], match[0], text[match.end() :]
+
+
+def _is_clause(text: str) -> bool:
+    if _PRONOUN.match(text) and len(text) > 2:
+        return True  # the tagger has 排队 and its like for nouns
+    return len(text) > 1 and any(flag[0] in "vail" for _, flag in tagged(text))
+
+
+def _comma(target: str) -> str:
+    """Return what stands between clauses in this text: subtitles have spaces."""
+    return "，" if re.search("[，。！？；]", target) else " "

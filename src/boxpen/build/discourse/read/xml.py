@@ -1,0 +1,147 @@
+"""OPUS in XML: a file of sentences for every document, and one of links between them.
+
+A link such as ``<link xtargets="1 2;3"/>`` joins sentences 1 and 2 of the first document with
+sentence 3 of the second. One document is held in memory at a time.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, cast
+from xml.etree.ElementTree import Element, ParseError, iterparse
+
+from boxpen.build.discourse.read.texts import Progress, TextSpec
+from boxpen.errors import BuildError
+from boxpen.text.corpus import Pair
+
+__all__ = ["documents", "read_xml"]
+
+
+def read_xml(spec: TextSpec, counts: Counter[str], progress: Progress) -> Iterator[Pair]:
+    """Yield the pairs of a text with an ``alignment``.
+
+    A sentence that is linked to none makes a pair with an empty side.
+
+    Raises:
+        BuildError: If a file is missing or no such XML, or a link names what is not there.
+    """
+    path = cast(Path, spec.alignment)
+    for names, links in _groups(path):
+        sides = [_sentences(_document(spec, name), side) for side, name in enumerate(names)]
+        document = f"{spec.name}/{names[0]} {names[1]}"
+        for number, link in enumerate(links, start=1):
+            counts["lines"] += 1
+            source, target = (
+                " ".join(_sentence(sides[side], one, names[side], path) for one in ids.split())
+                for side, ids in enumerate(link)
+            )
+            yield Pair(source, target, document, number, spec.name)
+        progress(0.0, counts["lines"])
+
+
+def documents(spec: TextSpec) -> list[Path]:
+    """Return the files of all documents that an alignment names, each once.
+
+    Raises:
+        BuildError: If one is not there.
+    """
+    path = cast(Path, spec.alignment)
+    names = dict.fromkeys(name for both, _ in _groups(path) for name in both)
+    return [_document(spec, name) for name in names]
+
+
+Link = tuple[str, str]
+
+
+def _groups(path: Path) -> Iterator[tuple[tuple[str, str], list[Link]]]:
+    """Yield the two documents of every group of links, and the links."""
+    found = 0
+    for group in _elements(path, "linkGrp"):
+        found += 1
+        names = group.get("fromDoc"), group.get("toDoc")
+        if names[0] is None or names[1] is None:
+            raise BuildError(f"{path}, <linkGrp> {found}: expected fromDoc and toDoc")
+        links = []
+        for number, link in enumerate(group.iter("link"), start=1):
+            ids = (link.get("xtargets") or "").split(";")
+            if len(ids) != 2:
+                raise BuildError(
+                    f"{path}, <link> {number} of {names[0]}: found xtargets = "
+                    f"{link.get('xtargets')!r}, expected sentences of both sides, parted by ';'"
+                )
+            links.append((ids[0], ids[1]))
+        yield (names[0], names[1]), links
+    if not found:
+        raise BuildError(f"{path} has no <linkGrp>, expected the links of OPUS")
+
+
+def _document(spec: TextSpec, name: str) -> Path:
+    """Return the file of a document, which may have been compressed or unpacked since."""
+    place = cast(Path, spec.folder) / name
+    other = place.with_suffix("") if place.suffix == ".gz" else place.with_name(f"{place.name}.gz")
+    for path in (place, other):
+        if path.is_file():
+            return path
+    raise BuildError(f"{spec.alignment} names {name}, and there is no {place}")
+
+
+def _sentences(path: Path, side: int) -> dict[str, str]:
+    """Return the sentences of a document by their ids."""
+    found = {}
+    for element in _elements(path, "s"):
+        words = [word.text or "" for word in element.iter("w")]
+        if not words:
+            text = " ".join("".join(element.itertext()).split())
+        else:
+            text = _joined(words) if side else " ".join(words)
+        found[element.get("id") or ""] = text
+    return found
+
+
+def _sentence(side: dict[str, str], one: str, name: str, path: Path) -> str:
+    if one not in side:
+        raise BuildError(f"{path} links sentence '{one}' of {name}, which has no such sentence")
+    return side[one]
+
+
+_LATIN = re.compile(r"[0-9A-Za-z]")
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Return Chinese words as they are written: with a space only between two Latin ones."""
+    text = ""
+    for word in words:
+        apart = text and word and _LATIN.match(text[-1]) and _LATIN.match(word[0])
+        text += f" {word}" if apart else word
+    return text
+
+
+def _elements(path: Path, tag: str) -> Iterator[Element]:
+    """Yield the elements of a name, and forget each when it was dealt with."""
+    try:
+        with _opened(path) as stream:
+            root = None
+            for event, element in iterparse(stream, ("start", "end")):
+                if root is None:
+                    root = element
+                if event == "end" and element.tag == tag:
+                    yield element
+                    root.clear()
+    except FileNotFoundError:
+        raise BuildError(f"there is no {path}") from None
+    except ParseError as error:
+        raise BuildError(f"{path} is not XML: {error}") from None
+    except (EOFError, zlib.error, OSError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise BuildError(f"{path} cannot be read: {reason}; is it a whole download?") from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    with path.open("rb") as stream:
+        packed = stream.read(2) == b"\x1f\x8b"
+    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")

@@ -1,0 +1,1 @@
+"""From triples to English."""

@@ -1,0 +1,1 @@
+"""Public releases, one importer each."""

@@ -1,0 +1,1 @@
+"""English: words, inflection, phrases and clauses. Knows no suites and no models."""

@@ -1,0 +1,1 @@
+"""Classifiers and multiple-choice models, trained with Transformers."""

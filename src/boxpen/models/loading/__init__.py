@@ -1,0 +1,1 @@
+"""From names and files to models: checkpoints, kinds, fingerprints."""

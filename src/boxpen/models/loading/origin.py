@@ -1,0 +1,116 @@
+"""Which checkpoint folder a model in memory was loaded from, if it is still the same model.
+
+A folder's fingerprint is that of its files; a model in memory has none. To share scores, the folder
+that the model names as its own is loaded once more and compared: classes, configuration, plain
+attributes, every tensor, and the tokenizer. If anything differs, the model is another one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from boxpen.errors import ModelError
+from boxpen.models.engine.memory import free_memory
+from boxpen.models.loading.fingerprint import hooked, plain_attributes, tokenizer_parts
+from boxpen.names import fits_a_line
+from boxpen.scoring.policy import Dtype
+
+if TYPE_CHECKING:
+    from boxpen.models.hf import TransformersModel
+
+__all__ = ["name_of", "same_model_on_disk"]
+
+_LONGEST = 200  # characters of a name
+_VOLATILE = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
+_SETTINGS = ("truncation_side", "model_max_length", "model_input_names")
+_UNUSED = ("name_or_path", "padding_side", "pad_token", "src_lang", "tgt_lang")
+"""Settings of tokenizers that change no score: boxpen pads and names languages by itself."""
+
+
+def name_of(module: Any) -> str:
+    """Return the name or path a module was loaded from, or that of its class."""
+    name = str(getattr(module, "name_or_path", "") or "")
+    last = Path(name).name
+    if fits_a_line(name) and last.strip(". ") and len(last) <= _LONGEST:
+        return name
+    return type(module).__name__
+
+
+def same_model_on_disk(
+    module: Any, tokenizer: Any, load: Callable[..., TransformersModel]
+) -> TransformersModel | None:
+    """Return the model of the folder that a module was loaded from, or None if they differ.
+
+    Args:
+        module: A module in memory.
+        tokenizer: Its tokenizer.
+        load: Returns the model of a folder, given its path and ``dtype``.
+    """
+    import torch
+
+    folder = str(getattr(module, "name_or_path", "") or "")
+    dtype = str(module.dtype).removeprefix("torch.")
+    size = sum(tensor.nbytes for tensor in module.state_dict().values())
+    if (
+        not folder
+        or not os.path.isfile(Path(folder) / "config.json")  # noqa: PTH113 (any name is fine)
+        or dtype not in get_args(Dtype)
+        or hooked(module)
+        or 2 * size > free_memory(torch.device("cpu"))
+    ):
+        return None
+    try:
+        found = load(folder, dtype=dtype)
+        # The weights come last: they take longest.
+        if _same_tokenizer(tokenizer, found.tokenizer, found.kind) and _same(module, found.module):
+            return found
+    except (ModelError, OSError):
+        pass  # it cannot be loaded, or not as this kind of model
+    return None
+
+
+def _same_tokenizer(one: Any, other: Any, kind: str) -> bool:
+    """Return whether two tokenizers make the same tokens of all texts."""
+    if type(one) is not type(other) or tokenizer_parts(one) != tokenizer_parts(other):
+        return False
+    names = {*one.init_kwargs, *other.init_kwargs, *_SETTINGS}.difference(_UNUSED)
+    return _specials(one, kind) == _specials(other, kind) and all(
+        getattr(one, name, None) == getattr(other, name, None) for name in names
+    )
+
+
+def _specials(tokenizer: Any, kind: str) -> dict[str, Any]:
+    found = dict(tokenizer.special_tokens_map)
+    pad = found.pop("pad_token", None)
+    # Many give a causal model its end of text for padding, which it never reads.
+    unread = pad is None or (kind == "causal" and pad in found.values())
+    return found if unread else found | {"pad_token": pad}
+
+
+def _same(one: Any, other: Any) -> bool:
+    import torch
+
+    if type(one) is not type(other) or repr(one) != repr(other):
+        return False
+    for name in ("config", "generation_config"):
+        if _settings(getattr(one, name, None)) != _settings(getattr(other, name, None)):
+            return False
+    if plain_attributes(one) != plain_attributes(other):
+        return False
+    tensors, others = ({**m.state_dict(), **dict(m.named_buffers())} for m in (one, other))
+    if tensors.keys() != others.keys():
+        return False
+    return all(
+        tensor.dtype == others[name].dtype and torch.equal(tensor.cpu(), others[name])
+        for name, tensor in tensors.items()
+    )
+
+
+def _settings(config: Any) -> dict[str, Any] | None:
+    if config is None:
+        return None
+    found = {k: v for k, v in config.to_dict().items() if k not in _VOLATILE}
+    return found | {"attention": getattr(config, "_attn_implementation", None)}

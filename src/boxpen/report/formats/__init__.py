@@ -1,0 +1,1 @@
+"""Tables as CSV, JUnit, LaTeX and Markdown."""

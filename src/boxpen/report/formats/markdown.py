@@ -1,0 +1,52 @@
+"""Runs as Markdown tables, for documents and pull requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from boxpen.report.numbers import DASH, digits, too_few_blocks
+from boxpen.report.plain_table import markdown_line
+from boxpen.report.terminal import by_slice, notes
+from boxpen.runs.run import Row, Run
+
+__all__ = ["escaped", "markdown_table", "run_markdown"]
+
+_METRICS = ("accuracy", "consistency", "both_right", "bleu")
+
+
+def run_markdown(run: Run) -> str:
+    """Return one run: its table, its notes, its signature."""
+    lines = [f"### {run.suite_title} × {run.about['model']['name']}", ""]
+    lines += markdown_table(run.summary())
+    lines += ["", f"`{run.signature}`", ""]
+    lines += [f"- {note}" for note in notes(run)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of a table with one row per slice and one column per metric."""
+    metrics = [m for m in _METRICS if any(r.metric == m for r in rows)]
+    blocks = ["blocks"] if "consistency" in metrics else []
+    heads = ["slice", "n", *metrics, "chance", *blocks, "ties"]
+    yield markdown_line(heads)
+    yield "|" + "---|" * len(heads)
+    for name, members in by_slice(rows).items():
+        found = {r.metric: r for r in members}
+        cells = [cell(found[m]) if m in found else "" for m in metrics]
+        cells.append(f"{found['chance'].value:.3f}" if "chance" in found else "")
+        if blocks:
+            cells.append(str(found["consistency"].n) if "consistency" in found else "")
+        yield markdown_line([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
+
+
+def escaped(text: str) -> str:
+    """Escape a text for a table cell."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def cell(row: Row) -> str:
+    """Return a number with its interval."""
+    if too_few_blocks(row.metric, row.n):
+        return DASH
+    places = digits(row.metric)
+    return f"{row.value:.{places}f} [{row.low:.{places}f}, {row.high:.{places}f}]"

@@ -1,0 +1,113 @@
+"""Answering the items of a suite: people choose a candidate, as models do.
+
+A judge sees the candidates in an order drawn for judge and item, and not which of them is right.
+Neither the order nor anything else in a sheet depends on the right answer, or on the order of the
+candidates in the suite. The labels of natural language inference always come in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from boxpen.catalog import load_suite
+from boxpen.errors import BuildError
+from boxpen.items import Choice, Entail, Item, Suite
+from boxpen.review import (
+    Applied,
+    Destination,
+    Journal,
+    Option,
+    Question,
+    Review,
+    ReviewTask,
+    Target,
+    VerdictSet,
+    latest,
+)
+from boxpen.review.human_run import Answers, choice_of, run_of_answers
+
+__all__ = ["AnswerTask"]
+
+
+class AnswerTask(ReviewTask):
+    """Which candidate is right?
+
+    A verdict is the number of a candidate in the suite, from 1.
+
+    Args:
+        suite: The suite; items without candidates are not asked.
+        journal: Where answers are kept.
+    """
+
+    name = "answers"
+    target = "the items of a suite"
+    origin = "suite"
+    min_judges = 3
+    default_out = Path("runs")
+
+    def __init__(self, suite: Suite, journal: Journal | None = None) -> None:
+        self.suite = suite
+        self.journal = journal or Journal(f"{suite.name}-answers.jsonl")
+        found = [(item, choice_of(item)) for item in suite]
+        self.choices = [(item, choice) for item, choice in found if choice is not None]
+        if not self.choices:
+            raise BuildError(f"suite '{suite.name}' has no item with candidates to choose from")
+        most = max(len(choice.candidates) for _, choice in self.choices)
+        self.verdicts = VerdictSet({str(number): () for number in range(1, most + 1)})
+
+    @classmethod
+    def find(cls, target: Target) -> AnswerTask | None:
+        """Return the task for a suite; the journal is beside its file, or in the current folder."""
+        path = target.path
+        if len(target.words) > 1 or (path is not None and path.is_dir()):
+            return None
+        suite = load_suite(target.words[0])
+        folder = path.parent if path is not None and path.is_file() else Path()
+        own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-answers.jsonl")
+        return cls(suite, Journal(target.journal or folder / own))
+
+    def questions(self) -> list[Question]:
+        """Return one question per item; its candidates are shuffled for each judge."""
+        return [_question(item, choice) for item, choice in self.choices]
+
+    def apply(self, review: Review, to: Destination) -> Applied:
+        """Write the run in which the majority of judges decides, as 'boxpen human' does."""
+        if review.rule.name != "majority":
+            raise BuildError(
+                f"the rule is '{review.rule.name}', expected 'majority': a run of people counts "
+                "the judges who chose each candidate"
+            )
+        answers: Answers = {}
+        said = latest(review.given)
+        for question in review.questions:
+            found = {
+                j: int(one.verdict) - 1
+                for j, one in said.get(question.item, {}).items()
+                if one.verdict
+            }
+            if found:
+                answers[question.item] = found
+        run = run_of_answers(
+            self.suite, answers, self.journal.path, name=to.name, min_judges=review.min_judges
+        )
+        place = run.save(to.path)
+        human = run.about["human"]
+        says = f"{human['answers']} answers of {human['judges']} judge(s) written to {place}"
+        return Applied(place, says, {"path": str(place), "human": human})
+
+
+def _question(item: Item, choice: Choice) -> Question:
+    labels = isinstance(item, Entail)
+    options = [Option(text, str(number)) for number, text in enumerate(choice.candidates, 1)]
+    # The order of the suite may give away the right answer, which is often the first.
+    shown = tuple(options if labels else sorted(options))
+    part = item.tags.get("set", "")
+    return Question(item.id, _shown(item), part=part, options=shown, fixed=labels)
+
+
+def _shown(item: Item) -> dict[str, str]:
+    if isinstance(item, Entail):
+        return {"premise": item.premise, "hypothesis": item.hypothesis}
+    texts = {"context": item.context, "source": item.source}
+    return {name: text for name, text in texts.items() if text is not None}

@@ -1,0 +1,323 @@
+"""Human answers to a suite as a run: people are a system like any other.
+
+A table of answers comes in one of two forms. Long: one line an answer, with the columns ``item``,
+``judge`` and ``answer``. Wide: one line an item, with the column ``item`` and one column a judge.
+An answer is the number of a candidate, or its text; empty cells are skipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import platform
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from boxpen.analysis.suites.lint import lint
+from boxpen.catalog.tabular import table_rows
+from boxpen.errors import SuiteError
+from boxpen.items import LABELS, Choice, Item, Suite, Translate
+from boxpen.metrics.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    free_kappa,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from boxpen.printable import excerpt
+from boxpen.runs.directory import FORMAT
+from boxpen.runs.run import Run, about_suite
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.signature import signature
+from boxpen.scoring.verdicts import Verdict
+from boxpen.version import __version__
+
+__all__ = ["Answers", "choice_of", "human_run", "read_answers", "run_of_answers"]
+
+Answers = dict[str, dict[str, int]]
+"""For every item, in order of the suite, the candidate that every judge chose."""
+
+_MAJORITY = Recipe(name="majority", why="the candidate that most judges chose")
+
+
+def human_run(
+    suite: Suite, path: Path | str, *, name: str | None = None, min_judges: int = 3, start: int = 0
+) -> Run:
+    """Make a run of a table of human answers.
+
+    The score of a candidate is the share of judges who chose it; the majority decides, and a tie
+    of k candidates earns 1/k. Items with fewer than ``min_judges`` answers are left out, with the
+    reason.
+
+    Args:
+        suite: What was asked.
+        path: The table, ``.csv`` or ``.tsv``.
+        name: Name of the system; ``human (N judges)`` if None.
+        min_judges: Fewest judges of an item.
+        start: Number of the first candidate, where answers are numbers.
+
+    Raises:
+        SuiteError: If the table cannot be read, or no item has enough judges.
+    """
+    answers = read_answers(suite, path, start=start)
+    return run_of_answers(suite, answers, path, name=name, min_judges=min_judges)
+
+
+def run_of_answers(
+    suite: Suite, answers: Answers, where: Path | str, *, name: str | None, min_judges: int
+) -> Run:
+    """Make a run of human answers.
+
+    Args:
+        suite: What was asked.
+        answers: For every item, the candidate that each judge chose.
+        where: Where they are from, for messages.
+        name: Name of the system; ``human (N judges)`` if None.
+        min_judges: Fewest judges of an item.
+
+    Raises:
+        SuiteError: If no item has enough judges.
+    """
+    if min_judges < 1:
+        raise SuiteError(f"min-judges is {min_judges}, expected 1 or more")
+    left_out: dict[str, list[str]] = {}
+    judged: list[tuple[Item, Choice]] = []
+    for item in suite:
+        choice = choice_of(item)
+        reason = _lacking(choice, len(answers.get(item.id, ())), min_judges)
+        if choice is None or reason is not None:
+            left_out.setdefault(reason or "", []).append(item.id)
+        else:
+            judged.append((item, choice))
+    if not judged:
+        most = max(map(len, answers.values()), default=0)
+        raise SuiteError(
+            f"{where} has at most {most} judge(s) for an item, expected {min_judges} or more; "
+            "--min-judges sets how many"
+        )
+    kept = {choice.id: answers[choice.id] for _, choice in judged}
+    choices = [choice for _, choice in judged]
+    human = _human(choices, kept, min_judges)
+    about = _about(suite.take([item for item, _ in judged]), kept, human, name)
+    about["left_out"] = left_out
+    return Run(about, tuple(_verdict(c, kept[c.id]) for c in choices), {})
+
+
+def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
+    """Read a table of answers to the items of a suite.
+
+    Raises:
+        SuiteError: If an item or an answer is unknown, a judge gives two answers to one item, or
+            there are none; the message names the line and the cell.
+    """
+    path = Path(path)
+    choices = {item.id: choice_of(item) for item in suite}
+    found: dict[str, dict[str, int]] = {}
+    for cell in _cells(path):
+        if cell.item not in choices:
+            raise SuiteError(
+                f"{path}, line {cell.line} has the item {excerpt(cell.item)}, expected one of "
+                f"suite '{suite.name}', whose first is '{suite.items[0].id}'"
+            )
+        choice = choices[cell.item]
+        where = f"{path}, line {cell.line}"
+        if choice is None:
+            raise SuiteError(f"{where}: item '{cell.item}' offers no candidates to choose from")
+        chosen = _chosen(choice, cell.answer, start, where)
+        before = found.setdefault(cell.item, {}).setdefault(cell.judge, chosen)
+        if before != chosen:
+            raise SuiteError(
+                f"{where}: judge {excerpt(cell.judge)} answers item '{cell.item}' with "
+                f"{excerpt(cell.answer)}, and earlier with another candidate; expected one answer"
+            )
+    if not found:
+        raise SuiteError(f"{path} has no answers, expected at least one")
+    return {item: found[item] for item in choices if item in found}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One answer of the table."""
+
+    line: int
+    item: str
+    judge: str
+    answer: str
+
+
+def _cells(path: Path) -> Iterator[_Cell]:
+    records = table_rows(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    first = next(records, None)
+    if first is None:
+        raise SuiteError(f"{path} is empty, expected a header line with the column 'item'")
+    header = [name.strip() for name in first[1]]
+    for name in header:
+        if not name or header.count(name) > 1:
+            what = f"the column {excerpt(name)} twice" if name else "a column without a name"
+            raise SuiteError(f"{path}, line {first[0]} has {what}, expected each name once")
+    if "item" not in header or len(header) < 2:
+        raise SuiteError(
+            f"{path}, line {first[0]} has the columns {', '.join(header)}, expected 'item', "
+            "'judge' and 'answer', or 'item' and one column a judge"
+        )
+    long = {"judge", "answer"} <= set(header)
+    if not long and {"judge", "answer"} & set(header):
+        missing = "answer" if "judge" in header else "judge"
+        raise SuiteError(f"{path}, line {first[0]} has no column '{missing}'")
+    for line, row in records:
+        if len(row) != len(header):
+            raise SuiteError(f"{path}, line {line} has {len(row)} cell(s), expected {len(header)}")
+        cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
+        item = cells.pop("item")
+        if long:
+            if not cells["judge"]:
+                raise SuiteError(f"{path}, line {line} has no judge, expected a name or a number")
+            cells = {cells["judge"]: cells["answer"]}
+        yield from (_Cell(line, item, j, answer) for j, answer in cells.items() if answer)
+
+
+def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:
+    """Return the candidate that an answer means: by its text, or else by its number."""
+    wanted = " ".join(answer.split())
+    meant = {i for i, text in enumerate(choice.candidates) if " ".join(text.split()) == wanted}
+    if re.fullmatch(r"[0-9]{1,9}", answer) and 0 <= int(answer) - start < len(choice.candidates):
+        meant.add(int(answer) - start)
+    if len(meant) == 1:
+        return meant.pop()
+    last = start + len(choice.candidates) - 1
+    fault = "could mean several candidates" if meant else "is not a candidate"
+    way_out = (
+        "a number that is not also the text of a candidate" if meant else "the text of a candidate"
+    )
+    raise SuiteError(
+        f"{where}: the answer {excerpt(answer)} to item '{choice.id}' {fault}, "
+        f"expected a number from {start} to {last} or {way_out}"
+    )
+
+
+def choice_of(item: Item) -> Choice | None:
+    """Return the item as a choice between candidates or labels; None if it has none."""
+    if isinstance(item, Translate):
+        return item.as_choice()
+    if isinstance(item, Choice):
+        return item
+    gold = LABELS.index(item.label)
+    return Choice(id=item.id, candidates=LABELS, gold=gold, block=item.block, tags=item.tags)
+
+
+def _lacking(choice: Choice | None, judges: int, min_judges: int) -> str | None:
+    if choice is None:
+        return "an item without candidates to choose from"
+    if judges == 0:
+        return "no human answers"
+    return f"fewer than {min_judges} judges" if judges < min_judges else None
+
+
+def _verdict(choice: Choice, answers: Mapping[str, int]) -> Verdict:
+    votes = Counter(answers.values())
+    most = max(votes.values())
+    winners = [i for i in range(len(choice.candidates)) if votes[i] == most]
+    scores = tuple(votes[i] / len(answers) for i in range(len(choice.candidates)))
+    return Verdict(
+        id=choice.id,
+        block=choice.block,
+        tags=choice.tags,
+        gold=choice.gold,
+        scores=scores,
+        winner=winners[0],
+        tied=len(winners),
+        credit=1 / len(winners) if choice.gold in winners else 0.0,
+        margin=scores[choice.gold] - max(s for i, s in enumerate(scores) if i != choice.gold),
+    )
+
+
+def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> dict[str, Any]:
+    """Return what ``run.json`` says of the judges; they are numbered, not named."""
+    right: dict[str, list[bool]] = {}
+    for choice in choices:
+        for judge, answer in answers[choice.id].items():
+            right.setdefault(judge, []).append(answer == choice.gold)
+    singles = [sum(r) / len(r) for r in right.values()]
+    places = Counter(choice.gold for choice in choices)
+    return {
+        "judges": len(right),
+        "answers": sum(map(len, answers.values())),
+        "min_judges": min_judges,
+        "fewest": min(map(len, answers.values())),
+        "most": max(map(len, answers.values())),
+        "single_judge_accuracy": math.fsum(singles) / len(singles),
+        "by_judge": [
+            {"judge": number, "items": len(r), "accuracy": accuracy}
+            for number, (r, accuracy) in enumerate(zip(right.values(), singles, strict=True), 1)
+        ],
+        "agreement": _agreement(choices, answers),
+        "gold_in_one_place": max(places.values()) / len(choices),
+    }
+
+
+def _agreement(choices: Sequence[Choice], answers: Answers) -> dict[str, float | None]:
+    """Return every measure that the answers allow; an answer is the place of its candidate."""
+    by_item = [answers[c.id] for c in choices]
+    items = [list(of.values()) for of in by_item]
+    judges = list(dict.fromkeys(judge for of in by_item for judge in of))
+    found = {
+        "percent": percent_agreement(items),
+        "krippendorff_alpha": krippendorff_alpha(items),
+        "free_kappa": free_kappa(items, [len(c.candidates) for c in choices]),
+    }
+    if len(judges) == 2:
+        both = [of for of in by_item if len(of) == 2]
+        found["cohen_kappa"] = cohen_kappa(*([of[judge] for of in both] for judge in judges))
+    elif len({len(of) for of in items}) == 1:
+        found["fleiss_kappa"] = fleiss_kappa(items)
+    return {name: value if math.isfinite(value) else None for name, value in found.items()}
+
+
+def _about(
+    suite: Suite, answers: Answers, human: Mapping[str, Any], name: str | None
+) -> dict[str, Any]:
+    content = sorted((i, judge, a) for i, of in answers.items() for judge, a in of.items())
+    fingerprint = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+    shown = name or f"human ({human['judges']} judge{'s' if human['judges'] > 1 else ''})"
+    return {
+        "format": FORMAT,
+        "boxpen": __version__,
+        "suite": about_suite(suite),
+        "model": {
+            "name": shown,
+            "short": shown if name else "human",
+            "kind": "human",
+            "fingerprint": fingerprint,
+            "dtype": "none",
+            "languages": None,
+        },
+        "recipe": {**asdict(_MAJORITY), "digest": _MAJORITY.digest},
+        "policy": asdict(ScoringPolicy()),
+        "settled": {},
+        "beam": 0,
+        "left_out": {},
+        "parts_left_out": {},
+        "unread_contexts": 0,
+        "findings": [asdict(f) for f in lint(suite)],
+        "engine": {},
+        "seconds": 0.0,
+        "python": platform.python_version(),
+        "human": dict(human),
+        "signature": signature(
+            suite=suite.name,
+            suite_hash=suite.hash,
+            model=shown if name else "human",
+            fingerprint=fingerprint,
+            kind="human",
+            recipe=f"{_MAJORITY.name}@{_MAJORITY.digest}",
+            judges=human["judges"],
+            min_judges=human["min_judges"],
+            ties=ScoringPolicy().ties,
+        ),
+    }

@@ -1,0 +1,1 @@
+"""Runs: results and how they were made, their folders, comparisons and rules."""
