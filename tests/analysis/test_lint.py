@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from boxpen.analysis import Finding
-from boxpen.analysis.suites import lint
+from boxpen.analysis import Finding, lint
 from boxpen.catalog import load_suite
 from boxpen.items import Card, Choice, Entail, Suite, Translate
 
