@@ -1,0 +1,107 @@
+"""Questions in every order, and the strict reading of answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boxpen import Choice, Entail
+from boxpen.scoring.ask import Outcome, Question, orders, questions, read_answer, votes
+
+PAIR = Choice(id="1", candidates=("he put a turkey into the fridge", "A giraffe is in it"), gold=0)
+
+
+@given(st.integers(2, 12))
+def test_every_candidate_is_equally_often_in_every_position(count):
+    shown = orders(count)
+    assert len(set(shown)) == len(shown)
+    for position in range(count):
+        assert set(Counter(order[position] for order in shown).values()) == {len(shown) // count}
+
+
+def test_all_orders_of_two_and_three():
+    assert orders(2) == [(0, 1), (1, 0)]
+    assert len(orders(3)) == 6
+    assert len(orders(5)) == 5
+
+
+def test_a_question_shows_all_options_with_letters():
+    first, second = questions(PAIR)
+    assert "A. he put a turkey into the fridge\nB. A giraffe is in it" in first.prompt
+    assert "A. A giraffe is in it\nB. he put a turkey into the fridge" in second.prompt
+    assert first.prompt.startswith("Which option makes more sense?")
+
+
+def test_context_source_and_labels_are_shown():
+    context = Choice(id="1", candidates=("x", "y", "z"), gold=0, context="It rained.")
+    assert questions(context)[0].prompt.startswith(
+        "It rained.\n\nWhich option makes the most sense"
+    )
+    source = Choice(id="1", candidates=("x", "y"), gold=0, source="盒子", context="前")
+    shown = questions(source, language="en", source_language="zh")[0].prompt
+    assert shown.startswith(
+        "The sentence before it: 前\nChinese sentence: 盒子\n\nWhich option is the "
+        "right English translation?"
+    )
+    entail = Entail(id="1", premise="It rains.", hypothesis="It is wet.", label="entailment")
+    asked = questions(entail)
+    assert len(asked) == 6
+    assert {q.order for q in asked} == set(orders(3))
+    assert "Premise: It rains.\nHypothesis: It is wet." in asked[0].prompt
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "B", "b", "B.", "(B)", " B\n", "**B**", "B)", "Option B", "The answer is B.", "Answer: B",
+        "The correct answer is **B**", "B. A giraffe is in it", "B: A giraffe is in it.",
+        "A giraffe is in it", "a giraffe is in it.", "The right option is (B).", "[B]", "`B`",
+        "It is a fridge, so nothing else fits.\nAnswer: B",
+    ],
+)  # fmt: skip
+def test_answers_that_mean_b(text):
+    assert read_answer(text, questions(PAIR)[0]) == (Outcome.CHOSEN, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "A turkey", "both", "A or B", "A and B", "C", "I think so", "A. A giraffe is in it",
+     "B or A", "BA", "Because A", "Neither", "1", "a turkey is in the fridge", "B, or perhaps A"],
+)  # fmt: skip
+def test_answers_that_are_not_clear(text):
+    assert read_answer(text, questions(PAIR)[0]) == (Outcome.UNPARSED, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm sorry, but I can't help with that.", "As an AI, I have no fridge."]
+)
+def test_refusals(text):
+    assert read_answer(text, questions(PAIR)[0]) == (Outcome.REFUSED, None)
+
+
+@given(st.integers(2, 6), st.data())
+def test_a_letter_means_the_candidate_behind_it(count, data):
+    item = Choice(id="1", candidates=tuple(f"text {n}" for n in range(count)), gold=0)
+    question = data.draw(st.sampled_from(questions(item)))
+    place = data.draw(st.integers(0, count - 1))
+    assert read_answer(question.letters[place], question) == (Outcome.CHOSEN, question.order[place])
+    assert read_answer(f"text {question.order[place]}", question)[1] == question.order[place]
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_read_without_an_error(text):
+    outcome, candidate = read_answer(text, questions(PAIR)[0])
+    assert (outcome is Outcome.CHOSEN) == (candidate is not None)
+
+
+def test_votes_are_shares_of_all_orders():
+    assert votes([0, 1, None, 0], 2) == (0.5, 0.25)
+
+
+def test_options_of_equal_text_are_not_told_apart_by_text():
+    question = Question("", (0, 1), ("same", "same"))
+    assert read_answer("same", question) == (Outcome.UNPARSED, None)
+    assert read_answer("B. same", question) == (Outcome.CHOSEN, 1)
