@@ -1,8 +1,8 @@
 """Asking instead of scoring: lettered options in every order, and a strict reading of the answer.
 
 A chat model that gives no log-probabilities is shown the candidates of an item as options A, B, …
-and answers with a letter. Many models prefer a position, so an item is asked in all orders of two or
-three candidates, and in rotations of more, which put every candidate in every position once. The
+and answers with a letter. Many models prefer a position, so an item is asked in all orders of two
+or three candidates, and in rotations of more, which put every candidate in every position once. The
 score of a candidate is the share of orders in which it was chosen.
 """
 
