@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from boxpen.catalog.lint import lint
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
-from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.base import ANSWER, Model, ResolvedPolicy
 from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
 from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
+from boxpen.scoring.ask import Answer, Question, answered, as_choice
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored
 
 __all__ = ["evaluate", "run_plans"]
@@ -145,22 +149,8 @@ def _decided(
 ) -> Run:
     """Turn the scored requests of a plan into a run."""
     started = time.time()
-    records = results.records
-    wanted = {c.id: planned.requests(c) for c in planned.judged}
-    free = {c.id: planned.unconditional(c) for c in planned.judged}
-    candidates = {
-        item.id: [
-            Scored(
-                text=request.text,
-                record=records[request],
-                unconditional=records[free[item.id][i]] if free[item.id] else None,
-                prefix=request.prefix,
-                source=request.source,
-            )
-            for i, request in enumerate(wanted[item.id])
-        ]
-        for item in planned.judged
-    }
+    answers = _answers(planned, results, cache, report) if planned.recipe.asks else []
+    candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
     translations = _translations(planned, cache, report) if translate else []
     gone = {i for ids in planned.left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
@@ -193,7 +183,99 @@ def _decided(
         engine=dict(results.engine),
         seconds=round(results.seconds + time.time() - started, 3),
     )
-    return Run.decided(info, planned.model, planned.judged, candidates, translations)
+    return Run.decided(info, planned.model, planned.judged, candidates, translations, answers)
+
+
+def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored]]:
+    """Return the scored candidates of every item."""
+    records = results.records
+    found = {}
+    for item in planned.judged:
+        free = planned.unconditional(item)
+        found[item.id] = [
+            Scored(
+                text=request.text,
+                record=records[request],
+                unconditional=records[free[i]] if free else None,
+                prefix=request.prefix,
+                source=request.source,
+            )
+            for i, request in enumerate(planned.requests(item))
+        ]
+    return found
+
+
+def _shown(planned: Plan) -> dict[str, list[Scored]]:
+    """Return the candidates of items that were asked, not scored."""
+    nothing = Record(np.zeros(0, np.int32), np.zeros(0, np.float32))
+    return {
+        item.id: [
+            Scored(text, nothing, prefix=choice.context or "", source=choice.source)
+            for text in choice.candidates
+        ]
+        for item in planned.judged
+        for choice in [as_choice(item)]
+    }
+
+
+def _answers(
+    planned: Plan, results: ScoredRequests, cache: ScoreCache, report: Progress
+) -> list[Answer]:
+    """Return the answers to all questions; items without them are left out."""
+    asked = {item.id: planned.questions(item) for item in planned.judged}
+    if planned.recipe.asks == "letters":
+        texts = _letters(planned, asked, results)
+    else:
+        texts = _answer_texts(planned, asked, cache, report)
+    lost = {}
+    for item, few in asked.items():
+        for question in few:
+            if question.prompt not in texts:
+                lost[item] = planned.model.unanswered.get(question.prompt, "no answer")
+    for item, reason in lost.items():
+        planned.left_out.setdefault(f"unanswered: {reason}", []).append(item)
+    planned.judged = [item for item in planned.judged if item.id not in lost]
+    return [
+        answer
+        for item in planned.judged
+        for answer in answered(item, asked[item.id], [texts[q.prompt] for q in asked[item.id]])
+    ]
+
+
+def _letters(
+    planned: Plan, asked: Mapping[str, Sequence[Question]], results: ScoredRequests
+) -> dict[str, str]:
+    """Return the likeliest letter of every question."""
+    found = {}
+    for item in planned.judged:
+        requests = iter(planned.requests(item))
+        for question in asked[item.id]:
+            totals = [results.records[next(requests)].total for _ in question.letters]
+            found[question.prompt] = question.letters[int(np.argmax(totals))]
+    return found
+
+
+def _answer_texts(
+    planned: Plan,
+    asked: Mapping[str, Sequence[Question]],
+    cache: ScoreCache,
+    report: Progress,
+) -> dict[str, str]:
+    """Return the answers to all questions, from the cache where it has them."""
+    model = planned.model
+    settings = {"task": "answer", "most": ANSWER, **model.exactness()}
+    prompts = dict.fromkeys(q.prompt for few in asked.values() for q in few)
+    keys = {p: cache_key(model.fingerprint, settings, (p,)) for p in prompts}
+    known = cache.translations(list(keys.values()))
+    texts = {prompt: known[key] for prompt, key in keys.items() if key in known}
+    missing = [prompt for prompt in keys if prompt not in texts]
+    label = f"{planned.suite.name} ? {model.short}"
+    report(label, len(texts), len(keys))
+    for batch in model.answer(missing) if missing else ():
+        cache.add_translations((keys[missing[i]], text) for i, text in batch)
+        texts.update((missing[i], text) for i, text in batch)
+        report(label, len(texts), len(keys))
+    return texts
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

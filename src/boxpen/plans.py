@@ -14,6 +14,7 @@ from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.resolve import resolve_model
 from boxpen.sampling import draw_sample
+from boxpen.scoring.ask import Question, questions
 from boxpen.scoring.labels import names_of, offered, right_place
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
@@ -71,6 +72,8 @@ def plan(
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source directly and takes no prompt")
+    if chosen.asks and (lack := resolved.cannot_answer()) is not None:
+        raise PolicyError(f"recipe '{chosen.name}' asks questions, and {lack}")
     resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
     planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
@@ -134,11 +137,31 @@ class Plan:
             yield from self.requests(item)
             yield from self.unconditional(item)
 
-    def requests(self, item: Choice | Entail) -> list[Request]:
-        """Return what is scored for one item."""
+    def questions(self, item: Choice | Entail) -> list[Question]:
+        """Return what the model is asked about one item, in every order."""
         language, source_language = self.suite.languages_of(item)
+        return questions(
+            self._with_context(item),
+            self.recipe,
+            language=language,
+            source_language=source_language,
+        )
+
+    def _with_context(self, item: Choice | Entail) -> Choice | Entail:
         if isinstance(item, Choice) and item.id in self.contexts:
-            item = replace(item, context=self.contexts[item.id])
+            return replace(item, context=self.contexts[item.id])
+        return item
+
+    def requests(self, item: Choice | Entail) -> list[Request]:
+        """Return what is scored for one item; nothing if the model is asked for its answer."""
+        if self.recipe.asks:
+            return [
+                Request(text=letter, prefix=self.model.chat_prompt(question.prompt))
+                for question in self.questions(item)
+                for letter in (question.letters if self.recipe.asks == "letters" else "")
+            ]
+        language, source_language = self.suite.languages_of(item)
+        item = self._with_context(item)
         return self.recipe.requests(
             item,
             language=language,
@@ -188,6 +211,11 @@ class Plan:
     def _unfit_kind(self, item: Item) -> str | None:
         """Return why the kind of model cannot judge a kind of item, or None if it can."""
         model = self.model
+        if self.recipe.asks:
+            lacks = isinstance(item, Translate) and not item.contrast
+            return (
+                "an item to translate, without a wrong translation to tell apart" if lacks else None
+            )
         if isinstance(item, Entail):
             if model.kind != "nli":
                 return "an entailment item needs an inference classifier"

@@ -18,7 +18,7 @@ from boxpen.catalog.releases.senmaking import SENMAKING
 from boxpen.catalog.releases.starter import STARTER, STARTER_GRAPH
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
-from boxpen.scoring.recipe import SOUND, TRANSLATE, Recipe
+from boxpen.scoring.recipe import ASK, ASK_LETTERS, SOUND, TRANSLATE, Recipe
 
 __all__ = ["ENTRIES", "by_name", "load_suite", "recipes_of", "suite_names"]
 
@@ -55,6 +55,9 @@ ENTRIES = by_name(
 )
 
 
+_ALWAYS = {recipe.name: recipe for recipe in (SOUND, ASK, ASK_LETTERS)}
+
+
 def suite_names(*, parts: bool = False) -> list[str]:
     """Return the names that ``load_suite`` knows, with those of the parts if wanted."""
     names = list(ENTRIES)
@@ -87,7 +90,7 @@ def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
 
 
 def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
-    """Return the recipes of a suite, by name: ``sound`` always, ``translate`` if it has sources.
+    """Return the recipes of a suite by name; ``translate`` is among them if it has sources.
 
     Args:
         suite: A suite, or what ``load_suite`` takes. A suite that was exported under its name of
@@ -108,14 +111,14 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
         found = found if suite.card.citation == found[0].card.citation else None
     if found is not None:
         entry = found[0]
-        common = {"sound": SOUND}
+        common = dict(_ALWAYS)
         if entry.card.source_language is not None:
             common["translate"] = TRANSLATE
         return common | dict(entry.recipes)
     if not isinstance(suite, Suite):
         return recipes_of(read_suite(suite, validate=False))
     has_sources = any(not isinstance(i, Entail) and i.source is not None for i in suite)
-    return {"sound": SOUND} | ({"translate": TRANSLATE} if has_sources else {})
+    return _ALWAYS | ({"translate": TRANSLATE} if has_sources else {})
 
 
 def _entry(name: str) -> tuple[Entry, str | None] | None:

@@ -19,6 +19,7 @@ __all__ = [
     "chance",
     "clusters",
     "consistency",
+    "every_order",
     "failure_rate",
     "flip_rate",
     "macro_accuracy",
@@ -40,6 +41,11 @@ def accuracy(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Esti
     if interval == "bootstrap":
         return bootstrap(earned, clusters(verdicts))
     return share(earned, clusters(verdicts))
+
+
+def every_order(verdicts: Sequence[Verdict]) -> Estimate:
+    """Return the share of asked items that are right in every order of their options."""
+    return share([float(v.credit == 1) for v in verdicts], clusters(verdicts))
 
 
 def failure_rate(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> Estimate:

@@ -13,6 +13,7 @@ from boxpen.metrics.choice import (
     both_wrong,
     chance,
     consistency,
+    every_order,
     failure_rate,
     flip_rate,
     macro_accuracy,
@@ -45,7 +46,8 @@ class Row:
         model: Name of the model.
         metric: ``accuracy``, ``failure_rate``, ``chance``, ``margin``, over blocks ``consistency``,
             ``both_right``, ``both_wrong`` and ``flip_rate``, over parts or sets
-            ``macro_accuracy`` and ``macro_chance``, or ``bleu``.
+            ``macro_accuracy`` and ``macro_chance``, of asked questions ``every_order``, or
+            ``bleu``.
         value: The number.
         low: Lower end of its 95 % interval.
         high: Upper end.
@@ -100,8 +102,19 @@ def summarise(
     model: str,
     signature: str,
     beam: int,
+    asked: bool = False,
 ) -> list[Row]:
-    """Return every metric, over all and by every tag."""
+    """Return every metric, over all and by every tag.
+
+    Args:
+        verdicts: The decisions.
+        translations: The translations of a translation model.
+        suite: Name of the suite.
+        model: Name of the model.
+        signature: How the numbers were made.
+        beam: Beam size of translations.
+        asked: Whether the verdicts are shares of the orders in which a model was asked.
+    """
     names = ["all"]
     found = slicing_tags([v.tags for v in verdicts] + [t.tags for t in translations])
     for tag, values in found.items():
@@ -111,7 +124,8 @@ def summarise(
         chosen = [v for v in verdicts if _within(v.tags, name)]
         ties = sum(1 for v in chosen if v.tied > 1)
         cut = sum(1 for v in chosen if v.truncated)
-        for metric, e in estimates(chosen):
+        extra = [("every_order", every_order(chosen))] if asked and chosen else []
+        for metric, e in estimates(chosen) + extra:
             rows.append(Row(suite, name, model, metric, *e, ties, signature, cut))
         made = [t for t in translations if _within(t.tags, name)]
         if made and len({t.language for t in made}) == 1:

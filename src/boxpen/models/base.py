@@ -25,7 +25,7 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.turns import Turns
 
-__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
+__all__ = ["ANSWER", "SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
@@ -33,6 +33,9 @@ Scores = list[tuple[int, NDArray[np.float32]]]
 
 SCHEMES = ("hf", "gguf", "ct2", "elmo")
 """Prefixes that say how to load a model, as in ``hf:gpt2``."""
+
+ANSWER = 32
+"""Maximum tokens of an answer to a question: a letter, or an option in full."""
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
@@ -266,6 +269,26 @@ class Model(ABC):
             ModelError: If the answers show that the model is misconfigured.
         """
         return None
+
+    @cached_property
+    def unanswered(self) -> dict[str, str]:
+        """Questions without an answer, and why."""
+        return {}
+
+    def cannot_answer(self) -> str | None:
+        """Return why the model cannot be asked questions; None if it can."""
+        return f"'{self.name}' is a {self.kind} model, which answers none"
+
+    def chat_prompt(self, question: str) -> str:  # noqa: ARG002
+        """Return the text that the model continues with its answer to a question."""
+        raise ModelError(f"{self.cannot_answer()}")
+
+    def answer(self, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:  # noqa: ARG002
+        """Yield batches of (index, answer), at most ``ANSWER`` tokens each.
+
+        A question whose answer cannot be had is left out, with the reason in ``unanswered``.
+        """
+        raise ModelError(f"{self.cannot_answer()}")
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
+from boxpen.models.engine.chat import answers, chat_prompt
 from boxpen.models.engine.head import float_logits
 from boxpen.models.engine.memory import within
 from boxpen.models.engine.packed import PackedDecoder
@@ -89,6 +90,20 @@ class CausalModel(TransformersModel):
             after = (eos,) if policy.eos else ()
             out.append(self.framed(p, before, after, policy.max_length, first=1, score_after=True))
         return out
+
+    def cannot_answer(self) -> str | None:
+        """Return why the model cannot be asked questions: it has no chat template."""
+        if getattr(self.tokenizer, "chat_template", None):
+            return None
+        return f"'{self.name}' has no chat template; it was not trained to answer"
+
+    def chat_prompt(self, question: str) -> str:
+        """Return a question in the chat template of the model."""
+        return chat_prompt(self, question)
+
+    def answer(self, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+        """Answer questions greedily."""
+        return answers(self, questions)
 
     def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
         """Score requests as one tree, or in padded batches where that cannot be."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from boxpen.analysis.order_effects import order_effects, order_notes
 from boxpen.metrics.summary import macro_groups
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
 from boxpen.report.plain_table import plain_table
@@ -91,6 +92,8 @@ def main_tags(run: Run) -> tuple[list[str], list[str]]:
 def notes(run: Run) -> Iterator[str]:
     """Yield notes on the results."""
     yield from _human_notes(run)
+    if run.answers:
+        yield from order_notes(order_effects(run.answers))
     if remark := run.info.model.remark:
         yield remark
     if run.setting == "2-way":
@@ -196,6 +199,7 @@ def by_slice(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 _HEADERS = {
     "accuracy": "accuracy [95 %]",
+    "every_order": "every order",
     "chance": "chance",
     "consistency": "consist.",
     "both_right": "both",

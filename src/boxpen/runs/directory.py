@@ -2,7 +2,8 @@
 
 ``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
 ``verdicts.parquet`` every decision, ``translations.parquet`` the translations of a translation
-model, ``tokens.json`` the texts of tokens. The directory is written under a temporary name and
+model, ``tokens.json`` the texts of tokens, ``answers.parquet`` the answers of a model that was
+asked. The directory is written under a temporary name and
 renamed last. A run of human answers has verdicts but no records; one of an inference classifier
 has one record per item, with a log-probability for every label.
 """
@@ -22,11 +23,13 @@ from boxpen.metrics.summary import Translation
 from boxpen.runs.info import FORMAT, RunInfo
 from boxpen.runs.tables import (
     parquet,
+    read_answers,
     read_candidates,
     read_translations,
     read_verdicts,
     run_frame,
 )
+from boxpen.scoring.ask import Answer
 from boxpen.scoring.verdicts import Scored, Verdict
 
 if TYPE_CHECKING:
@@ -52,7 +55,9 @@ def _files(run: Run) -> dict[str, bytes]:
     """Return the content of all files, so that writing can only fail for system reasons."""
     info = json.dumps(run.info.to_json(), ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
-    tables = ("verdicts", "records", "translations")
+    tables = ["verdicts", "records", "translations"]
+    if run.info.asked:
+        tables.append("answers")
     return {
         # Bytes of a file name that are not UTF-8 become escapes of JSON.
         "run.json": f"{info}\n".encode("utf-8", "backslashreplace"),
@@ -69,8 +74,9 @@ def read_run(
     dict[str, list[Scored]],
     tuple[Translation, ...],
     dict[int, str],
+    tuple[Answer, ...],
 ]:
-    """Read a run directory: information, verdicts, candidates, translations, tokens.
+    """Read a run directory: information, verdicts, candidates, translations, tokens, answers.
 
     Raises:
         RunError: If it is not one, or a file of it is damaged; the message names the file.
@@ -102,7 +108,10 @@ def read_run(
         translations = read_translations(path / "translations.parquet")
     with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
-    return info, verdicts, candidates, translations, tokens
+    with _blamed(path, "answers.parquet"):
+        answers = read_answers(path / "answers.parquet")
+        _check_answers(info, verdicts, answers)
+    return info, verdicts, candidates, translations, tokens, answers
 
 
 def _tokens(path: Path) -> dict[int, str]:
@@ -159,6 +168,19 @@ def _check_records(
     extra = set(candidates) - {v.id for v in verdicts}
     if extra:
         raise ValueError(f"item '{min(extra)}' has records but no verdict")
+
+
+def _check_answers(info: RunInfo, verdicts: Sequence[Verdict], answers: Sequence[Answer]) -> None:
+    """Raise if the answers are not those that the verdicts were made of."""
+    of: dict[str, list[int | None]] = {}
+    for answer in answers:
+        of.setdefault(answer.item, []).append(answer.chosen)
+    if of.keys() != ({v.id for v in verdicts} if info.asked else set()):
+        raise ValueError("it does not have the answers of every item")
+    for v in verdicts if info.asked else ():
+        chosen = of[v.id]
+        if [chosen.count(c) / len(chosen) for c in range(len(v.scores))] != list(v.scores):
+            raise ValueError(f"the answers of item '{v.id}' are not those of its verdict")
 
 
 def _check_labels(

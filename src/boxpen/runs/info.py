@@ -216,7 +216,14 @@ class RecipeInfo(_Part):
     def of(cls, recipe: Recipe) -> RecipeInfo:
         """Describe a recipe."""
         more = {key: value for key, value in asdict(recipe).items() if key != "name"}
+        if not recipe.asks:
+            del more["asks"]
         return cls(name=recipe.name, digest=recipe.digest, more=more)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the model was asked for an answer instead of scoring candidates."""
+        return bool(self.more.get("asks"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the object as it is written, with the digest last."""
@@ -336,6 +343,11 @@ class RunInfo(_Part):
         default=None, metadata={"read": HumanInfo.from_json, **_OPTIONAL}
     )
     signature: str = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether the model was asked for an answer instead of scoring candidates."""
+        return self.recipe.asks
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunInfo:

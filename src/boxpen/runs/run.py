@@ -18,6 +18,7 @@ from boxpen.metrics.summary import Row, Translation, summarise
 from boxpen.runs.directory import read_run, write_run
 from boxpen.runs.info import RunInfo
 from boxpen.runs.tables import run_frame
+from boxpen.scoring.ask import Answer, decide_asked
 from boxpen.scoring.labels import names_of
 from boxpen.scoring.verdicts import Scored, Verdict, decide
 
@@ -41,6 +42,8 @@ class Run:
             pair of premise and hypothesis.
         translations: What a translation model made of the sources.
         tokens: The texts of the candidates' tokens, if the model provides them.
+        answers: The answers of a model that was asked, in every order; its candidates have no
+            scored tokens.
     """
 
     info: RunInfo
@@ -48,6 +51,7 @@ class Run:
     candidates: Mapping[str, Sequence[Scored]]
     translations: tuple[Translation, ...] = ()
     tokens: Mapping[int, str] = field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
 
     @classmethod
     def decided(
@@ -57,12 +61,20 @@ class Run:
         items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
+        answers: Sequence[Answer] = (),
     ) -> Run:
-        """Make a run from scored candidates."""
-        verdicts = tuple(decide(i, candidates[i.id], info.policy) for i in items)
+        """Make a run from scored candidates, or from answers if the recipe asks for them."""
+        if info.asked:
+            of: dict[str, list[Answer]] = {}
+            for answer in answers:
+                of.setdefault(answer.item, []).append(answer)
+            verdicts = tuple(decide_asked(i, of[i.id]) for i in items)
+        else:
+            verdicts = tuple(decide(i, candidates[i.id], info.policy) for i in items)
         ids = sorted({int(t) for c in candidates.values() for s in c for t in s.record.token_ids})
         tokens = dict(zip(ids, model.token_texts(ids), strict=False))
-        return cls(info.signed(), verdicts, candidates, tuple(translations), tokens)
+        made = (tuple(translations), tokens, tuple(answers))
+        return cls(info.signed(), verdicts, candidates, *made)
 
     @property
     def signature(self) -> str:
@@ -133,6 +145,7 @@ class Run:
                 model=self.info.model.name,
                 signature=self.signature,
                 beam=self.info.beam,
+                asked=self.info.asked,
             )
         )
 
@@ -155,7 +168,8 @@ class Run:
         return f"<table>{''.join(body)}</table>"
 
     def to_polars(
-        self, table: Literal["verdicts", "records", "translations", "tokens"] = "verdicts"
+        self,
+        table: Literal["verdicts", "records", "translations", "tokens", "answers"] = "verdicts",
     ) -> pl.DataFrame:
         """Return a table of the run as a Polars data frame.
 
@@ -168,7 +182,8 @@ class Run:
                 ``unconditional`` for the score without its context. ``translations``: one row per
                 source sentence, with the fields of ``Translation``. ``tokens``: one row per scored
                 token (item, candidate, role, position, token_id, token, logprob); ``token`` is its
-                text, the label of an inference classifier, or null if unknown.
+                text, the label of an inference classifier, or null if unknown. ``answers``: one row
+                per question of a model that was asked, with the fields of ``Answer``.
 
         Raises:
             RunError: If there is no such table.
@@ -190,6 +205,8 @@ class Run:
         """
         if self.human:
             raise RunError("a run of human answers has no scores to re-evaluate")
+        if self.info.asked:
+            raise RunError("a run of asked questions has no scores to re-evaluate")
         free = ("norm", "ties", "nli")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:

@@ -13,6 +13,7 @@ import numpy as np
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import Translation
+from boxpen.scoring.ask import Answer
 from boxpen.scoring.labels import NAMES
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMNS",
     "parquet",
+    "read_answers",
     "read_candidates",
     "read_translations",
     "read_verdicts",
@@ -47,6 +49,10 @@ COLUMNS = {
         "id": "str", "source": "str", "reference": "str", "translation": "str",
         "language": "str?", "tags": "str", "context": "str?", "reference_context": "str?",
     },
+    "answers": {
+        "item": "str", "order": "int", "prompt": "str", "text": "str", "outcome": "str",
+        "chosen": "int?", "place": "int?",
+    },
     "tokens": {
         "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
         "token": "str", "logprob": "single",
@@ -56,7 +62,7 @@ _LATER = frozenset(("context", "reference_context"))  # which earlier versions d
 
 
 def run_frame(run: Run, table: str) -> pl.DataFrame:
-    """Return a table of a run: verdicts, records, translations, or tokens.
+    """Return a table of a run: verdicts, records, translations, answers or tokens.
 
     Raises:
         RunError: If there is no such table.
@@ -68,6 +74,8 @@ def run_frame(run: Run, table: str) -> pl.DataFrame:
         rows = ({**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts)
     elif table == "translations":
         rows = ({**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations)
+    elif table == "answers":
+        rows = map(asdict, run.answers)
     elif table == "records":
         rows = (_record_row(*found) for found in _records(run))
     else:
@@ -134,6 +142,13 @@ def read_verdicts(path: Path) -> tuple[Verdict, ...]:
 def read_translations(path: Path) -> tuple[Translation, ...]:
     """Read the table of translations."""
     return tuple(Translation(**{**row, "tags": _tags(row)}) for row in _rows(path, "translations"))
+
+
+def read_answers(path: Path) -> tuple[Answer, ...]:
+    """Read the table of answers; only runs of asked questions have it."""
+    if not path.is_file():
+        return ()
+    return tuple(Answer(**row) for row in _rows(path, "answers"))
 
 
 def read_candidates(path: Path) -> dict[str, list[Scored]]:

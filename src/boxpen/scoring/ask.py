@@ -16,11 +16,21 @@ from enum import StrEnum
 from string import ascii_uppercase
 
 from boxpen.items import LABELS, Choice, Entail
-from boxpen.scoring.recipe import LANGUAGE_NAMES
+from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["Outcome", "Question", "orders", "questions", "read_answer"]
+__all__ = [
+    "Answer",
+    "Outcome",
+    "Question",
+    "answered",
+    "as_choice",
+    "decide_asked",
+    "orders",
+    "questions",
+    "read_answer",
+]
 
-MOST = len(ascii_uppercase)
 _ALL_ORDERS = 3  # candidates; six orders
 
 
@@ -63,58 +73,57 @@ def orders(count: int) -> list[tuple[int, ...]]:
     return [(*plain[start:], *plain[:start]) for start in plain]
 
 
+def as_choice(item: Choice | Entail) -> Choice:
+    """Return an item as a choice; of an entailment item, between the labels."""
+    if isinstance(item, Choice):
+        return item
+    return Choice(
+        id=item.id,
+        candidates=LABELS,
+        gold=LABELS.index(item.label),
+        context=f"Premise: {item.premise}\nHypothesis: {item.hypothesis}",
+        block=item.block,
+        tags=item.tags,
+        language=item.language,
+    )
+
+
 def questions(
-    item: Choice | Entail, *, language: str | None = None, source_language: str | None = None
+    item: Choice | Entail,
+    recipe: Recipe,
+    *,
+    language: str | None = None,
+    source_language: str | None = None,
 ) -> list[Question]:
     """Return the questions for an item, one for each order of its candidates or labels.
 
     Args:
         item: What to ask.
+        recipe: How to ask.
         language: Language of the candidates.
         source_language: Language of the source, if there is one.
     """
-    candidates = LABELS if isinstance(item, Entail) else item.candidates
     if isinstance(item, Entail):
-        before, after = _entailment(item), "Which label is right?"
+        premise, hypothesis = recipe.tidied(item.premise), recipe.tidied(item.hypothesis)
+        asked = f"Premise: {premise}\nHypothesis: {hypothesis}\n\n{_LABEL}"
     else:
-        before, after = _before(item, language, source_language)
+        asked = recipe.before(item, language, source_language) or recipe.unconditional
+    candidates = [recipe.tidied(text) for text in as_choice(item).candidates]
     found = []
     for order in orders(len(candidates)):
         options = tuple(candidates[place] for place in order)
         lines = [
             f"{letter}. {text}" for letter, text in zip(ascii_uppercase, options, strict=False)
         ]
-        parts = [before, after, "\n".join(lines), _CLOSING]
-        found.append(Question("\n\n".join(filter(None, parts)), order, options))
+        found.append(Question("\n\n".join((asked, "\n".join(lines), _CLOSING)), order, options))
     return found
 
 
+_LABEL = (
+    "If the premise is true, the hypothesis is true as well (entailment), or it is false "
+    "(contradiction), or it may be either (neutral). Which label is right?"
+)
 _CLOSING = "Answer with the letter of one option and nothing else."
-
-
-def _entailment(item: Entail) -> str:
-    return (
-        f"Premise: {item.premise.strip()}\nHypothesis: {item.hypothesis.strip()}\n\n"
-        "If the premise is true, the hypothesis is either true as well (entailment), or false "
-        "(contradiction), or it may be true or false (neutral)."
-    )
-
-
-def _before(item: Choice, language: str | None, source_language: str | None) -> tuple[str, str]:
-    """Return what is shown before the options, and the question."""
-    context = (item.context or "").strip()
-    if item.source is None:
-        question = "Which option makes more sense" if len(item.candidates) == 2 else (
-            "Which option makes the most sense"
-        )  # fmt: skip
-        return context, f"{question} after this text?" if context else f"{question}?"
-    source, target = (
-        LANGUAGE_NAMES.get(code or "", code or "") for code in (source_language, language)
-    )
-    shown = f"{source} sentence: {item.source.strip()}".strip()
-    if context:
-        shown = f"The sentence before it: {context}\n{shown}"
-    return shown, f"Which option is the right {target} translation?".replace("  ", " ")
 
 
 _REFUSAL = re.compile(
@@ -153,19 +162,17 @@ def _place(line: str, question: Question) -> int | None:
     bare = _stripped(line)
     led = _LEAD.match(bare)
     said = _stripped(bare[led.end() :]) if led else bare
-    same = [i for i, option in enumerate(question.options) if _same(said, option)]
+    letter, rest = said[:1].upper(), said[1:].lstrip(_MARKS)
+    place = question.letters.find(letter) if letter else -1
+    if place >= 0 and not rest.strip(_MARKS + _ENDS + " "):
+        return place
+    same = [i for i, option in enumerate(question.options) if _plain(said) == _plain(option)]
     if len(same) == 1:
         return same[0]
-    letter, rest = said[:1].upper(), said[1:]
-    if not letter or letter not in question.letters or (said[:1].islower() and rest):
-        return None
-    place = question.letters.index(letter)
-    rest = rest.lstrip(_MARKS)
-    if not rest.strip(_MARKS + _ENDS + " "):
-        return place
-    if rest[0] in _ENDS or rest[0].isspace():
-        explained = _stripped(rest.lstrip(_ENDS + " "))
-        if _same(explained, question.options[place]):
+    if place >= 0 and said[:1].isupper() and (rest[0] in _ENDS or rest[0].isspace()):
+        # Some repeat the option behind its letter, as far as the answer goes.
+        explained, option = map(_plain, (rest.lstrip(_ENDS + " "), question.options[place]))
+        if explained and option.startswith(explained):
             return place
     return None
 
@@ -174,12 +181,64 @@ def _stripped(text: str) -> str:
     return text.strip().strip(_MARKS).strip()
 
 
-def _same(said: str, option: str) -> bool:
-    """Whether an answer repeats an option, but for case, marks and the full stop."""
-    plain = [" ".join(_stripped(t).rstrip(".").casefold().split()) for t in (said, option)]
-    return bool(plain[0]) and plain[0] == plain[1]
+def _plain(text: str) -> str:
+    """Return a text without case, marks and the full stop."""
+    return " ".join(_stripped(text).rstrip(".").casefold().split())
 
 
-def votes(chosen: Sequence[int | None], count: int) -> tuple[float, ...]:
-    """Return the share of orders in which each candidate was chosen."""
-    return tuple(sum(c == place for c in chosen) / len(chosen) for place in range(count))
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes:
+        item: Id of the item.
+        order: Number of the order in which the candidates were shown.
+        prompt: What the model was asked.
+        text: What it answered, or its likeliest letter.
+        outcome: How the answer was read.
+        chosen: The candidate that it chose, if any.
+        place: The position in which that candidate was shown.
+    """
+
+    item: str
+    order: int
+    prompt: str
+    text: str
+    outcome: str
+    chosen: int | None
+    place: int | None
+
+
+def answered(
+    item: Choice | Entail, asked: Sequence[Question], texts: Sequence[str]
+) -> list[Answer]:
+    """Read the answers to all questions of an item."""
+    found = []
+    for number, (question, text) in enumerate(zip(asked, texts, strict=True)):
+        outcome, chosen = read_answer(text, question)
+        place = None if chosen is None else question.order.index(chosen)
+        found.append(Answer(item.id, number, question.prompt, text, outcome, chosen, place))
+    return found
+
+
+def decide_asked(item: Choice | Entail, answers: Sequence[Answer]) -> Verdict:
+    """Return the verdict: the score of a candidate is the share of orders in which it was chosen.
+
+    The item earns the share of its right candidate. An answer that is not a clear choice earns
+    nothing in its order.
+    """
+    choice = as_choice(item)
+    count = len(choice.candidates)
+    scores = tuple(sum(a.chosen == c for a in answers) / len(answers) for c in range(count))
+    best = max(scores)
+    return Verdict(
+        id=item.id,
+        block=item.block,
+        tags=item.tags,
+        gold=choice.gold,
+        scores=scores,
+        winner=scores.index(best),
+        tied=scores.count(best),
+        credit=scores[choice.gold],
+        margin=scores[choice.gold] - max(s for c, s in enumerate(scores) if c != choice.gold),
+    )

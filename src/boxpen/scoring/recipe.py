@@ -12,13 +12,14 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
 
 from boxpen.errors import PolicyError
 from boxpen.items import Choice, Entail
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
-__all__ = ["SOUND", "TRANSLATE", "Recipe"]
+__all__ = ["ASK", "ASK_LETTERS", "SOUND", "TRANSLATE", "Recipe"]
 
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
@@ -46,6 +47,9 @@ class Recipe:
             language model judges the target side alone.
         unconditional: The text before the candidate when it is scored without its context (for
             ``norm=pmi``).
+        asks: Ask for the letter of an option instead of scoring candidates (see ``scoring.ask``):
+            the answer as ``text``, or the log-probabilities of the ``letters``. The templates are
+            then the questions.
         tidy: Drop white space at the edges, runs of white space, and literal ``[SEP]``.
         policy: Fields of the scoring policy that differ from the default.
         why: What the recipe does differently, and why.
@@ -57,6 +61,7 @@ class Recipe:
     whole: bool = False
     prompt: str | None = None
     unconditional: str = ""
+    asks: Literal["", "text", "letters"] = ""
     tidy: bool = True
     policy: Mapping[str, str] = field(default_factory=dict, hash=False)
     why: str = ""
@@ -79,8 +84,9 @@ class Recipe:
     def digest(self) -> str:
         """Six hex digits that change with anything the recipe does to a text."""
         parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
-        if not self.prefixes:  # recipes keep the digests that they had before there were any
-            del parts["prefixes"]
+        for new in ("prefixes", "asks"):  # recipes keep the digests that they had before
+            if not parts[new]:
+                del parts[new]
         return hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()[:6]
 
     def scoring_policy(self) -> ScoringPolicy:
@@ -120,7 +126,7 @@ class Recipe:
                 Request(text=self.tidied(c), source=source, languages=languages, context=read)
                 for c in item.candidates
             ]
-        prefix = self._before(item, language, source_language)
+        prefix = self.before(item, language, source_language)
         return [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
 
     def unconditional_requests(
@@ -133,7 +139,8 @@ class Recipe:
 
     def sees_source(self, item: Choice, *, encoder: bool) -> bool:
         """Whether the model reads the item's source sentence under this recipe."""
-        return item.source is not None and (encoder or "{source}" in (self.prompt or ""))
+        shown = encoder or "{source}" in (self.prompt or "")
+        return item.source is not None and shown
 
     def sees_context(self, item: Choice, *, encoder: bool, before: bool = False) -> bool:
         """Whether the model reads the item's context under this recipe."""
@@ -141,7 +148,8 @@ class Recipe:
             return before
         return item.source is None or self.prompt is not None
 
-    def _before(self, item: Choice, language: str | None, source_language: str | None) -> str:
+    def before(self, item: Choice, language: str | None, source_language: str | None) -> str:
+        """Return the text before the candidates of an item; empty if there is none."""
         values = self._values(item, language, source_language)
         if item.source is not None:
             if self.prompt is None:
@@ -189,4 +197,19 @@ TRANSLATE = Recipe(
     prompt="{source_language}: {source}\n{target_language}:",
     unconditional="{target_language}:",
     why="a language model reads the source through a prompt and scores the translation after it",
+)
+ASK = Recipe(
+    name="ask",
+    asks="text",
+    prefix="{context}\n\nWhich option makes the most sense after this text?",
+    prompt="{source_language} sentence: {source}\n\n"
+    "Which option is the right {target_language} translation?",
+    unconditional="Which option makes the most sense?",
+    why="the model is asked for the letter of an option, in every order, and its answer is read",
+)
+ASK_LETTERS = replace(
+    ASK,
+    name="ask-letters",
+    asks="letters",
+    why="the model is asked for the letter of an option, in every order; the likeliest one counts",
 )

@@ -1,0 +1,83 @@
+"""How the order of options changes the answers of a model that was asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from boxpen.metrics.intervals import Estimate, share
+from boxpen.scoring.ask import Answer, Outcome, orders
+
+__all__ = ["OrderEffects", "order_effects", "order_notes"]
+
+
+@dataclass(frozen=True)
+class OrderEffects:
+    """What became of all questions.
+
+    Attributes:
+        questions: How many were asked.
+        unparsed: Share of answers that are not a clear choice.
+        refused: Share of answers that refuse.
+        first: Share of clear choices that are the option shown first.
+        expected: What ``first`` is without a preference for a position: every candidate is shown
+            first equally often.
+        places: Share of clear choices by letter.
+        unchanged: Share of items whose clear choices are one candidate, whatever the order.
+    """
+
+    questions: int
+    unparsed: Estimate
+    refused: Estimate
+    first: Estimate
+    expected: float
+    places: dict[str, float]
+    unchanged: Estimate
+
+
+def order_effects(answers: Sequence[Answer]) -> OrderEffects:
+    """Count answers; those about one item are a cluster.
+
+    Args:
+        answers: The answers of a run, at least one.
+    """
+    items: dict[str, list[Answer]] = {}
+    for answer in answers:
+        items.setdefault(answer.item, []).append(answer)
+    clear = [a for a in answers if a.chosen is not None]
+    places = Counter(a.place for a in clear)
+    return OrderEffects(
+        questions=len(answers),
+        unparsed=_share(answers, Outcome.UNPARSED),
+        refused=_share(answers, Outcome.REFUSED),
+        first=share([float(a.place == 0) for a in clear], [a.item for a in clear]),
+        expected=sum(1 / _options(items[a.item]) for a in clear) / max(1, len(clear)),
+        places={ascii_uppercase[p or 0]: n / len(clear) for p, n in sorted(places.items())},
+        unchanged=share([float(len({a.chosen for a in few}) == 1) for few in items.values()]),
+    )
+
+
+def _share(answers: Sequence[Answer], outcome: Outcome) -> Estimate:
+    return share([float(a.outcome == outcome) for a in answers], [a.item for a in answers])
+
+
+def _options(few: Sequence[Answer]) -> int:
+    """Return how many options an item has, by the number of its orders."""
+    return next(n for n in range(2, len(few) + 1) if len(orders(n)) == len(few))
+
+
+def order_notes(found: OrderEffects) -> Iterator[str]:
+    """Yield what readers of the results should know about the answers."""
+    first = found.first
+    yield (
+        f"asked {found.questions:,} questions; unparsed {found.unparsed.value:.1%}, refused "
+        f"{found.refused.value:.1%}: neither is right"
+    )
+    if first.n:
+        yield (
+            f"the first option was chosen in {first.value:.1%} [{first.low:.1%}, {first.high:.1%}] "
+            f"of clear answers, {found.expected:.1%} without a preference; the same candidate in "
+            f"every order for {found.unchanged.value:.1%} of items"
+        )
