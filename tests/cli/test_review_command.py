@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -20,9 +19,9 @@ from boxpen.build.discourse.work import write_rows as write_candidates
 from boxpen.build.duals.rows import write_rows as write_duals
 from boxpen.build.kg.triples import schema, triple_id, write_table
 from boxpen.catalog import write_suite
+from boxpen.plugins import TASKS
 from boxpen.review import Journal, Judgement
 from boxpen.review.answers import AnswerTask
-from boxpen.review.tasks import TASKS
 from boxpen.runs.run import Translation
 from small_runs import small_run, small_suite
 
@@ -134,7 +133,7 @@ def chosen(row: Row, good: bool) -> str:
     return next(n for n in ("1", "2") if row[n].startswith("right") == good)
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=list(TASKS))
 def case(request, tmp_path) -> Case:
     name, task = request.param, ("--task", request.param)
     if name in ("triples", "wordings", "wrong-answers"):
@@ -317,9 +316,8 @@ def test_tasks_are_loaded_when_they_are_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    for name, place in TASKS.items():
-        module, _, attribute = place.partition(":")
-        assert getattr(import_module(module), attribute).name == name
+    for name in TASKS:
+        assert TASKS.load(name).name == name
 
 
 class TestTargets:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import boxpen.catalog
 from boxpen.cli.app import app
-from boxpen.models.loading.checkpoint import cannot_load
+from boxpen.models.loading.assembly import cannot_load
 
 
 def said(*args: str) -> str:

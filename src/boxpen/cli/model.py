@@ -43,11 +43,17 @@ def list_models(json: Json = False) -> None:
     print_lines(
         screen,
         [
-            f"Any other model: {_OTHERS}",
+            f"Any other model: {', '.join([_OTHERS, *_plugin_models()])}",
             "tried: with real weights, or only with a tiny, randomly initialised model of the "
             "same architecture (as for elmo:)",
         ],
     )
+
+
+def _plugin_models() -> list[str]:
+    from boxpen.plugins import MODELS
+
+    return [f"{name}:NAME" for name in MODELS.usable_plugins()]
 
 
 @model.command("show")

@@ -120,7 +120,7 @@ def run(
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
     from boxpen.catalog.files import FORMATS
-    from boxpen.catalog.registry import suite_names
+    from boxpen.catalog.registry import is_suite
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
@@ -153,7 +153,7 @@ def run(
                 labels=labels,
             )
         except ModelError:
-            if name in suite_names(parts=True) or Path(name).suffix.lower() in FORMATS:
+            if is_suite(name) or Path(name).suffix.lower() in FORMATS:
                 raise ModelError(
                     f"model '{name}' is a suite; name suites before --model, or with --suite"
                 ) from None

@@ -24,19 +24,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @suite.command("list")
 def list_suites(json: Json = False) -> None:
-    """List the built-in suites."""
+    """List the suites that boxpen and its plug-ins know by name."""
     from rich.text import Text
 
-    from boxpen.catalog import ENTRIES
+    from boxpen.catalog import entries
 
+    found = entries().values()
     if json:
-        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in ENTRIES.values()])
+        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in found])
         return
 
     table = plain_table()
     for column in ("name", "languages", "licence", "title, and parts to run alone"):
         table.add_column(column, overflow="fold")
-    for e in ENTRIES.values():
+    for e in found:
         languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
         parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
         title = Text.assemble(e.card.title, (parts, "dim"))
@@ -86,12 +87,12 @@ def show_suite(
 @suite.command("get")
 def get_suite(name: Name) -> None:
     """Download and verify a suite, and print its file paths."""
-    from boxpen.catalog import ENTRIES, fetch, load_suite
+    from boxpen.catalog import fetch, is_suite, load_suite
+    from boxpen.plugins import SUITES
 
     found = load_suite(name)
-    entry = ENTRIES.get(name.split(".")[0])
-    if entry is not None:
-        for path in fetch(entry).values():
+    if is_suite(name.split(".")[0]):
+        for path in fetch(SUITES.load(name.split(".")[0])).values():
             print(path)
     note(f"{found.name}: {len(found)} items, hash {found.hash[:8]}")
 

@@ -14,30 +14,55 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.errors import ModelError, ScoringError
+from boxpen.plugins import MODELS
 from boxpen.scoring.ahead import ahead
-from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.policy import Dtype, ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.turns import Turns
 
-__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
+__all__ = ["Encoded", "Kind", "Model", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]
 """Numbers of requests, each with the log-probabilities of its scored tokens."""
 
-SCHEMES = ("hf", "gguf", "ct2", "elmo")
-"""Prefixes that say how to load a model, as in ``hf:gpt2``."""
-
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
 _COUNTING = threading.Lock()
 _STEP = 512  # requests that are tokenised in one turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """What a loader of models is asked for.
+
+    Attributes:
+        name: The model as the user named it, such as ``hf:gpt2``.
+        path: What follows the scheme, such as ``gpt2``.
+        dtype: Floating-point type of the weights.
+        device: Where to compute; the loader decides if None.
+        languages: What the model reads, if known.
+        labels: Names of a classifier's labels in the order of its outputs, if given.
+    """
+
+    name: str
+    path: str
+    dtype: Dtype = "auto"
+    device: str | None = None
+    languages: frozenset[str] | None = None
+    labels: str | Sequence[str] | None = None
+
+    @property
+    def local(self) -> Path:
+        """The path of a file or folder."""
+        return Path(self.path).expanduser()
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +269,9 @@ class Model(ABC):
     @property
     def short(self) -> str:
         """The name without ``hf:`` and the folders of a path, for narrow places."""
-        scheme, _, rest = self.name.partition(":")
-        bare = (rest if scheme in SCHEMES else self.name).rstrip("/").rsplit("/", 1)[-1]
+        scheme, colon, rest = self.name.partition(":")
+        bare = rest if colon and scheme in MODELS else self.name
+        bare = bare.rstrip("/").rsplit("/", 1)[-1]
         return bare if bare.strip(".") else self.name  # the folder that one is in has no name here
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002

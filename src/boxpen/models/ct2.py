@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
+from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
 from boxpen.models.loading import fingerprint
 from boxpen.models.segment import fewest_pieces
 from boxpen.scoring.batching import equal_batches
@@ -21,7 +21,7 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.text.languages import two_letter
 
-__all__ = ["CTranslate2Model"]
+__all__ = ["CTranslate2Model", "from_ct2"]
 
 _SOURCE_MODELS = ("source.spm", "sentencepiece.model", "spm.model", "source.model")
 _TARGET_MODELS = ("target.spm", "target.model")
@@ -29,6 +29,17 @@ _LIMIT = 1024  # where nothing is said
 _LONGEST = 256  # tokens of a translation, as CTranslate2 has it by itself
 _TOKENS = 2048  # of a batch
 _POSITIONS = re.compile(r"positions >= (\d+)")
+
+
+def from_ct2(spec: ModelSpec) -> CTranslate2Model:
+    """Return the model of a CTranslate2 folder.
+
+    Raises:
+        ModelError: If there is none.
+    """
+    if not spec.local.is_dir():
+        raise ModelError(f"model '{spec.name}': folder {spec.local} does not exist")
+    return CTranslate2Model(spec.name, spec.local, device=spec.device)
 
 
 class CTranslate2Model(Model):

@@ -9,10 +9,11 @@ from typing import Any
 
 from boxpen.errors import NmtError
 from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.own import OWN, introduce
-from boxpen.models.loading.trained_vocabulary import foreign_vocabulary
+from boxpen.models.loading.kinds import introduce
+from boxpen.models.loading.vocabulary import foreign_vocabulary
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.reading import context_limit
+from boxpen.plugins import ARCHITECTURES
 
 __all__ = ["check_numbers", "load_base", "load_model", "load_tokenizer"]
 
@@ -33,7 +34,7 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
             belong together.
     """
     path = Path(folder)
-    for architecture in OWN:
+    for architecture in ARCHITECTURES:
         introduce(architecture)
     if path.is_dir() and not (path / "config.json").is_file():
         unfinished = (path / "training.json").is_file()

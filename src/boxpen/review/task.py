@@ -48,9 +48,9 @@ class Target:
     @property
     def path(self) -> Path | None:
         """The one path; None if there are several words, or the name of a known suite."""
-        from boxpen.catalog import suite_names
+        from boxpen.catalog import is_suite
 
-        known = len(self.words) > 1 or self.words[0] in suite_names(parts=True)
+        known = len(self.words) > 1 or is_suite(self.words[0])
         return None if known else Path(self.words[0])
 
     @cached_property

@@ -135,12 +135,12 @@ class Run:
     @property
     def suite_argument(self) -> str:
         """What a command takes for the suite: its file, or its name; ``FILE`` if neither tells."""
-        from boxpen.catalog import suite_names
+        from boxpen.catalog import is_suite
 
         file, name = self.about["suite"].get("file"), str(self.about["suite"]["name"])
         if file:
             return shlex.quote(file)
-        return name if name in suite_names(parts=True) else "FILE"
+        return name if is_suite(name) else "FILE"
 
     @property
     def human(self) -> bool:

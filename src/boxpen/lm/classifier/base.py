@@ -12,7 +12,7 @@ from boxpen.errors import ModelError, nearest
 from boxpen.lm.classifier.pairs import ready_for_pairs
 from boxpen.lm.classifier.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.checkpoint import cannot_load
+from boxpen.models.loading.assembly import cannot_load
 from boxpen.models.loading.presets import PRESETS
 from boxpen.models.resolve import recognised
 

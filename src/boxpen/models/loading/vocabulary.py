@@ -1,8 +1,11 @@
-"""Check that a tokenizer and a model belong together: no token id may exceed the embedding."""
+"""Check that a tokenizer and a model belong together."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import ModelError
@@ -10,9 +13,22 @@ from boxpen.errors import ModelError
 if TYPE_CHECKING:
     from boxpen.models.base import Encoded, Kind
 
-__all__ = ["beyond", "check_target", "check_used", "check_vocabulary"]
+__all__ = [
+    "beyond",
+    "check_target",
+    "check_used",
+    "check_vocabulary",
+    "foreign_vocabulary",
+    "vocabulary_digest",
+]
 
 _ADDED = 1024
+_FILES = (
+    "source.spm",
+    "target.spm",
+    "vocab.json",
+    "target_vocab.json",
+)  # the subwords of a training
 _PUT_IN: dict[Kind, tuple[str, ...]] = {
     "masked": ("pad", "mask"),
     "permuted": ("pad",),
@@ -92,3 +108,31 @@ def check_used(name: str, chunk: Iterable[Encoded], unknown: frozenset[int]) -> 
                     f"a text has the token {token} of the tokenizer of {name}, and its model has "
                     "no row for it: they do not belong together"
                 )
+
+
+def vocabulary_digest(folder: Path) -> str:
+    """Return the digest of the subwords in a folder."""
+    out = hashlib.sha256()
+    for name in _FILES:
+        if (folder / name).is_file():
+            out.update(name.encode() + (folder / name).read_bytes())
+    return out.hexdigest()
+
+
+def foreign_vocabulary(folder: Path) -> str | None:
+    """Return what is wrong with the vocabulary of a model, or None.
+
+    The training of a model has left the digest of its vocabulary in ``training.json``; of a model
+    without this file nothing is known.
+    """
+    try:
+        record = json.loads((folder / "training.json").read_bytes())
+    except (OSError, ValueError):
+        return None
+    then = record.get("vocabulary") if isinstance(record, dict) else None
+    if not isinstance(then, str) or then == vocabulary_digest(folder):
+        return None
+    return (
+        "has another vocabulary than it was trained with, as its training.json tells; put back "
+        f"{', '.join(_FILES[:-1])} and, where there was one, {_FILES[-1]} of its training"
+    )

@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import NmtError
 from boxpen.files import replaced
-from boxpen.models.loading.own import CONTEXTUAL
 from boxpen.nmt.data.inputs import Reads
 from boxpen.nmt.loading import load_base
+from boxpen.plugins import ARCHITECTURES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,7 +39,7 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
             or it or BERT has NaN or Inf in its weights.
     """
     name = config.architecture.replace("-", "_")
-    kind = getattr(import_module(f"boxpen.nmt.context.{name}"), CONTEXTUAL[name])
+    kind = ARCHITECTURES.load(name)
     base = plain() if config.base is None else load_base(config.base, subwords, config.dropout)
     options: dict[str, Any] = {}
     if config.architecture == "bert-fused":

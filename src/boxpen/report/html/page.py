@@ -44,13 +44,12 @@ def write_page(page: str, path: Path) -> None:
 def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
     """Audit suites for shortcuts, if they are available and unchanged since the run."""
     from boxpen.analysis.suites.audit import shortcut_rows
-    from boxpen.catalog import load_suite, suite_names
+    from boxpen.catalog import is_suite, load_suite
 
-    known = set(suite_names(parts=True))
     out: dict[str, SuiteNotes] = {}
     for name in dict.fromkeys(run.about["suite"]["name"] for run in runs):
         # A suite of a file may be called as if it were a part of another: 'cats.sm-duals'.
-        if name not in known:
+        if not is_suite(name):
             missing.append(
                 f"no shortcuts of {name}: it is not known by name; see boxpen suite audit FILE"
             )
