@@ -26,7 +26,8 @@ from typing import Any
 
 import torch
 
-from boxpen.models.engine.planning import unplanned_attention
+from boxpen.ahead import ahead
+from boxpen.models.engine.cudnn import unplanned_attention
 from boxpen.nmt.arithmetic import fast_arithmetic
 from boxpen.nmt.config import ModelConfig, NmtConfig, TrainConfig
 from boxpen.nmt.data.feed import AHEAD, Feed, Place, Step
@@ -36,7 +37,6 @@ from boxpen.nmt.data.subwords import PAD
 from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.learner import Learner
 from boxpen.nmt.processes import Processes
-from boxpen.scoring.ahead import ahead
 from boxpen.text.corpus import CorpusSpec
 
 RESULTS = Path(__file__).parents[1] / "build" / "nmt_speed.json"

@@ -38,40 +38,38 @@ def record(out: Path, source: Path, models: list[str], suites: list[str], limit:
 
 
 def compare(first: Path, second: Path) -> int:
-    names = [sorted(p.name for p in _runs(folder)) for folder in (first, second)]
-    if not names[0] or not names[1]:
-        print(f"no run directories in {second if names[0] else first}")
-        return 1
+    old, new = _runs(first), _runs(second)
     if (first / "run.json").is_file() and (second / "run.json").is_file():
         pairs = [(first, second)]
-    elif names[0] != names[1]:
-        print(f"different runs: {', '.join(sorted(set(names[0]) ^ set(names[1])))}")
+    elif not old or old.keys() != new.keys():
+        print(f"different runs: {', '.join(sorted(old.keys() ^ new.keys())) or 'none found'}")
         return 1
     else:
-        pairs = [(first / name, second / name) for name in names[0]]
-    return int(any([_differs(*pair) for pair in pairs]))  # noqa: C419 (report all)
+        pairs = [(old[name], new[name]) for name in sorted(old)]
+    return max(_differs(*pair) for pair in pairs)
 
 
-def _runs(folder: Path) -> list[Path]:
-    if (folder / "run.json").is_file():
-        return [folder]
-    return [path.parent for path in folder.glob("[!.]*/run.json")]
+def _runs(folder: Path) -> dict[str, Path]:
+    """Return run directories by name, without the digest at its end, which versions may change."""
+    found = sorted(path.parent for path in folder.glob("[!.]*/run.json"))
+    return {path.name.rpartition("-")[0]: path for path in found}
 
 
 def _differs(first: Path, second: Path) -> bool:
     """Print how two runs differ, and return whether they do."""
-    old, new = (pl.read_parquet(p / "verdicts.parquet").sort("id") for p in (first, second))
+    old, new = (_table(folder, "verdicts") for folder in (first, second))
     if old["id"].to_list() != new["id"].to_list():
         print(f"{second.name}: different items ({old.height} and {new.height})")
         return True
-    changed = [c for c in DECISION if not old[c].equals(new[c], check_dtypes=True)]
+    changed = [name for name in DECISION if not old[name].equals(new[name])]
+    if not _table(first, "translations").equals(_table(second, "translations")):
+        changed.append("translations")
     apart = max(_distance(old["scores"], new["scores"]), _token_distance(first, second))
-    texts = [_table(p, "translations").equals(_table(second, "translations")) for p in (first,)]
-    said = f"{old.height} items, scores differ by {apart:g} at most"
-    said += f", different: {', '.join(changed)}" if changed else ", verdicts equal"
-    said += "" if all(texts) else ", translations differ"
-    print(f"{second.name}: {said}")
-    return bool(changed) or apart > 0 or not all(texts)
+    print(
+        f"{second.name}: {old.height} items, largest difference of scores {apart:g}, "
+        + (f"different {', '.join(changed)}" if changed else "equal verdicts")
+    )
+    return bool(changed) or apart > 0
 
 
 def _table(folder: Path, name: str) -> pl.DataFrame:

@@ -144,6 +144,6 @@ def test_a_reader_that_stops_early_leaves_no_thread(tmp_path) -> None:
     path.write_bytes(b"line\n" * 1000)
     stream = blocks(path, size=10)
     next(stream)
-    assert any(thread.name == "boxpen-lines" for thread in threading.enumerate())
+    assert any(thread.name == "boxpen-ahead" for thread in threading.enumerate())
     stream.close()  # type: ignore[attr-defined]
-    assert not any(thread.name == "boxpen-lines" for thread in threading.enumerate())
+    assert not any(thread.name == "boxpen-ahead" for thread in threading.enumerate())

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.cli.app import app
 from boxpen.errors import ConfigError, NmtError
-from boxpen.models.loading.vocabulary import vocabulary_digest
+from boxpen.models.vocabulary import vocabulary_digest
 from boxpen.nmt.checkpoints import Checkpoints, averaged
 from boxpen.nmt.config import TrainConfig, read_config
 from boxpen.nmt.data.feed import Feed, Place, Step, nested_share

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.lm.classifier.pairs import longest
 from boxpen.lm.masking import masked
-from boxpen.models.loading.vocabulary import beyond
 from boxpen.models.tokens import pieces
+from boxpen.models.vocabulary import beyond
 from boxpen.scoring.requests import Request
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class _TransformersLearner(Learner):
         """Reject tokens that the module has no row for."""
         if self._beyond:
             from boxpen.models.base import Encoded
-            from boxpen.models.loading.vocabulary import check_used
+            from boxpen.models.vocabulary import check_used
 
             check_used(type(self.module).__name__, [Encoded(ids, ())], self._beyond)
 

@@ -20,12 +20,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boxpen.ahead import Turns, ahead
 from boxpen.errors import ModelError, ScoringError
 from boxpen.plugins import MODELS
-from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import Dtype, ScoringPolicy
 from boxpen.scoring.requests import Record, Request
-from boxpen.scoring.turns import Turns
 
 __all__ = ["Encoded", "Kind", "Model", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
 

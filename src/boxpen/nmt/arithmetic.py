@@ -20,7 +20,7 @@ def fast_arithmetic(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    from boxpen.models.engine.planning import unplanned_attention
+    from boxpen.models.engine.cudnn import unplanned_attention
 
     precision = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("high")

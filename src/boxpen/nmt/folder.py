@@ -24,7 +24,7 @@ from safetensors import SafetensorError
 from boxpen.errors import NmtError
 from boxpen.files import moved_in, replaced
 from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.vocabulary import vocabulary_digest
+from boxpen.models.vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.data.subwords import EOS, PAD, vocabulary_sizes
 from boxpen.nmt.usable import check_folder, has_learnt, settings_of

@@ -10,7 +10,7 @@ from typing import Any
 from boxpen.errors import NmtError
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.kinds import introduce
-from boxpen.models.loading.vocabulary import foreign_vocabulary
+from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.reading import context_limit
 from boxpen.plugins import ARCHITECTURES

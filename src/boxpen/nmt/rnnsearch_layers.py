@@ -14,7 +14,7 @@ from transformers.modeling_outputs import (
 )
 
 from boxpen.errors import NmtError
-from boxpen.models.engine.precision import run_lstm
+from boxpen.models.engine.cudnn import run_lstm
 
 if TYPE_CHECKING:
     from boxpen.nmt.rnnsearch import RNNSearchConfig

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.ahead import ahead
 from boxpen.errors import NmtError
 from boxpen.nmt.arithmetic import fast_arithmetic, set_rng_state
 from boxpen.nmt.checkpoints import Checkpoints, averaged, load_weights
@@ -30,7 +31,6 @@ from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.sizes import parameters
 from boxpen.nmt.train_state import TrainState
 from boxpen.nmt.validation import Validation, ValidationResult
-from boxpen.scoring.ahead import ahead
 
 if TYPE_CHECKING:
     import torch

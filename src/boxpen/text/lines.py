@@ -10,14 +10,13 @@ from __future__ import annotations
 import bz2
 import contextlib
 import lzma
-import queue
-import threading
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from boxpen.ahead import ahead
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ _LONGEST = 1 << 28  # bytes of one line; beyond that it is no file of lines
 _BOM = b"\xef\xbb\xbf"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "a zstandard file"}
 _PACKED = {b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def blocks(path: Path, *, encoding: str = "utf-8", size: int = BLOCK) -> Iterato
     """
     _check_encoding(encoding)
     first = 1
-    with contextlib.closing(_ahead(_pieces(path, size))) as pieces:
+    with contextlib.closing(ahead(_pieces(path, size))) as pieces:
         for data, lines, share in pieces:
             if first == 1:
                 data = data.removeprefix(_BOM)
@@ -180,44 +178,6 @@ def _library() -> Any:
     except ImportError:
         return zlib
     return isal_zlib
-
-
-def _ahead(items: Iterator[_T], depth: int = 2) -> Generator[_T, None, None]:
-    """Run an iterator in a thread that stays up to ``depth`` items ahead."""
-    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
-
-    def put(more: bool, item: Any) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                ready.put((more, item), timeout=0.1)
-                return
-
-    def work() -> None:
-        try:
-            for item in items:
-                put(True, item)
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            put(False, error)
-        else:
-            put(False, None)
-
-    thread = threading.Thread(target=work, name="boxpen-lines", daemon=True)
-    thread.start()
-    try:
-        while True:
-            more, item = ready.get()
-            if more:
-                yield item
-            elif item is None:
-                return
-            else:
-                raise item
-    finally:
-        stopped.set()
-        thread.join()
 
 
 def _decoded(data: bytes, encoding: str, first: int) -> tuple[bytes, dict[int, bytes]]:

@@ -15,7 +15,7 @@ from boxpen.models.loading import fingerprint
 from boxpen.models.loading.assembly import assemble, load_module, loaded, transformers
 from boxpen.models.loading.kinds import auto_class, introduce, kind_of
 from boxpen.models.loading.label_names import label_order
-from boxpen.models.loading.vocabulary import foreign_vocabulary
+from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.plugins import ARCHITECTURES
 from boxpen.text.languages import two_letter
 

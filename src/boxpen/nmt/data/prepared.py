@@ -24,7 +24,7 @@ from typing import Any
 from boxpen.build.builders import Builder
 from boxpen.build.runner import RECORD, Progress, Runner, Stage
 from boxpen.errors import NmtError
-from boxpen.models.loading.vocabulary import vocabulary_digest
+from boxpen.models.vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig, read_config, shipped_config
 from boxpen.nmt.data.examples import Examples
 from boxpen.nmt.data.preparing import (

@@ -1,4 +1,4 @@
-"""Run LSTMs and convolutions of cuDNN in the precision of their own weights."""
+"""Settings of cuDNN, which are shared by all threads: no plans for attention, and no TF32."""
 
 from __future__ import annotations
 
@@ -11,7 +11,34 @@ from torch import Tensor
 
 from boxpen.refcounted import refcounted
 
-__all__ = ["full_precision", "run_lstm"]
+__all__ = ["full_precision", "run_lstm", "unplanned_attention"]
+
+
+@contextlib.contextmanager
+def unplanned_attention(device: torch.device) -> Iterator[None]:
+    """Temporarily disable cuDNN's attention, which makes a plan for every new shape.
+
+    A plan takes many times as long as the attention itself. Every step of a beam search and every
+    batch that is scored has a shape of its own, so most of the time would go into plans.
+    """
+    with _no_cudnn_attention() if _plans(device) else contextlib.nullcontext():
+        yield
+
+
+def _plans(device: torch.device) -> bool:
+    return device.type == "cuda"
+
+
+@refcounted
+@contextlib.contextmanager
+def _no_cudnn_attention() -> Iterator[None]:
+    switch: Any = torch.backends.cuda
+    before = switch.cudnn_sdp_enabled()
+    switch.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        switch.enable_cudnn_sdp(before)
 
 
 def run_lstm(layer: Any, read: Any, begin: tuple[Tensor, Tensor] | None = None) -> Any:
@@ -35,25 +62,19 @@ def run_lstm(layer: Any, read: Any, begin: tuple[Tensor, Tensor] | None = None) 
 
 @contextlib.contextmanager
 def full_precision(device: str) -> Iterator[None]:
-    """Keep cuDNN from rounding what it multiplies to TF32, which it does unless told not to.
-
-    That is right for a training in mixed precision, but moves a log-probability by 1e-3.
+    """Keep cuDNN from rounding factors to TF32, which moves a log-probability by 1e-3.
 
     Args:
-        device: The type of the device that computes; nothing is changed for any but ``cuda``, nor
-            under autocast.
+        device: Type of the device; nothing changes unless it is ``cuda``, nor under autocast.
     """
-    if device != "cuda" or torch.is_autocast_enabled(device):
-        yield
-        return
-    with _unrounded():
+    rounds = device == "cuda" and not torch.is_autocast_enabled(device)
+    with _unrounded() if rounds else contextlib.nullcontext():
         yield
 
 
 @refcounted
 @contextlib.contextmanager
 def _unrounded() -> Iterator[None]:
-    """Have cuDNN multiply floats as they are, in all threads: its settings are those of all."""
     cudnn: Any = torch.backends.cudnn
     old = not hasattr(cudnn, "rnn")  # before PyTorch 2.9
     places = [cudnn] if old else [cudnn.rnn, cudnn.conv]
