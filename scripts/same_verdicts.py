@@ -74,7 +74,7 @@ def _differs(first: Path, second: Path) -> bool:
 
 def _table(folder: Path, name: str) -> pl.DataFrame:
     frame = pl.read_parquet(folder / f"{name}.parquet")
-    return frame.sort([c for c in ("item", "id", "index", "candidate") if c in frame.columns])
+    return frame.sort([c for c in ("item", "candidate", "role", "id") if c in frame.columns])
 
 
 def _token_distance(first: Path, second: Path) -> float:
