@@ -7,6 +7,7 @@ from typing import Any
 
 from boxpen.errors import ModelError, nearest
 from boxpen.lm.bilm.trainable import Bidirectional
+from boxpen.lm.scratch import SHAPES
 from boxpen.lm.trainable import Causal, Masked, Trainable
 
 __all__ = ["KINDS", "NEW", "begin", "check_model"]
@@ -14,21 +15,19 @@ __all__ = ["KINDS", "NEW", "begin", "check_model"]
 KINDS: dict[str, type[Trainable]] = {made.kind: made for made in (Causal, Masked, Bidirectional)}
 NEW = "new"
 VOCABULARY = 50_000  # words of a new bidirectional model
-_SIZES = {"causal": ("tiny", "small"), "masked": ("tiny", "small"), "bilm": ()}
 _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
 def check_model(kind: str, model: str, vocabulary: int | None) -> None:
-    """Fail early, before any data is read, if a model cannot be trained.
-
-    Raises:
-        ModelError: If there is no such kind or size, or a vocabulary is given to a model that has
-            one.
-    """
+    """Fail early, before any data is read, if a model cannot be trained."""
     if kind not in KINDS:
         raise ModelError(f"kind '{kind}' is unknown, {nearest(kind, list(KINDS))}")
     size = size_of(model)
-    sizes = _sizes(kind)
+    sizes: Iterable[str] = SHAPES
+    if kind == "bilm":
+        from boxpen.lm.bilm.config import SIZES
+
+        sizes = SIZES
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
@@ -55,9 +54,6 @@ def begin(
         texts: The texts to train the vocabulary of a new model on.
         vocabulary: Maximum vocabulary size of a new bidirectional model.
         seed: Random seed for new weights and for batches.
-
-    Raises:
-        ModelError: If there is no such model, or it is of another kind.
     """
     size = size_of(model)
     if size is None:
@@ -77,6 +73,7 @@ def begin(
 
 def _found(kind: str, model: str) -> tuple[Any, Any]:
     """Return the module of a model, in float32 on the CPU, and its tokenizer."""
+    from boxpen.lm.classifier.base import plain
     from boxpen.models.resolve import resolve_model
 
     found: Any = resolve_model(model, dtype="float32", device="cpu")
@@ -86,23 +83,4 @@ def _found(kind: str, model: str) -> tuple[Any, Any]:
         raise ModelError(f"model '{model}' is of the kind '{is_of}', expected '{kind}'{way}")
     if kind == "masked" and found.tokenizer.mask_token_id is None:
         raise ModelError(f"the tokenizer of model '{model}' has no mask token")
-    module = found.module
-    if getattr(module, "is_quantized", False):
-        # The weights of a GGUF file were dequantised, but the module stays marked as quantised,
-        # and the Trainer would refuse it.
-        config = module.config
-        for mark in ("quantization_config", "_pre_quantization_dtype"):
-            if hasattr(config, mark):
-                delattr(config, mark)
-        plain = type(module)(config)
-        plain.load_state_dict(module.state_dict())
-        module = plain
-    return module, found.tokenizer
-
-
-def _sizes(kind: str) -> tuple[str, ...]:
-    if kind != "bilm":
-        return _SIZES[kind]
-    from boxpen.lm.bilm.config import SIZES
-
-    return tuple(SIZES)
+    return plain(found.module), found.tokenizer

@@ -49,11 +49,7 @@ def read_data(
     language: str,
     seed: int,
 ) -> Data:
-    """Read sentences and divide them; see ``train_lm``.
-
-    Raises:
-        BoxpenError: If something cannot be read, or a side is empty.
-    """
+    """Read sentences and divide them; see ``train_lm``."""
     lines, blank = read_text([Path(path) for path in text])
     said, notes, unsaid = _said(triples, ways)
     tested, blank_tested = read_text([Path(path) for path in valid])

@@ -43,11 +43,7 @@ class Options:
     seed: int = 1960
 
     def __post_init__(self) -> None:
-        """Reject what cannot be trained with.
-
-        Raises:
-            TrainError: If a value is out of its range.
-        """
+        """Reject what cannot be trained with."""
         rate = 1.0 if self.learning_rate is None else self.learning_rate
         for name, good, expected in (
             ("epochs", 0 < self.epochs <= 1e6, "a number above 0, at most 1,000,000"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from boxpen.errors import ModelError
 
-__all__ = ["SHAPES", "new_causal", "new_config", "new_masked", "new_tokenizer"]
+__all__ = ["SHAPES", "byte_pairs", "new_causal", "new_config", "new_masked", "new_tokenizer"]
 
 # Shapes of the small BERT models (Turc et al. 2019), and a vocabulary that fits them.
 SHAPES = {
@@ -31,11 +31,7 @@ def new_config(size: str, tokenizer: Any) -> Any:
 
 
 def new_tokenizer(size: str, texts: Iterable[str]) -> Any:
-    """Return a lower-casing tokenizer trained on texts.
-
-    Raises:
-        ModelError: If the texts have no words.
-    """
+    """Return a lower-casing tokenizer trained on texts."""
     from tokenizers import normalizers, processors
     from transformers import PreTrainedTokenizerFast
 
@@ -56,11 +52,7 @@ def new_tokenizer(size: str, texts: Iterable[str]) -> Any:
 
 
 def new_masked(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Return a BERT with random weights, and its tokenizer.
-
-    Raises:
-        ModelError: If the texts have no words.
-    """
+    """Return a BERT with random weights, and its tokenizer."""
     from transformers import AutoModelForMaskedLM
 
     tokenizer = new_tokenizer(size, texts)
@@ -68,11 +60,7 @@ def new_masked(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
 
 
 def new_causal(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Return a Llama with random weights, and its tokenizer: byte pairs, with capitals.
-
-    Raises:
-        ModelError: If the texts have no words.
-    """
+    """Return a Llama with random weights, and its tokenizer: byte pairs, with capitals."""
     from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
     tokenizer = PreTrainedTokenizerFast(
@@ -107,7 +95,23 @@ def _shape(size: str, tokenizer: Any) -> dict[str, int]:
 def _trained(
     size: str, texts: Iterable[str], special: Sequence[str], normalizer: Any = None
 ) -> Any:
-    """Return byte pairs trained on texts.
+    backend = byte_pairs(
+        texts, _VOCABULARY[size], special, normalizer, prefix=normalizer is not None
+    )
+    if backend is None:
+        raise ModelError(f"cannot train a vocabulary for new:{size}: the data has no words")
+    return backend
+
+
+def byte_pairs(
+    texts: Iterable[str],
+    size: int,
+    special: Sequence[str],
+    normalizer: Any = None,
+    *,
+    prefix: bool = True,
+) -> Any:
+    """Return byte pairs trained on texts, or None if these have no words.
 
     Not word pieces: their trainer numbers its letters in an order that differs from process to
     process, and the vocabulary with them.
@@ -118,16 +122,14 @@ def _trained(
     backend = Tokenizer(models.BPE())
     if normalizer is not None:
         backend.normalizer = normalizer
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=normalizer is not None)
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
     backend.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     trainer = BpeTrainer(
-        vocab_size=_VOCABULARY[size],
+        vocab_size=size,
         special_tokens=list(special),
         initial_alphabet=alphabet,
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
-    if backend.get_vocab_size() <= len(special) + len(alphabet):
-        raise ModelError(f"cannot train a vocabulary for new:{size}: the data has no words")
-    return backend
+    return backend if backend.get_vocab_size() > len(special) + len(alphabet) else None

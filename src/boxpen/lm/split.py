@@ -33,11 +33,7 @@ class Split(NamedTuple):
 
 
 def check_share(share: float) -> None:
-    """Reject an invalid share before any data is read.
-
-    Raises:
-        SuiteError: If it is not between 0 and 1.
-    """
+    """Reject an invalid share before any data is read."""
     if not 0 < share < 1:
         raise SuiteError(f"the share to hold out is {share:g}, expected one between 0 and 1")
 
@@ -48,11 +44,7 @@ def groups_of(items: Sequence[Item]) -> list[str]:
 
 
 def hold_out(items: Sequence[Item], share: float, seed: int) -> Split:
-    """Hold out whole groups, up to a share of the items.
-
-    Raises:
-        SuiteError: If one of the two sides would be empty.
-    """
+    """Hold out whole groups, up to a share of the items."""
     return _drawn(groups_of(items), share, seed)
 
 
@@ -60,9 +52,6 @@ def given(train: Sequence[Item], valid: Sequence[Item]) -> Split:
     """Take another file as the held-out side; what shares a group with it leaves training.
 
     Positions of the held-out side count in ``valid``.
-
-    Raises:
-        SuiteError: If nothing is left to train on.
     """
     # A block is named within its file only, so the files are joined by their texts.
     kept = without(train, valid)
@@ -79,11 +68,7 @@ def without(items: Sequence[Item], others: Iterable[Item]) -> list[int]:
 def hold_out_sentences(
     sentences: Sequence[Sentence], share: float, seed: int, language: str
 ) -> Split:
-    """Hold out whole groups of sentences, up to a share of all.
-
-    Raises:
-        BoxpenError: If one of the two sides would be empty.
-    """
+    """Hold out whole groups of sentences, up to a share of all."""
     split = _drawn(_groups_of_sentences(sentences, language), share, seed)
     if not split.train:
         raise TrainError(f"a holdout of {share:g} leaves none of {len(sentences)} for training")
@@ -93,11 +78,7 @@ def hold_out_sentences(
 def given_sentences(
     sentences: Sequence[Sentence], held: Sequence[Sentence], language: str
 ) -> Split:
-    """Take others as the held-out side; what is the same, or goes with it, leaves training.
-
-    Raises:
-        TrainError: If no training sentence is left.
-    """
+    """Take others as the held-out side; what is the same, or goes with it, leaves training."""
     own, others = ((_same(s, language) for s in side) for side in (sentences, held))
     kept = _apart(_groups_of_sentences(sentences, language), own, others)
     if not kept:
@@ -168,9 +149,6 @@ def _drawn(groups: Sequence[str], share: float, seed: int) -> Split:
 
     Groups are taken in an order that follows from the seed and their names, not from the order of
     the rows; one that would make too many is passed over.
-
-    Raises:
-        SuiteError: If nothing can be held out.
     """
     check_share(share)
     sizes: dict[str, int] = {}

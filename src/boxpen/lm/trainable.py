@@ -94,11 +94,7 @@ class _Transformers(Trainable):
     """What causal and masked models of Transformers have in common."""
 
     def features(self, data: Sequence[str], max_length: int) -> Features:
-        """Return sentences as ``batch`` takes them: their tokens, cut and framed.
-
-        Raises:
-            ModelError: If a sentence has a token that the module has no row for.
-        """
+        """Return sentences as ``batch`` takes them: their tokens, cut and framed."""
         before, after = self.frame()
         room = longest(self.module.config, max_length) - len(before) - len(after)
         out: list[Feature] = []

@@ -29,11 +29,7 @@ _CLIP = 1.0
 
 
 def check_start(out: str | Path, device: str) -> None:
-    """Fail early, before any data is read, if a training cannot work.
-
-    Raises:
-        BoxpenError: If the folder or the device cannot be used, or a library is missing.
-    """
+    """Fail early, before any data is read, if a training cannot work."""
     OutFolder(Path(out)).check()
     try:
         import transformers  # noqa: F401
@@ -46,32 +42,17 @@ def check_start(out: str | Path, device: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is trained, on what, and how.
-
-    Attributes:
-        make: Makes the model.
-        train: Sentences or items to learn from.
-        held_out: Those to validate on.
-        files: Files of the folder that tell what is held out.
-        report: Makes the result.
-        learning_rate: The peak of the learning rate.
-        options: The training options.
-        data: What the data is: items or sentences.
-        metric: The field of ``ValidationResult`` that counts.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        progress: Whether to show a progress bar on stderr.
-        note: Called with messages for the user.
-    """
+    """What is trained, on what, and how; for the rest see ``train_nli``."""
 
     make: Callable[[], Trainable]
     train: Sequence[Any]
     held_out: Sequence[Any]
-    files: Mapping[str, bytes]
-    report: Callable[[Trained], dict[str, Any]]
+    files: Mapping[str, bytes]  # of the folder: what is held out
+    report: Callable[[Trained], dict[str, Any]]  # makes the result
     learning_rate: float
     options: Options
-    data: str
-    metric: str
+    data: str  # what the data is: items or sentences
+    metric: str  # the field of ValidationResult that counts
     device: str
     progress: bool
     note: Callable[[str], None]
@@ -79,28 +60,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Trained:
-    """A finished training.
+    """A finished training."""
 
-    Attributes:
-        loss: Held-out loss in nats per prediction.
-        loss_before: The same before the first step, if it was measured.
-        predictions: How many predictions that were.
-        right: Of a classifier: whether each held-out item was answered right, by its place.
-        used: How many sentences or items were trained and tested on.
-        cut: How many of these were truncated.
-        empty: How many had nothing to predict and were left out.
-        steps: ``best_step``, ``steps`` and ``stopped_early`` of the result.
-        device: ``cpu`` or ``cuda``.
-    """
-
-    loss: float
+    loss: float  # held-out, in nats per prediction
     loss_before: float
     predictions: int
-    right: dict[int, bool]
-    used: tuple[int, int]
+    right: dict[int, bool]  # of a classifier: by the place of a held-out item
+    used: tuple[int, int]  # for training and held out
     cut: int
-    empty: int
-    steps: dict[str, Any]
+    empty: int  # left out, with nothing to predict
+    steps: dict[str, Any]  # best_step, steps and stopped_early of the result
     device: str
 
 

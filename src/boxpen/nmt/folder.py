@@ -32,11 +32,7 @@ _DEFAULTS = {
 
 
 def check_folder(config: NmtConfig) -> None:
-    """Reject an unusable folder for the model, as far as can be checked without the corpus.
-
-    Raises:
-        BoxpenError: See ``ModelFolder.check``.
-    """
+    """Reject an unusable folder for the model, as far as can be checked without the corpus."""
     ModelFolder(config).check()
 
 
@@ -81,12 +77,7 @@ class ModelFolder(RunFolder):
         return f"{name} = {was!r}, not {now!r}; use the same value, or another folder"
 
     def check(self, *ours: Path) -> None:
-        """Reject a path that is not a usable folder for this training.
-
-        Raises:
-            BoxpenError: If it is not usable, or what the model is made of is of the wrong kind, or
-                a BERT of another tokenizer; the message names the setting or the folder.
-        """
+        """Reject a path that is not a usable folder for this training."""
         _check_kind("base", self.config.model.base, "marian", "a Transformer")
         _check_kind("bert", self.config.model.bert, "bert", "a BERT")
         if self.config.model.bert is not None:
@@ -98,11 +89,7 @@ class ModelFolder(RunFolder):
             self._prepared.check_unchanged()
 
     def compare(self, recorded: Mapping[str, Any]) -> None:
-        """Refuse other settings, or another corpus, than a training was started with.
-
-        Raises:
-            TrainError: If something differs; the message names it.
-        """
+        """Refuse other settings, or another corpus, than a training was started with."""
         super().compare(recorded)
         if self._prepared is None:
             return
@@ -120,9 +107,6 @@ class ModelFolder(RunFolder):
         """Record the settings unless they are recorded already, and keep the tokenizer.
 
         From here on nothing is read of the corpus in its folder, which others may prepare again.
-
-        Raises:
-            BoxpenError: If the folder cannot be written, or the corpus was prepared anew meanwhile.
         """
         try:
             self._tokenizer = {f.name: f.read_bytes() for f in self.prepared.subwords.iterdir()}
@@ -165,11 +149,7 @@ class ModelFolder(RunFolder):
         )
 
     def _decoding(self, made: Any) -> Any:
-        """Let a model translate as the configuration says.
-
-        Raises:
-            NmtError: If it begins from one that takes fewer tokens than a sentence may have.
-        """
+        """Let a model translate as the configuration says."""
         room, wanted = getattr(made.config, "max_position_embeddings", None), self.config.model
         if room is not None and room < wanted.max_tokens:
             raise NmtError(

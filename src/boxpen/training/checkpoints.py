@@ -102,11 +102,7 @@ class Checkpoints:
                 rng_state.unlink()
 
     def weights(self, step: int) -> dict[str, Any]:
-        """Return the weights of a checkpoint.
-
-        Raises:
-            TrainError: If they cannot be read.
-        """
+        """Return the weights of a checkpoint."""
         from safetensors.torch import load_file
 
         with whole(self.at(step)):
@@ -116,11 +112,7 @@ class Checkpoints:
 
 @contextlib.contextmanager
 def whole(checkpoint: Path) -> Iterator[None]:
-    """Turn any error in reading a checkpoint into a one-sentence message.
-
-    Raises:
-        TrainError: If it cannot be read.
-    """
+    """Turn any error in reading a checkpoint into a one-sentence message."""
     try:
         yield
     except Exception as error:  # every library has errors of its own for a damaged file
@@ -134,11 +126,7 @@ def whole(checkpoint: Path) -> Iterator[None]:
 
 
 def averaged(folders: Collection[Path]) -> dict[str, Any]:
-    """Return the mean of the weights of several checkpoints.
-
-    Raises:
-        TrainError: If one cannot be read, or they belong to different models.
-    """
+    """Return the mean of the weights of several checkpoints."""
     from safetensors.torch import load_file
 
     total: dict[str, Any] = {}
@@ -170,11 +158,7 @@ def weights_of(model: Any) -> dict[str, Any]:
 
 
 def load_weights(model: Any, weights: dict[str, Any]) -> None:
-    """Load weights into a model; one of several tied weights is enough.
-
-    Raises:
-        TrainError: If some are missing, or belong to another model.
-    """
+    """Load weights into a model; one of several tied weights is enough."""
     state = model.state_dict()
     for name, value in weights.items():
         if name in state and value.shape != state[name].shape:

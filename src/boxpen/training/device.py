@@ -8,11 +8,7 @@ __all__ = ["check_device"]
 
 
 def check_device(device: str) -> None:
-    """Refuse a device that is unknown or not available.
-
-    Raises:
-        ModelError: If it is so.
-    """
+    """Refuse a device that is unknown or not available."""
     if device not in ("auto", "cpu", "cuda"):
         raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
     if device == "cuda":

@@ -75,10 +75,6 @@ class RunFolder(ABC):
 
         Args:
             *ours: What else may be in a folder before the first training.
-
-        Raises:
-            TrainError: If it is a file, cannot be written, holds other things, or belongs to
-                another training; the message names the setting.
         """
         folder = self.folder
         try:
@@ -104,11 +100,7 @@ class RunFolder(ABC):
             ) from None
 
     def recorded(self) -> dict[str, Any]:
-        """Return the settings that the training was started with.
-
-        Raises:
-            TrainError: If the record is damaged.
-        """
+        """Return the settings that the training was started with."""
         try:
             found = json.loads(self.settings_file.read_text("utf-8"))
             tables = [found["top"], *(found.get(name, {}) for name in self._tables)]
@@ -122,11 +114,7 @@ class RunFolder(ABC):
         return dict(found)
 
     def compare(self, recorded: Mapping[str, Any]) -> None:
-        """Refuse other settings than those that a training was started with.
-
-        Raises:
-            TrainError: If a setting differs; the message names it.
-        """
+        """Refuse other settings than those that a training was started with."""
         for table in self._tables:
             if table not in recorded:  # started when these were not recorded
                 continue
@@ -142,11 +130,7 @@ class RunFolder(ABC):
         return [name for name, value in self.settings.items() if isinstance(value, dict)]
 
     def begin(self, files: Mapping[str, bytes] | None = None) -> None:
-        """Record the settings, and other files, unless a training is being resumed.
-
-        Raises:
-            TrainError: If the folder cannot be written.
-        """
+        """Record the settings, and other files, unless a training is being resumed."""
         if self.settings_file.is_file() and self.has_learnt:
             return
         try:
@@ -163,9 +147,6 @@ class RunFolder(ABC):
         """Keep other trainings out of the folder; the lock of a killed one is free at once.
 
         Nothing is left of a training that failed before its settings were recorded.
-
-        Raises:
-            TrainError: If another training is running there.
         """
         path = self.folder / ".lock"
         try:
@@ -199,11 +180,7 @@ class RunFolder(ABC):
                             place.rmdir()  # which refuses one that holds anything
 
     def log(self, entry: Mapping[str, Any]) -> None:
-        """Add a line to the log.
-
-        Raises:
-            TrainError: If it cannot be written.
-        """
+        """Add a line to the log."""
         path = self.folder / "log.jsonl"
         try:
             with path.open("a", encoding="utf-8") as stream:
@@ -242,9 +219,6 @@ class RunFolder(ABC):
         Args:
             save: Writes the model and its tokenizer into a folder.
             result: The content of ``result.json``.
-
-        Raises:
-            TrainError: If it cannot be written; the checkpoints are kept.
         """
         from safetensors import SafetensorError
 
@@ -268,11 +242,7 @@ class RunFolder(ABC):
 
 
 def read_json(path: Path, other: str) -> dict[str, Any]:
-    """Read a file of a training.
-
-    Raises:
-        TrainError: If it cannot be read.
-    """
+    """Read a file of a training."""
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

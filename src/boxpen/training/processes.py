@@ -65,11 +65,7 @@ class Processes:
         return self.rank == 0
 
     def once(self, work: Callable[[], T]) -> T:
-        """Let the chief do something, and return in all processes what came of it.
-
-        Raises:
-            BoxpenError: If it failed, in the chief; ``ToldByChiefError`` in the others.
-        """
+        """Let the chief do something, and return in all processes what came of it."""
         if self.count == 1:
             return work()
         from accelerate.utils import broadcast_object_list
@@ -84,12 +80,7 @@ class Processes:
         return cast(T, told[0])
 
     def each(self, work: Callable[[], T]) -> T:
-        """Do something in every process.
-
-        Raises:
-            BoxpenError: If it failed in any of them: the first error in the chief, and
-                ``ToldByChiefError`` in the others.
-        """
+        """Do something in every process."""
         result, error = _tried(work)
         failed = [(n, said) for n, said in enumerate(self.gathered(error and str(error))) if said]
         if failed:

@@ -141,13 +141,7 @@ class TrainState:
 
     @classmethod
     def from_dict(cls, state: Any, processes: int) -> TrainState:
-        """Read the contents of ``state.json``, adapted to the current number of processes.
-
-        Raises:
-            LookupError: If a key is missing.
-            TypeError: If a value has the wrong type.
-            ValueError: If a number is out of range.
-        """
+        """Read the contents of ``state.json``, adapted to the current number of processes."""
         if not isinstance(state, dict):
             raise TypeError("state.json is not an object")
         for key in ("step", "place", "epochs", "tokens", "seconds", "looks"):

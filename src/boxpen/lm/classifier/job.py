@@ -43,11 +43,7 @@ def train(
     progress: bool,
     note: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Train, keep the best weights, and return the result; see ``train_nli``.
-
-    Raises:
-        BoxpenError: If the training cannot be run.
-    """
+    """Train, keep the best weights, and return the result; see ``train_nli``."""
     options = options or Options()
     suites = _suites(exclude)
     items, held = list(examples.items), list(valid.items if valid else ())

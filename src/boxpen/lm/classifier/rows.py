@@ -26,11 +26,7 @@ class Row(NamedTuple):
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file; the format follows from the ending of its name.
-
-    Raises:
-        SuiteError: If the file cannot be read, is empty, or a line is not a valid row.
-    """
+    """Return the rows of a file; the format follows from the ending of its name."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise SuiteError(f"{path} ends in '{path.suffix}', expected {', '.join(ENDINGS)}")
@@ -41,11 +37,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def column_of(rows: Sequence[Row], names: Sequence[str], path: Path, what: str) -> str:
-    """Return the first of these names that is a column of the first row.
-
-    Raises:
-        SuiteError: If none is.
-    """
+    """Return the first of these names that is a column of the first row."""
     header = list(rows[0].cells)
     for name in names:
         if name in header:
@@ -57,11 +49,7 @@ def column_of(rows: Sequence[Row], names: Sequence[str], path: Path, what: str) 
 
 
 def text_of(row: Row, column: str) -> str:
-    """Return a cell that must be a non-empty text.
-
-    Raises:
-        SuiteError: If it is missing, empty, or of another type.
-    """
+    """Return a cell that must be a non-empty text."""
     cell = row.cells.get(column)
     if isinstance(cell, str) and cell.strip():
         return cell
