@@ -140,7 +140,7 @@ def test_strict_refuses_the_first_broken_row(tmp_path) -> None:
     path = written(tmp_path / "g.txt", "IsA\tcat\tanimal\nIsA\tdog\nIsA\t\tx\n")
     message = (
         "g.txt, line 2: 2 cells instead of 3; expected three or four cells: relation, head, tail, "
-        "score, found 'IsA\tdog'"
+        "score, found 'IsA\\tdog'"
     )
     with pytest.raises(BuildError) as caught:
         chunks(path, strict=True, format="conceptnet-100k")

@@ -15,8 +15,8 @@ from typing import cast
 
 from boxpen.build.discourse.read.texts import Progress, TextSpec, lines_of
 from boxpen.errors import BuildError
+from boxpen.printable import excerpt
 from boxpen.text.corpus import Pair
-from boxpen.text.lines import excerpt
 
 __all__ = ["read_moses"]
 
@@ -39,7 +39,7 @@ def read_moses(spec: TextSpec, counts: Counter[str], progress: Progress) -> Iter
         cells = ids.split("\t")
         if len(cells) < 2 or not cells[0] or not cells[1]:
             raise BuildError(
-                f"{paths[2]}, line {line}: found {excerpt(ids, 60)!r}, expected the names of two "
+                f"{paths[2]}, line {line}: found {excerpt(ids)}, expected the names of two "
                 "documents, parted by a tab"
             )
         name = f"{spec.name}/{cells[0]} {cells[1]}"

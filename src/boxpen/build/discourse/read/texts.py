@@ -14,8 +14,9 @@ from pathlib import Path
 
 from boxpen.config import AtLeast1, ConfigPath, NotNegative, check_keys
 from boxpen.errors import BuildError, ConfigError
+from boxpen.printable import excerpt
 from boxpen.text.corpus import Pair
-from boxpen.text.lines import blocks, excerpt
+from boxpen.text.lines import blocks
 
 __all__ = ["Progress", "TextSpec", "lines_of", "read_text", "text_files"]
 
@@ -129,7 +130,7 @@ def lines_of(
 ) -> Iterator[str]:
     """Yield the lines of a file; one that is not UTF-8 is counted, and empty."""
     for block in blocks(path, size=_BLOCK):
-        counts["encoding"] += len(block.spoilt)
+        counts["encoding"] += len(block.undecodable)
         for line in block.data[:-1].decode().split("\n"):
             yield line.removesuffix("\r")
         progress(block.share, block.first + block.lines - 1)
@@ -164,6 +165,5 @@ def _number(cell: str, where: str) -> int:
         return int(cell)
     except ValueError:
         raise BuildError(
-            f"{where}: found {excerpt(cell, 40)!r} for the number of the line, "
-            "expected a whole number"
+            f"{where}: found {excerpt(cell)} for the number of the line, expected a whole number"
         ) from None

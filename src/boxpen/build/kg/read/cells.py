@@ -90,7 +90,7 @@ def json_tables(path: Path, names: dict[str, str], *, encoding: str = "utf-8") -
 
     kinds = {"line": pl.Int64} | dict.fromkeys(names.values(), pl.String)
     for block in blocks(path, encoding=encoding):
-        broken = [Broken(line, NOT_TEXT) for line in block.spoilt]
+        broken = [Broken(line, NOT_TEXT) for line in block.undecodable]
         rows = []
         number = len(broken)
         for line, text in enumerate(block.data.split(b"\n"), start=block.first):
@@ -137,7 +137,7 @@ def _tab_table(path: Path, block: Block, names: Sequence[str | None], header: in
             f"the {block.lines:,} lines from line {block.first:,} of {path} were cut into "
             f"{len(frame):,} rows; please report this with those lines"
         )
-    broken = [Broken(line, NOT_TEXT) for line in block.spoilt]
+    broken = [Broken(line, NOT_TEXT) for line in block.undecodable]
     # A row whose last cell is there has at least as many tabs as it must have. If this holds for
     # every row and the tabs are as many as they must be in all, then none has more.
     last = _cells_complete(frame, names)
@@ -153,7 +153,7 @@ def _tab_table(path: Path, block: Block, names: Sequence[str | None], header: in
     ]
     return Table(
         frame.filter(pl.Series(rows & ~wrong)),
-        int(rows.sum()) + len(block.spoilt),
+        int(rows.sum()) + len(block.undecodable),
         broken,
         block.texts,
         block.share,
@@ -250,7 +250,7 @@ def _numbered(
     """Yield number, text (None if it is none), share and excerpt of every line after the header."""
     for block in blocks(path, encoding=encoding):
         for number, line in enumerate(block.data[:-1].split(b"\n"), start=block.first):
-            if number in block.spoilt:
+            if number in block.undecodable:
                 yield number, None, block.share, block.texts([number])[0]
                 continue
             if number <= header:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from boxpen.build.kg.triples import schema
 from boxpen.config import Convert
-from boxpen.text.lines import excerpt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +24,7 @@ __all__ = ["Broken", "Chunk", "Draft", "GraphSpec", "Table", "broken_schema", "s
 
 WHITE = " \t\r\n\v\f\u00a0\u3000"
 """What is not part of a node at its edges."""
+_LONGEST = 200  # characters of a broken row that are kept
 
 
 def _files(value: object, folder: Path) -> tuple[Path, ...]:
@@ -297,7 +297,12 @@ def _listed(broken: Sequence[Broken], table: Table, file: Path) -> pl.DataFrame:
     broken = sorted(broken, key=lambda row: (row.line, row.reason))
     texts = table.texts([row.line for row in broken])
     rows = [
-        (str(file), row.line, row.reason, excerpt(text))
+        (
+            str(file),
+            row.line,
+            row.reason,
+            text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…",
+        )
         for row, text in zip(broken, texts, strict=True)
     ]
     return pl.DataFrame(rows, schema=broken_schema(), orient="row")

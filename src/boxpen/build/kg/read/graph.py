@@ -18,7 +18,7 @@ from boxpen.build.kg.read.conceptnet import ASSERTIONS, HUNDRED_K
 from boxpen.build.kg.read.plain import HOW, PLAIN
 from boxpen.build.kg.read.sample import Format, Sample, sample_of
 from boxpen.errors import BuildError, nearest
-from boxpen.text.lines import excerpt
+from boxpen.printable import excerpt
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +65,7 @@ def read_graph(
             if strict and len(chunk.broken):
                 _, line, reason, text = chunk.broken.row(0)
                 raise BuildError(
-                    f"{file}, line {line}: {reason}; expected {fmt.about}, found '{excerpt(text)}'"
+                    f"{file}, line {line}: {reason}; expected {fmt.about}, found {excerpt(text)}"
                 )
             rows += chunk.rows
             yield chunk
@@ -120,9 +120,9 @@ def _unknown(sample: Sample) -> str:
     tabs, commas = text.split("\t"), sample.first_commas()
     cells, kind = (tabs, "tab") if len(tabs) >= len(commas) else (commas, "comma")
     if len(cells) == 1:
-        found = f"line {line} is '{excerpt(text, 80)}', without tabs or commas"
+        found = f"line {line} is {excerpt(text)}, without tabs or commas"
     else:
-        listed = ", ".join(f"'{excerpt(cell, 40)}'" for cell in cells[:12])
+        listed = ", ".join(excerpt(cell) for cell in cells[:12])
         found = f"line {line} has {len(cells)} {kind}-separated columns: {listed}"
     return (
         f"{sample.path} is of no known format: {found}; name the format "

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from boxpen.errors import BuildError, TrainError
 from boxpen.files import check_free, replaced, resolved
 from boxpen.lm.sentences import Row, Sentence
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,7 +149,7 @@ def _written(path: Path) -> list[Row] | None:
     """Return the rows that ``write_sentences`` wrote, or None for another file."""
     if path.suffix.lower() != ".tsv" or not path.is_file():
         return None
-    lines = opened_lines(path)
+    lines = read_lines(path)
     if next(lines, "").split("\t") != list(Row._fields):
         return None
     out: list[Row] = []
