@@ -52,7 +52,7 @@ class Work:
                     triples.add(chunk.triples)
                     broken.add(chunk.broken)
                     rows[graph.name] = rows.get(graph.name, 0) + chunk.rows
-                    refused += sum(chunk.refused)
+                    refused += chunk.refused
                     if not first and chunk.broken.height:
                         first = "; the first, {}, line {}: {}".format(*chunk.broken.row(0))
         if not triples.rows:
@@ -309,11 +309,11 @@ class Work:
             for chunk in read_graph(graph, keep=self._spoken()):
                 yield chunk.skipped().with_columns(step=pl.lit("language"), reason=reason)
 
-    def _spoken(self) -> list[pl.Expr]:
+    def _spoken(self) -> pl.Expr | None:
         """Return what a row must be to be read at all."""
         import polars as pl
 
         wanted = self.config.filter.language
         if wanted is None:
-            return []
-        return [pl.col("language").is_null() | (pl.col("language") == wanted)]
+            return None
+        return pl.col("language").is_null() | (pl.col("language") == wanted)
