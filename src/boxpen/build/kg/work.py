@@ -75,13 +75,12 @@ class Work:
 
     def filter(self) -> Report:
         """Drop triples that no test can be made of."""
-        from boxpen.build.kg.filter.filters import filter_triples
-        from boxpen.build.kg.filter.report import dropped_schema
+        from boxpen.build.kg.filter.filters import dropped_schema, filter_triples
 
         refusal: BuildError | None = None
         with ParquetSink(self.at(DROPPED), dropped_schema()) as sink:
             try:
-                found = filter_triples(self.at(TRIPLES), self.config.filter, sink=sink)
+                found = filter_triples(self.at(TRIPLES), self.config.filter, sink.add)
             except BuildError as error:
                 if not sink.rows:
                     raise
