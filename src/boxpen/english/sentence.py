@@ -13,7 +13,7 @@ from typing import NamedTuple
 from boxpen.english.grammar import article, capitalised
 from boxpen.english.lexicon import lemmas
 from boxpen.english.lexicon import listed as known
-from boxpen.english.sentence_words import words as listed
+from boxpen.english.lexicon import sentence_words as listed
 
 __all__ = ["Word", "is_name", "plain", "read", "shown", "word"]
 

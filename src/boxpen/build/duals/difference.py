@@ -15,8 +15,8 @@ from boxpen.build.duals.pair import Pair
 from boxpen.english.clauses import Clause
 from boxpen.english.finite import NEGATIONS, skip_adverbs
 from boxpen.english.grammar import DETERMINERS
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import plain
-from boxpen.english.sentence_words import words as listed
 
 __all__ = [
     "CAUSES",

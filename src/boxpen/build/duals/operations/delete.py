@@ -8,8 +8,8 @@ from boxpen.build.duals.operations.negations import affirmations, are_negated
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError
 from boxpen.english.grammar import DETERMINERS
 from boxpen.english.lexicon import is_adjective, lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import plain
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["deleted"]
 

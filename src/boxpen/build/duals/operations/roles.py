@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from boxpen.build.duals.pair import Edit, Pair
 from boxpen.english.grammar import DETERMINERS
-from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import lemmas, pairs
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import pairs
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["roles"]
 

@@ -10,11 +10,10 @@ from boxpen.build.duals.operations.opposites import opposites
 from boxpen.build.duals.operations.roles import roles
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError
 from boxpen.english.grammar import DETERMINERS, singular
-from boxpen.english.lexicon import is_adjective, lemmas
+from boxpen.english.lexicon import is_adjective, lemmas, pairs
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain, word
-from boxpen.english.sentence_words import pairs
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_general
 
 __all__ = ["substituted"]

@@ -197,8 +197,7 @@ def _table(path: Path) -> pl.DataFrame:
     from boxpen.build.kg.triples import read_table
 
     if path.suffix.lower() == ".toml":
-        from boxpen.build.kg.stages import BUILDER
-        from boxpen.build.kg.work import FILTERED
+        from boxpen.build.kg.stages import BUILDER, FILTERED
 
         config = BUILDER.load(path)
         runner = BUILDER.runner(config)
