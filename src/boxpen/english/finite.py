@@ -193,7 +193,7 @@ def _doubt(low: str, root: str, forms: set[str]) -> str:
 
 
 def _many(before: int, last: Word) -> str | None:
-    """Return the number of the subject that ends with a word; None if it is no subject's end."""
+    """Return the number of the subject that ends with a word; None if no subject ends there."""
     low = last.low
     if low in {"i", "we", "they"} | _PLURAL:
         return "plural"

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 __all__ = [
-    "damaged", "is_adjective", "is_adverb", "is_known", "is_verb", "lemmas", "listed",
+    "damaged", "forms_of", "is_adjective", "is_adverb", "is_known", "is_verb", "lemmas", "listed",
     "only_adjective", "pairs", "parts", "phrases", "sentence_words", "table",
 ]  # fmt: skip
 
@@ -56,6 +56,12 @@ def pairs(name: str) -> dict[str, str]:
 def damaged(name: str) -> dict[str, str]:
     """Return words that lemmatising has damaged, ``words`` or ``nouns``, with what they were."""
     return dict(_lists("words")["damaged"][name])
+
+
+def forms_of(verb: str) -> dict[str, str]:
+    """Return the forms of a verb that differ from those of lemminflect."""
+    forms: dict[str, str] = _lists("words")["forms"].get(verb, {})
+    return forms
 
 
 @cache

@@ -26,16 +26,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK",
-    "Block",
-    "blocks",
-    "count",
-    "opened",
-    "positions",
-    "read_lines",
-    "reading_errors",
+    "BLOCK", "Block", "blocks", "count", "opened", "positions", "read_lines", "reading_errors",
     "unpacked",
-]
+]  # fmt: skip
 
 BLOCK = 1 << 24
 """Bytes per block: large enough for vectorised work, small enough to hold several in memory."""

@@ -19,17 +19,9 @@ from boxpen.errors import BuildError
 from boxpen.relations import ATOMIC, CONCEPTNET
 
 __all__ = [
-    "ATOMIC",
-    "ATOMIC_ALL",
-    "CONCEPTNET",
-    "CONCEPTNET_ALL",
-    "canonical_relation",
-    "read_table",
-    "scan_table",
-    "schema",
-    "triple_id",
-    "write_table",
-]
+    "ATOMIC", "ATOMIC_ALL", "CONCEPTNET", "CONCEPTNET_ALL", "canonical_relation", "read_table",
+    "scan_table", "schema", "triple_id", "write_table",
+]  # fmt: skip
 
 ATOMIC_ALL = (
     *ATOMIC,

@@ -36,15 +36,9 @@ from boxpen.english.normal import normal_column
 from boxpen.errors import BuildError
 
 __all__ = [
-    "STEPS",
-    "FilterConfig",
-    "FilterReport",
-    "Filtered",
-    "RowFilter",
-    "dropped_schema",
-    "filter_pairs",
-    "filter_triples",
-]
+    "STEPS", "FilterConfig", "FilterReport", "Filtered", "RowFilter", "dropped_schema",
+    "filter_pairs", "filter_triples",
+]  # fmt: skip
 
 STEPS = (*ROW_STEPS, "duplicate", "near-duplicate", "contradiction")
 """All steps, in their order."""

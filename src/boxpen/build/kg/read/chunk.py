@@ -1,7 +1,7 @@
 """What the readers of graphs take and give: a ``GraphSpec`` in, ``Chunk`` after ``Chunk`` out.
 
-The reader of a format cuts rows into cells (a ``Table``) and says how the columns of the triple
-table follow from them (a ``Draft``). ``settle`` makes a ``Chunk`` of a draft. It applies the
+The reader of a format cuts rows into cells (a ``Table``) and derives the columns of the triple
+table from them (a ``Draft``). ``settle`` makes a ``Chunk`` of a draft. It applies the
 caller's ``keep`` first, so that costly columns are only computed for rows that are wanted.
 """
 
