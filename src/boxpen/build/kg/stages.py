@@ -317,7 +317,7 @@ class Work:
             language="en",
             licence=config.licence,
             citation=config.citation,
-            notes="made by boxpen build kg",
+            notes="made by boxpen build run",
         )
         suite = Suite(self.config.name, tuple(items), card).validate()
         write_suite(suite, self._at(TESTS))
