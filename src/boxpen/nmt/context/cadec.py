@@ -33,18 +33,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import (
-    AutoConfig,
-    AutoModelForSeq2SeqLM,
-    GenerationMixin,
-    MarianConfig,
-    MarianMTModel,
-)
+from transformers import GenerationMixin, MarianConfig, MarianMTModel
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import Seq2SeqLMOutput
-from transformers.models.marian.modeling_marian import MarianPreTrainedModel
 
 from boxpen.errors import NmtError
+from boxpen.nmt.context.base import SecondStep, register_model, sentence_settings
 from boxpen.nmt.context.cadec_first_pass import FirstPass, FirstPassOutput
 from boxpen.nmt.context.cadec_layers import CADecDecoder, target_vocabulary
 
@@ -52,9 +46,8 @@ __all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Register CADec with Transformers' Auto classes; doing so twice is harmless."""
-    AutoConfig.register(CADecConfig.model_type, CADecConfig, exist_ok=True)
-    AutoModelForSeq2SeqLM.register(CADecConfig, CADecForConditionalGeneration, exist_ok=True)
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
+    register_model(CADecForConditionalGeneration)
 
 
 class CADecConfig(MarianConfig):  # type: ignore[misc]
@@ -90,7 +83,7 @@ class CADecConfig(MarianConfig):  # type: ignore[misc]
             )
 
 
-class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class CADecForConditionalGeneration(SecondStep, GenerationMixin):  # type: ignore[misc]
     """The translation model: the first pass, the second decoder, and the output layer."""
 
     config_class = CADecConfig
@@ -118,15 +111,9 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
             layers: Of the second decoder; as many as the first has if not given.
 
         Raises:
-            NmtError: If it is not a Marian model, or the sizes do not match.
+            NmtError: If it is not a plain Marian model.
         """
-        if not isinstance(base, MarianMTModel):
-            raise NmtError(
-                f"CADec goes on a Transformer of Marian's kind, but this is a {type(base).__name__}"
-            )
-        settings = base.config.to_dict()
-        for name in ("model_type", "architectures", "transformers_version"):
-            settings.pop(name, None)
+        settings = sentence_settings(base)
         settings |= {"context_sentences": context_sentences, "cadec_layers": layers}
         model: CADecForConditionalGeneration = cls(CADecConfig(**settings))
         model.to(base.device, base.dtype)
@@ -141,23 +128,9 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         """The sentence-level model."""
         return self.encoder.base
 
-    def context_parameters(self) -> list[nn.Parameter]:
+    def context_parts(self) -> list[nn.Module]:
         """Return what the second step of training learns: all of the second decoder."""
-        # Tied weights are met twice; positions do not learn.
-        weights = dict.fromkeys([*self.decoder.parameters(), *self.lm_head.parameters()])
-        return [weight for weight in weights if weight.requires_grad]
-
-    def freeze_sentence_model(self) -> None:
-        """Leave the sentence-level model as it is, as the paper does, and without dropout."""
-        self.base.requires_grad_(False)
-        self.base.eval()
-
-    def train(self, mode: bool = True) -> CADecForConditionalGeneration:
-        """Switch dropout on or off; what is frozen stays without."""
-        super().train(mode)
-        if not any(weight.requires_grad for weight in self.base.parameters()):
-            self.base.eval()
-        return self
+        return [self.decoder, self.lm_head]
 
     def forward(
         self,
