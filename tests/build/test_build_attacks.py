@@ -10,7 +10,7 @@ from boxpen.build.kg.stages import BUILDER
 from boxpen.build.kg.triples import read_table, write_table
 from boxpen.build.kg.wording.templates import load_templates
 from boxpen.errors import BuildError, TrainError
-from boxpen.lm.classifier.options import Options
+from boxpen.lm.options import Options
 
 GRAPH = "head\trelation\ttail\n" + "".join(
     f"{head}\tisa\t{tail}\n"

@@ -18,7 +18,7 @@ from boxpen.report.plain_table import plain_table
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
     from boxpen.nmt.data.prepared import Prepared
-    from boxpen.nmt.processes import Processes
+    from boxpen.training.processes import Processes
 
 __all__ = ["nmt"]
 
@@ -85,7 +85,7 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a model, or resume an interrupted training."""
     from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
-    from boxpen.nmt.usable import check_folder
+    from boxpen.nmt.folder import check_folder
 
     def checked() -> NmtConfig:
         found = read_config(config)
@@ -220,7 +220,7 @@ def scale(
 @contextlib.contextmanager
 def _processes(device: str) -> Iterator[Processes]:
     """Yield the processes started by ``accelerate launch``; report errors only once."""
-    from boxpen.nmt.processes import Processes, ToldByChiefError
+    from boxpen.training.processes import Processes, ToldByChiefError
 
     processes = Processes(device)
     try:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from boxpen.errors import BuildError, TrainError
 from boxpen.files import check_free, replaced, resolved
-from boxpen.lm.sentences import Row, Sentence
 from boxpen.text.lines import read_lines
+from boxpen.text.sentences import Row, Sentence
 
 if TYPE_CHECKING:
     import polars as pl
