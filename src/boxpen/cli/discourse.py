@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json, print_lines
+from boxpen.cli.output import console, print_json, print_lines, print_page
 from boxpen.cli.path_error_group import PathErrorGroup
 from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption, rule_of
 
@@ -190,14 +190,9 @@ def one_format(json: bool, markdown: bool) -> None:
 
 
 def _show(table: DiscourseTable, *, markdown: bool) -> None:
-    from boxpen.report.discourse.tables import discourse_markdown, discourse_terminal
+    from boxpen.report.discourse.tables import discourse_page
 
-    if markdown:
-        print(discourse_markdown(table), end="")
-        return
-    screen = console()
-    for part in discourse_terminal(table):
-        screen.print(part)
+    print_page(discourse_page(table), markdown=markdown)
 
 
 def _show_items(rulings: Mapping[Rendering, Ruling]) -> None:

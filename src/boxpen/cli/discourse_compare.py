@@ -13,7 +13,7 @@ from boxpen.cli.discourse import (
     one_format,
     outcomes_of,
 )
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import print_json, print_page
 from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption
 
 __all__ = ["compare_models"]
@@ -32,11 +32,7 @@ def compare_models(
 ) -> None:
     """Compare models on the same sentences: what is right, and BLEU, with paired tests."""
     from boxpen.analysis.discourse.compare import compare_renderings
-    from boxpen.report.discourse.compare import (
-        comparison_markdown,
-        comparison_object,
-        comparison_terminal,
-    )
+    from boxpen.report.discourse.compare import comparison_object, comparison_page
 
     one_format(json, markdown)
     _, found = judged_renderings(runs)
@@ -44,9 +40,5 @@ def compare_models(
     pairs = compare_renderings(found, outcomes_of(found, runs, people))
     if json:
         print_json(comparison_object(pairs, by))
-    elif markdown:
-        print(comparison_markdown(pairs, by), end="")
     else:
-        screen = console()
-        for part in comparison_terminal(pairs, by):
-            screen.print(part)
+        print_page(comparison_page(pairs, by, wide=markdown), markdown=markdown)

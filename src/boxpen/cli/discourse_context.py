@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boxpen.cli.discourse import Json, Markdown, Runs, discourse
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import print_json, print_page
 
 __all__ = ["show_context_gains"]
 
@@ -16,11 +16,7 @@ def show_context_gains(runs: Runs, json: Json = False, markdown: Markdown = Fals
     """
     from boxpen.analysis.discourse.context_gain import context_gains
     from boxpen.errors import RunError
-    from boxpen.report.discourse.context_gain import (
-        context_markdown,
-        context_object,
-        context_terminal,
-    )
+    from boxpen.report.discourse.context_gain import context_object, context_page
     from boxpen.runs.directory import run_directories
     from boxpen.runs.run import Run
 
@@ -29,9 +25,5 @@ def show_context_gains(runs: Runs, json: Json = False, markdown: Markdown = Fals
     found = context_gains([Run.load(path) for path in run_directories(runs)])
     if json:
         print_json(context_object(found))
-    elif markdown:
-        print(context_markdown(found), end="")
     else:
-        screen = console()
-        for part in context_terminal(found):
-            screen.print(part)
+        print_page(context_page(found), markdown=markdown)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import print_json, print_page
 from boxpen.cli.review import Adjudicator, JournalFile, MinJudges, RuleOption, rule_of
 
 __all__ = ["errors"]
@@ -38,12 +38,7 @@ def show_table(
     from boxpen.analysis.translation_errors import ErrorTask, outputs_of
     from boxpen.errors import BuildError
     from boxpen.report.tables import systems
-    from boxpen.report.translation_errors import (
-        error_table,
-        errors_markdown,
-        errors_object,
-        errors_terminal,
-    )
+    from boxpen.report.translation_errors import error_table, errors_object, errors_page
     from boxpen.review import Target
     from boxpen.runs.directory import run_directories
     from boxpen.runs.run import Run
@@ -65,9 +60,5 @@ def show_table(
     table = error_table(outputs, done, paper=suites == {"commonmt"})
     if json:
         print_json(errors_object(table))
-    elif markdown:
-        print(errors_markdown(table), end="")
     else:
-        screen = console()
-        for part in errors_terminal(table):
-            screen.print(part)
+        print_page(errors_page(table), markdown=markdown)

@@ -181,6 +181,7 @@ def scale(
     from boxpen.errors import NmtError
     from boxpen.nmt.config import read_config
     from boxpen.nmt.scale import parse_share, run_scale
+    from boxpen.report.scale import scale_notes, scale_svg, scale_table
 
     if train_only and suite:
         raise NmtError("--suite and --train-only cannot be combined; choose one")
@@ -201,15 +202,13 @@ def scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
                 device=device, watch=lambda state: display.show(state), begin=begin,
                 note=note if processes.chief else _silent, recipe=recipe, cache=cache,
-                steps_power=steps_power,
+                steps_power=steps_power, plot=scale_svg,
             )  # fmt: skip
     if not processes.chief:
         return
     if json:
         print_json({"points": points})
         return
-    from boxpen.report.scale import scale_notes, scale_table
-
     screen = console()
     screen.print(scale_table(points))
     for line in scale_notes(points):

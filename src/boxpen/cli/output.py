@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from boxpen.models.cached import Progress
     from boxpen.report.failures import FailureTable
+    from boxpen.report.plain_table import Page
     from boxpen.runs.run import Run
 
 _NARROWEST = 76
@@ -33,6 +34,7 @@ __all__ = [
     "print_csv",
     "print_json",
     "print_lines",
+    "print_page",
     "print_runs",
     "progress_bar",
     "runs_object",
@@ -114,6 +116,16 @@ def print_lines(screen: Console, lines: Iterable[str | Text]) -> None:
         for part in text[start:].wrap(screen, screen.width - start):
             part.rstrip()
             screen.print(Text(" " * start) + part)
+
+
+def print_page(page: Page, *, markdown: bool) -> None:
+    """Print tables with their notes."""
+    if markdown:
+        print(page.markdown(), end="")
+        return
+    screen = console()
+    for part in page.terminal():
+        screen.print(part)
 
 
 def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import print_json, print_page
 
 __all__ = ["robust"]
 
@@ -33,12 +33,7 @@ def robust(
     accuracy survives, and how often both sides got the same answer although the truth flips.
     """
     from boxpen.errors import RunError
-    from boxpen.report.robustness import (
-        robust_markdown,
-        robust_object,
-        robust_runs,
-        robust_terminal,
-    )
+    from boxpen.report.robustness import robust_object, robust_page, robust_runs
     from boxpen.runs.directory import run_directories
     from boxpen.runs.run import Run
 
@@ -49,9 +44,5 @@ def robust(
     found = robust_runs([Run.load(path) for path in run_directories(runs)], by)
     if json:
         print_json(robust_object(found, items=items, top=top))
-    elif markdown:
-        print(robust_markdown(found, items=items, top=top), end="")
     else:
-        screen = console()
-        for part in robust_terminal(found, items=items, top=top):
-            screen.print(part)
+        print_page(robust_page(found, items=items, top=top), markdown=markdown)

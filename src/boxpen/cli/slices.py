@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import console, print_json, print_page
 from boxpen.metrics.choice import Interval
 from boxpen.report.plain_table import plain_table
 
@@ -78,7 +78,7 @@ def slices(
 
 def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool) -> None:
     from boxpen.analysis.trends import trends
-    from boxpen.report.trends import trends_markdown, trends_object, trends_terminal
+    from boxpen.report.trends import trends_object, trends_page
     from boxpen.runs.directory import run_directories
     from boxpen.runs.run import Run
 
@@ -86,12 +86,8 @@ def _show_trends(paths: list[Path], by: list[str], *, markdown: bool, json: bool
     found = [(run, [one for name in by for one in trends(run, name)]) for run in runs]
     if json:
         print_json({"trends": trends_object(found)})
-    elif markdown:
-        print(trends_markdown(found), end="")
     else:
-        screen = console()
-        for part in trends_terminal(found):
-            screen.print(part)
+        print_page(trends_page(found), markdown=markdown)
 
 
 def _print(rows: list[dict[str, object]]) -> None:
