@@ -369,7 +369,7 @@ def test_sources_without_sentences_are_refused(tmp_path: Path) -> None:
             unsaid,
             r"yields no sentence: 0 triples cannot be expressed in English, 2 are of relations",
         ),
-        (written(tmp_path / "t.txt", "Once upon a time.\n"), "t.txt is of no known format"),
+        (written(tmp_path / "t.txt", "Once upon a time.\n"), "t.txt has an unknown format"),
     ):
         with pytest.raises(BuildError, match=message):
             verbalise(source)
