@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from boxpen.report.numbers import interval
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -100,5 +101,4 @@ def _empty(*columns: str) -> Table:
 def _shown(measure: Measure | None, digits: int) -> str:
     if measure is None:
         return ""
-    value, low, high = (f"{measure[key]:.{digits}f}" for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+    return interval(measure["value"], measure["low"], measure["high"], digits)

@@ -27,9 +27,6 @@ class Accuracy:
     """How often one system is right in one column.
 
     Attributes:
-        system: Who translated.
-        column: One of ``COLUMNS``.
-        translations: How many there are.
         right: The share of right ones among those with an outcome. What nobody can tell is not
             right.
         cannot_tell: The share of those.
@@ -55,12 +52,7 @@ class Paper:
 def accuracies(
     renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
 ) -> list[Accuracy]:
-    """Return the accuracy of every system in every column that it has translations of.
-
-    Args:
-        renderings: What was translated.
-        outcomes: What became of each; None, or not there, if that is open.
-    """
+    """Return the accuracy of every system in every column that it has translations of."""
     rows = []
     for system in dict.fromkeys(one.system for one in renderings):
         for column in COLUMNS:

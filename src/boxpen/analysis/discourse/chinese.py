@@ -17,7 +17,7 @@ from boxpen.analysis.discourse.ruling import Hit
 __all__ = ["BROKEN", "Sentence", "Word", "letters", "read"]
 
 BROKEN = "\ufffd"
-"""Stands for bytes that are no character: a model that spells in bytes lost its way."""
+"""Replaces bytes that are not a character, from a model that spells in bytes."""
 
 # Characters that simplified texts have too, with another meaning.
 _SHARED = (

@@ -27,7 +27,7 @@ _BREAK = re.compile(f"[{re.escape(MARKS)}—]")
 def clauses_of(reference: Sentence, connectives: Sequence[Hit]) -> list[str]:
     """Divide a reference at its connective; return the content of clauses that have any.
 
-    Two words that are joined are no clauses.
+    Two joined words are not clauses.
 
     Args:
         reference: The reference.
@@ -59,13 +59,7 @@ def clauses_of(reference: Sentence, connectives: Sequence[Hit]) -> list[str]:
 
 
 def missing_clause(translation: Sentence, reference: Sentence, clauses: Sequence[str]) -> str:
-    """Return the content of a clause of the reference that a translation has not; empty if none.
-
-    Args:
-        translation: What is judged.
-        reference: A right translation.
-        clauses: Its clauses, as ``clauses_of`` returns them.
-    """
+    """Return the content of a clause of the reference that a translation has not; empty if none."""
     if len(clauses) < 2:
         return ""
     least = min(clauses, key=lambda clause: _share(clause, translation.text))

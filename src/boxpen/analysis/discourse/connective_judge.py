@@ -1,7 +1,7 @@
 """Whether a connective got the right sense in Chinese.
 
-English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
-stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
+English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. ``data/connectives.toml``
+lists the words for each sense. A translation without any such word does not say the sense;
 of one that mostly stammers, as weak models do, or lacks a clause, that cannot be asked.
 """
 
@@ -283,7 +283,7 @@ def _fits(word: str, sentence: Sentence, start: int, end: int, *, asks: bool) ->
 
 
 def _since_then(text: str, end: int) -> bool:
-    """Whether 起 ends an expression of time, 从那天起, and is no part of a verb such as 拿起."""
+    """Whether 起 ends an expression of time, 从那天起, and is not part of a verb such as 拿起."""
     following = text[end : end + 1]
     return (not following or following in _EDGE + "就便都也我你他她还没至吗呢") and (
         text[end - 2] not in "拿抬举站捡抓提想说拾升响"

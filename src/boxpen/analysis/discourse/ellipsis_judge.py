@@ -79,15 +79,7 @@ class _Case:
 def judge_ellipsis(
     source: str, translation: str, reference: str, reference_context: str, context: str = ""
 ) -> Ruling:
-    """Judge one translation of a sentence whose verb is elided.
-
-    Args:
-        source: The English sentence.
-        translation: What is judged.
-        reference: A right translation.
-        reference_context: A right translation of the sentence before; empty if unknown.
-        context: The English sentence before; empty if unknown.
-    """
+    """Judge one translation of a sentence whose verb is elided."""
     sentence = read(translation)
     if not sentence.text:
         return rule(WRONG, "there is no translation")

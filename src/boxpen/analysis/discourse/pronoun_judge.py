@@ -68,7 +68,7 @@ def judge_pronoun(cls: str, source: str, translation: str, reference: str) -> Ru
         cls: The pronoun that is right, one of ``PRONOUNS``.
         source: The English sentence.
         translation: What is judged.
-        reference: A right translation; pronouns that it has beside the right one are no error.
+        reference: A right translation; pronouns that it has beside the right one are not errors.
     """
     group = _FORMS[cls][0]
     sentence = read(translation)

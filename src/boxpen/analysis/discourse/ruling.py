@@ -32,7 +32,7 @@ class Ruling:
 
     Attributes:
         outcome: The finding.
-        evidence: A sentence that says which words, where, and what was expected.
+        evidence: A sentence with the words, where they are, and what was expected.
         found: The words that decided, in their order; empty if there are none.
     """
 

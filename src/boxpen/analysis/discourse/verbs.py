@@ -1,6 +1,6 @@
 """Chinese verbs as the judge of ellipsis reads them: which words are verbs, and which say the same.
 
-Verbs stand in ``data/ellipsis.toml``.
+``data/ellipsis.toml`` lists the verbs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DO = frozenset("做干办弄搞")  # they may have an object with them: 做操
 _COMPLEMENTS = frozenset({"到", "不到", "不了", "不起", "不住", "不见", "不动"})
 """They belong to the verb before them: 找不到."""
 _BARE_YES = re.compile(rf"(?:^|(?<=[{MARKS}]))是(?=(?:的|吗|么|啊|呀|吧)?(?:$|[{MARKS}]))")
-"""是 in 是的 and 是吗 is no verb."""
+"""是 in 是的 and 是吗 is not a verb."""
 _CLOSES = re.compile(rf"[的了啊呀吧吗么呢]?(?:$|[{MARKS}])")
 _REPLY = re.compile(rf"^(?:没有?|不[用必行会是要]了?|可以|会的|行)[{MARKS}]+(?=\w)")
 """A reply before the sentence proper: 不用，我来约."""
@@ -118,8 +118,8 @@ def level(word: Word) -> int:
 def same_verb(one: str, other: str) -> bool:
     """Whether two verbs are one, apart from what follows them, or say the same.
 
-    A verb of one character says what a longer one with it does: 信 and 相信. Two longer ones must
-    share a character with a meaning: 惩罚 and 处罚, but not 开心 and 担心.
+    A verb of one character means the same as a longer one with it: 信 and 相信. Two longer ones
+    must share a character with a meaning: 惩罚 and 处罚, but not 开心 and 担心.
     """
     mine, theirs = {one, _stem(one)}, {other, _stem(other)}
     return like_verb(one, other) or any(mine & group and theirs & group for group in verbs().groups)
