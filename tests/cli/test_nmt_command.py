@@ -27,8 +27,8 @@ from boxpen.cli.training_display import TrainingDisplay
 from boxpen.errors import NmtError
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.training import TrainState
-from boxpen.nmt.validation import ValidationResult
 from boxpen.report.scale import scale_table
+from boxpen.training.state import ValidationResult
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
 from full_disk import largest_file

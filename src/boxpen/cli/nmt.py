@@ -18,7 +18,7 @@ from boxpen.report.plain_table import plain_table
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
     from boxpen.nmt.data.prepared import Prepared
-    from boxpen.nmt.processes import Processes
+    from boxpen.training.processes import Processes
 
 __all__ = ["nmt"]
 
@@ -85,7 +85,7 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a model, or resume an interrupted training."""
     from boxpen.cli.training_display import TrainingDisplay
     from boxpen.nmt.config import read_config
-    from boxpen.nmt.usable import check_folder
+    from boxpen.nmt.folder import check_folder
 
     def checked() -> NmtConfig:
         found = read_config(config)
@@ -181,6 +181,7 @@ def scale(
     from boxpen.errors import NmtError
     from boxpen.nmt.config import read_config
     from boxpen.nmt.scale import parse_share, run_scale
+    from boxpen.report.scale import scale_notes, scale_svg, scale_table
 
     if train_only and suite:
         raise NmtError("--suite and --train-only cannot be combined; choose one")
@@ -201,15 +202,13 @@ def scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
                 device=device, watch=lambda state: display.show(state), begin=begin,
                 note=note if processes.chief else _silent, recipe=recipe, cache=cache,
-                steps_power=steps_power,
+                steps_power=steps_power, plot=scale_svg,
             )  # fmt: skip
     if not processes.chief:
         return
     if json:
         print_json({"points": points})
         return
-    from boxpen.report.scale import scale_notes, scale_table
-
     screen = console()
     screen.print(scale_table(points))
     for line in scale_notes(points):
@@ -221,7 +220,7 @@ def scale(
 @contextlib.contextmanager
 def _processes(device: str) -> Iterator[Processes]:
     """Yield the processes started by ``accelerate launch``; report errors only once."""
-    from boxpen.nmt.processes import Processes, ToldByChiefError
+    from boxpen.training.processes import Processes, ToldByChiefError
 
     processes = Processes(device)
     try:

@@ -73,7 +73,7 @@ def translate(
     import torch
 
     from boxpen.nmt.loading import load_model
-    from boxpen.nmt.reading import context_limit, reads_context
+    from boxpen.nmt.reading import context_limits, reads_context
     from boxpen.nmt.translate import translate_lines
     from boxpen.text.documents import LinesBefore
 
@@ -84,7 +84,7 @@ def translate(
             if context is None
             else f"--context is {context}, but {model} does not read context; leave it out"
         )
-    passed = LinesBefore(context_limit(loaded.config, "context_sentences", 1))
+    passed = LinesBefore(context_limits(loaded.config).context_sentences)
 
     def contexts_of(lines: list[str]) -> list[str] | None:
         if context is None:

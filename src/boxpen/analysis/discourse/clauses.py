@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from boxpen.analysis.discourse.chinese import Sentence, Word, letters
+from boxpen.analysis.discourse.chinese import Sentence, letters
 from boxpen.analysis.discourse.ruling import Hit
-from boxpen.analysis.discourse.verbs import MARKS, verbs
+from boxpen.analysis.discourse.verbs import MARKS, listed
 
 __all__ = ["clauses_of", "missing_clause"]
 
@@ -76,16 +76,12 @@ def _share(clause: str, text: str) -> float:
 
 
 def _content(sentence: Sentence, pieces: Sequence[tuple[int, int]]) -> list[str]:
-    tables = verbs()
-
-    def counts(word: Word) -> bool:
-        light = word.text in tables.light or word.text in tables.modal
-        return not light and not word.flag.startswith(_NO_CONTENT)
-
+    light = listed("light") | listed("modal")
     return [
         word.text
         for word in sentence.words
-        if any(begin <= word.start < end for begin, end in pieces) and counts(word)
+        if any(begin <= word.start < end for begin, end in pieces)
+        if word.text not in light and not word.flag.startswith(_NO_CONTENT)
     ]
 
 

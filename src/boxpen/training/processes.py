@@ -17,7 +17,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from boxpen.errors import BoxpenError, NmtError
+from boxpen.errors import BoxpenError, TrainError
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +30,7 @@ _PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the ot
 _parted = False
 
 
-class ToldByChiefError(NmtError):
+class ToldByChiefError(TrainError):
     """Raised in all processes but the chief, which raises and tells the error itself."""
 
 
@@ -96,7 +96,7 @@ class Processes:
             rank, said = failed[0]
             if not self.chief:
                 raise ToldByChiefError(said)
-            raise error or NmtError(f"process {rank}: {said}")
+            raise error or TrainError(f"process {rank}: {said}")
         return cast(T, result)
 
     def gathered(self, value: T) -> list[T]:
