@@ -57,11 +57,12 @@ def test_items_in_blocks_are_permuted_in_blocks():
 
 def test_what_is_no_number_is_refused():
     run = stepped("++--", "1231")
-    with pytest.raises(RunError, match="no trend by 'set': its value 'A' is no number, expected"):
+    refusal = "no trend by 'set': its value 'A' is not a number; expected"
+    with pytest.raises(RunError, match=refusal):
         trends(run, "set")
     for odd in ("1–2", "nan", "1e", "e3", "٣", "1_0"):
         other = replace(run, verdicts=tuple(replace(v, tags={"steps": odd}) for v in run.verdicts))
-        with pytest.raises(RunError, match="is no number"):
+        with pytest.raises(RunError, match="is not a number"):
             trends(other, "steps")
     with pytest.raises(RunError, match="all items have the value 2, expected two values or more"):
         trends(stepped("++--", "2222"), "steps")

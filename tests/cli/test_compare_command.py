@@ -219,7 +219,7 @@ def test_a_curve_is_printed_and_drawn(tmp_path, two):
         ("A", 1e5, 1.0), ("A", 1e6, 1.0), ("B", 1e5, 0.0), ("B", 1e6, 1.0),
     ]  # fmt: skip
     refused(invoke("curve", two[0]), "has no size")
-    refused(invoke("curve", f"lots={two[0]}"), "'lots' is no size")
+    refused(invoke("curve", f"lots={two[0]}"), "'lots' is not a size")
     refused(
         invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot be written"
     )

@@ -24,12 +24,7 @@ Slices = dict[str, list[Verdict]]
 
 
 def cuts(run: Run, least: int = 2) -> dict[str, Slices]:
-    """Return every cut of a run: its tags, then lengths.
-
-    Args:
-        run: The run.
-        least: Into how many slices a cut must divide it.
-    """
+    """Return every cut of a run: its tags, then lengths."""
     tags = slicing_tags([v.tags for v in run.verdicts])
     found = {name: _by_tag(run.verdicts, name) for name in tags}
     found |= {name: measured(run) for name, measured in MEASURED.items()}

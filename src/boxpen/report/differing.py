@@ -15,13 +15,7 @@ __all__ = ["differing_lines", "noise_note"]
 
 
 def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str | Text]:
-    """Yield how many items differ, and then the first of them, option by option.
-
-    Args:
-        pair: Two systems that were compared.
-        runs: All runs that were compared, those of the pair among them.
-        count: How many items to show.
-    """
+    """Yield how many items differ, and then the first of them, option by option."""
     named = {
         name: run
         for name, run in zip(labels(runs), runs, strict=True)

@@ -33,8 +33,6 @@ class RobustRun:
     """A run on duals.
 
     Attributes:
-        name: The suite and the system.
-        run: The run.
         rows: Its numbers, operation by operation, and then in all.
         kept: The pairs that got one answer although the truth flips, the surest first.
     """
@@ -47,10 +45,6 @@ class RobustRun:
 
 def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
     """Collect the results of runs.
-
-    Args:
-        runs: Of one suite or several.
-        by: The tag that names operations, for suites whose blocks are not known to be duals.
 
     Raises:
         RunError: If a run has no duals.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from boxpen.analysis.curve import Point
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.curve import curve_svg
+from boxpen.report.numbers import interval
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -124,5 +125,4 @@ def _empty(*columns: str) -> Table:
 def _shown(measure: Measure | None, digits: int) -> str:
     if measure is None:
         return ""
-    value, low, high = (f"{measure[key]:.{digits}f}" for key in ("value", "low", "high"))
-    return f"{value} [{low}, {high}]"
+    return interval(measure["value"], measure["low"], measure["high"], digits)

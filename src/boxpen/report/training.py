@@ -54,10 +54,6 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
 def training_svg(logs: Mapping[str, Sequence[Mapping[str, Any]]], metric: str) -> str:
     """Draw one metric of one or several trainings over their steps.
 
-    Args:
-        logs: The lines of each training's log, by its name.
-        metric: ``loss``, ``valid_loss``, ``bleu``, ``learning_rate`` or ``tokens_per_second``.
-
     Raises:
         NmtError: If there is no such metric, or a training has not logged it.
     """

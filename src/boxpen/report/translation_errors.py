@@ -35,11 +35,7 @@ class ErrorTable:
     """What is known about the errors of some systems.
 
     Attributes:
-        shares: By system and set.
-        crossed: By system.
         pairs: Agreement of every two judges in labels of errors.
-        paper: Whether the numbers of the paper are of the same suite.
-        notes: Notes for the reader.
     """
 
     shares: Sequence[ErrorShares]
@@ -50,13 +46,7 @@ class ErrorTable:
 
 
 def error_table(outputs: Sequence[Output], review: Review, *, paper: bool) -> ErrorTable:
-    """Collect the contents of the tables.
-
-    Args:
-        outputs: What was translated.
-        review: What judges said about it.
-        paper: Whether the suite is CommonMT.
-    """
+    """Collect the contents of the tables."""
     questions, decisions = review.questions, review.decisions
     judged = [d for q in questions if (d := decisions.get(q.item)) is not None and d.votes]
     unread = len(questions) - len(judged)

@@ -38,12 +38,8 @@ class DiscourseTable:
     """What is known about some systems.
 
     Attributes:
-        systems: Their names, in order.
-        by: Who judged the translations.
         bleu: By system and set; empty if it is not shown.
         accuracy: By system and column.
-        paper: The figures of the paper, if they are shown too.
-        notes: Notes for the reader.
     """
 
     systems: Sequence[str]
