@@ -23,7 +23,7 @@ from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.config import ModelConfig, read_config  # noqa: E402
 from boxpen.nmt.context import making  # noqa: E402
 from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
-from boxpen.nmt.context.bert_reading import BertReader, load_bert  # noqa: E402
+from boxpen.nmt.data.bert_reading import BertReader, load_bert  # noqa: E402
 from boxpen.nmt.data.examples import Examples  # noqa: E402
 from boxpen.nmt.data.inputs import Reads, batch_of  # noqa: E402
 from boxpen.nmt.data.prepared import prepare  # noqa: E402

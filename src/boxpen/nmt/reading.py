@@ -109,7 +109,7 @@ class Reading:
         self.context_tokens = limits.context_tokens or self.limit
         self._bert: Any = None
         if "bert_input_ids" in self.wants:
-            from boxpen.nmt.context.bert_reading import BertReader
+            from boxpen.nmt.data.bert_reading import BertReader
 
             self._bert = getattr(model, "bert_reader", None)
             if self._bert is None:

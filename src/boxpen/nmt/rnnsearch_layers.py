@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,9 +16,6 @@ from transformers.modeling_outputs import (
 from boxpen.errors import NmtError
 from boxpen.models.engine.precision import run_lstm
 
-if TYPE_CHECKING:
-    from boxpen.nmt.rnnsearch import RNNSearchConfig
-
 __all__ = ["RNNSearchDecoder", "RNNSearchEncoder", "RNNSearchState"]
 
 
@@ -27,7 +24,7 @@ class RNNSearchEncoder(nn.Module):
 
     main_input_name = "input_ids"  # Transformers asks for it
 
-    def __init__(self, config: RNNSearchConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
         width = config.hidden_size
         self.scale = width**0.5
@@ -72,7 +69,7 @@ class RNNSearchEncoder(nn.Module):
 class RNNSearchDecoder(nn.Module):
     """LSTM layers over the target; the lowest looks into the source for all others."""
 
-    def __init__(self, config: RNNSearchConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
         width, layers = config.hidden_size, config.num_hidden_layers
         self.scale = width**0.5

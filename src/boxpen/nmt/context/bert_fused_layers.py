@@ -162,7 +162,7 @@ class BertFusedEncoder(ContextEncoder):
         if ids is None:
             raise NmtError(
                 "a BERT-fused model was given no bert_input_ids, expected what BERT reads "
-                "(boxpen.nmt.context.bert_reading.BertReader makes it)"
+                "(boxpen.nmt.data.bert_reading.BertReader makes it)"
             )
         if ids.ndim != 2 or len(ids) != rows or not 0 < ids.shape[1] <= most:
             raise NmtError(

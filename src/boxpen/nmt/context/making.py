@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from boxpen.nmt.config import ModelConfig
-    from boxpen.nmt.context.bert_reading import BertReader
+    from boxpen.nmt.data.bert_reading import BertReader
     from boxpen.nmt.data.examples import Examples
     from boxpen.nmt.data.prepared import Prepared
 
@@ -45,7 +45,7 @@ def new_context_model(config: ModelConfig, subwords: Path, plain: Callable[[], A
     base = plain() if config.base is None else load_base(config.base, subwords, config.dropout)
     options: dict[str, Any] = {}
     if config.architecture == "bert-fused":
-        from boxpen.nmt.context.bert_reading import BertReader, load_bert
+        from boxpen.nmt.data.bert_reading import BertReader, load_bert
 
         assert config.bert is not None
         bert = load_bert(config.bert)
@@ -82,7 +82,7 @@ def with_bert(
     """
     if config.bert is None:
         return prepared
-    from boxpen.nmt.context.bert_reading import BertReader
+    from boxpen.nmt.data.bert_reading import BertReader
 
     reader = BertReader(config.bert)
 
