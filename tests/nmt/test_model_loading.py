@@ -42,7 +42,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place = ModelFolder(config, prepare(config))
         place.begin()
         torch.manual_seed(1)
-        place.finish(place.new_model(), {})
+        model = place.new_model()
+        place.finish(lambda folder, model=model: place.save(model, folder), {})
     return folder
 
 
