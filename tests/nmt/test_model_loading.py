@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place.begin()
         torch.manual_seed(1)
         model = place.new_model()
-        place.finish(lambda folder, model=model: place.save(model, folder), {})
+        place.finish(partial(place.save, model), {})
     return folder
 
 
