@@ -17,17 +17,32 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from boxpen.errors import BoxpenError, NmtError
+from boxpen.errors import BoxpenError, ModelError, NmtError
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Processes", "ToldByChiefError", "has_parted", "leave"]
+__all__ = ["Processes", "ToldByChiefError", "check_device", "has_parted", "leave"]
 
 T = TypeVar("T")
 _LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
 _PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the others wait
 _parted = False
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is unknown or not available.
+
+    Raises:
+        ModelError: If it is.
+    """
+    if device not in ("auto", "cpu", "cuda"):
+        raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ModelError("device 'cuda' is not available; use cpu or auto")
 
 
 class ToldByChiefError(NmtError):

@@ -25,7 +25,7 @@ from boxpen.review.assignment import (
     selected,
 )
 from boxpen.review.decisions import RULES, Decision, Rule, settle
-from boxpen.review.imports import Imported, import_sheets
+from boxpen.review.exchange import Imported, export_sheet, import_sheets
 from boxpen.review.journal import History, Journal
 from boxpen.review.judgement import Judgement, Option, Question, VerdictSet, latest, plain
 from boxpen.review.labels import (
@@ -78,6 +78,7 @@ __all__ = [
     "check_output",
     "check_sheet",
     "disagreements",
+    "export_sheet",
     "find_task",
     "import_sheets",
     "label_agreement",

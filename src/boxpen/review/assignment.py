@@ -36,7 +36,7 @@ class Selection:
         overlap: How many of them judge each item.
         disputed: Only items on which other judges disagree.
         everything: Also items that the judge has judged already.
-        order: The order of questions.
+        order: The order of questions; ``own`` if None.
         seed: Seed of the sample, the assignment and the order.
     """
 
@@ -45,7 +45,7 @@ class Selection:
     overlap: int | None = None
     disputed: bool = False
     everything: bool = False
-    order: Order = "own"
+    order: Order | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ def selected(
         chosen = [question for question in chosen if question.item in divided]
     if not wanted.everything:
         chosen = open_questions(chosen, latest(given), judge)
-    chosen = ordered(chosen, wanted.order, judge, wanted.seed)
+    chosen = ordered(chosen, wanted.order or "own", judge, wanted.seed)
     return [question.shuffled(judge, wanted.seed) for question in chosen]
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.errors import BuildError, RunError, nearest
 from boxpen.files import check_free, replaced, resolved
+from boxpen.names import check_name
 from boxpen.printable import excerpt
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
@@ -341,6 +342,17 @@ class ReviewTask(ABC):
             q.item: Decision(q.item, "accept", "", {}, "not judged") for q in self.questions()
         }
         return Review([], self.verdicts, [], decisions, self.rule, 0)
+
+    def rule_named(
+        self, name: str | None, adjudicator: str | None, divided: str | None = None
+    ) -> Rule | None:
+        """Return the rule that options ask for; None if they leave it to the task."""
+        check_name(adjudicator, "--adjudicator")
+        if name is None and adjudicator is None and divided is None:
+            return None
+        adjudicator = adjudicator or (self.rule.adjudicator if name is None else None)
+        divided = divided or self.rule.otherwise or "open"
+        return Rule.named(name or self.rule.name, divided, adjudicator)
 
     def _check_rule(self, rule: Rule) -> None:
         plain = [verdict for verdict in self.verdicts.forms if verdict not in self.verdicts.edited]

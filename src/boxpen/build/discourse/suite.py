@@ -24,7 +24,7 @@ def discourse_suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         source_language="en",
         licence=config.suite.licence,
         citation=config.suite.citation,
-        notes="made by boxpen build discourse; the tag word is what shows the class in the "
+        notes="made by boxpen build run (discourse); the tag word is what shows the class in the "
         "reference, score how sure the rules are"
         + ("" if config.review is None else "; accepted by judges"),
     )

@@ -73,5 +73,5 @@ def _judged(judges: Collection[int]) -> str:
 
 
 def _notes(source: Suite, judged: str) -> str:
-    notes = "duals made by boxpen build duals" + judged
+    notes = "duals made by boxpen build run (duals)" + judged
     return notes + (f"; of the originals: {source.card.notes}" if source.card.notes else "")

@@ -255,7 +255,7 @@ class Work:
             language="en",
             licence=config.licence,
             citation=config.citation,
-            notes="made by boxpen build kg",
+            notes="made by boxpen build run (kg)",
         )
         return Suite(self.config.name, tuple(items), card).validate()
 

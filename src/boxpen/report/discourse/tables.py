@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, Accuracy, Paper, accuracies
 from boxpen.analysis.discourse.class_judge import PHENOMENA
-from boxpen.analysis.discourse.renderings import Rendering
+from boxpen.analysis.discourse.renderings import Rendering, named_by_context, renderings_of
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.formats.markdown import escaped
 from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.tables import systems as grouped
 from boxpen.runs.run import Row, Run
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "DiscourseTable",
     "discourse_markdown",
     "discourse_object",
+    "discourse_systems",
     "discourse_table",
     "discourse_terminal",
 ]
@@ -202,6 +204,16 @@ def _grids(table: DiscourseTable) -> Iterator[tuple[str, list[str], list[str], C
         yield _TITLES["bleu"], sets, systems, bleu
     classes = [name for name in COLUMNS if any(name == of for _, of in table.accuracy)]
     yield _TITLES[table.by], classes, systems, accuracy
+
+
+def discourse_systems(
+    runs: Sequence[Run],
+) -> tuple[list[tuple[str, list[Run]]], list[Rendering]]:
+    """Return the systems of runs, told apart by the context they read, and their translations."""
+    named = named_by_context(runs)
+    own = {id(run): before for run, before in zip(named, runs, strict=True)}
+    found = [(name, [own[id(run)] for run in group]) for name, group in grouped(named)]
+    return found, renderings_of(found)
 
 
 def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str], Row]:

@@ -1,4 +1,4 @@
-"""boxpen nmt: train and use translation models."""
+"""boxpen train nmt, and what goes with it: examples, sizes, plots and the effect of data size."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from boxpen.cli.app import app
-from boxpen.cli.device import Device, check_device
+from boxpen.cli.command import command
+from boxpen.cli.options import Device, Json
 from boxpen.cli.output import console, note, print_json
-from boxpen.report.plain_table import plain_table
+from boxpen.cli.train import train
+from boxpen.report.plain_table import table_of
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
     from boxpen.nmt.data.prepared import Prepared
     from boxpen.nmt.processes import Processes
 
-__all__ = ["nmt"]
+__all__ = ["example", "plot", "scale", "sizes", "train_nmt"]
 
-nmt = typer.Typer(no_args_is_help=True, help="Train and use translation models.")
-app.add_typer(nmt, name="nmt")
-
-_MOST_PIECES = 1_000_000
-
-Config = Annotated[Path, typer.Argument(help="TOML file; see 'boxpen nmt example'.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Config = Annotated[
+    Path, typer.Argument(help="TOML file; see 'boxpen train example'.", metavar="CONFIG")
+]
 
 
-@nmt.command()
+@command(train, "example")
 def example(
-    name: Annotated[str, typer.Argument(help="Name of an example; lists them if omitted.")] = "",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of an example; lists them if omitted.")
+    ] = "",
 ) -> None:
     """Print an example configuration, or list the examples."""
     from boxpen.nmt.config import shipped_config, shipped_configs
@@ -41,49 +40,27 @@ def example(
     print(shipped_config(name) if name else "\n".join(shipped_configs()), end="\n" * (not name))
 
 
-@nmt.command()
+@command(train, "sizes")
 def sizes(
     vocabulary: Annotated[
         int, typer.Option(help="Pieces in each of the two vocabularies.")
     ] = 30_000,
     json: Json = False,
 ) -> None:
-    """Show model sizes and their parameter counts."""
-    from boxpen.errors import ModelError
-    from boxpen.nmt.sizes import SIZES, new_model, parameters
+    """Show sizes of translation models."""
+    from boxpen.nmt.sizes import size_rows
 
-    if not 3 <= vocabulary <= _MOST_PIECES:
-        raise ModelError(f"--vocabulary is {vocabulary}, expected 3 to {_MOST_PIECES:,}")
-    import torch
-
-    rows = []
-    for architecture, shapes in SIZES.items():
-        for size, shape in shapes.items():
-            with torch.device("meta"):
-                model = new_model(
-                    architecture, size, source_vocabulary=vocabulary,
-                    target_vocabulary=vocabulary, shared=False, pad=2, eos=0,
-                )  # fmt: skip
-            rows.append(
-                {"architecture": architecture, "size": size, "layers": shape.layers,
-                 "width": shape.width, "heads": shape.heads, "parameters": parameters(model)}
-            )  # fmt: skip
+    rows = size_rows(vocabulary)
     if json:
         print_json({"vocabulary": vocabulary, "sizes": rows})
-        return
-
-    table = plain_table()
-    for column in rows[0]:
-        table.add_column(column, justify="left" if column in ("architecture", "size") else "right")
-    for row in rows:
-        table.add_row(*(f"{v:,}" if isinstance(v, int) else str(v) for v in row.values()))
-    console().print(table)
+    else:
+        console().print(table_of(list(rows[0]), [list(row.values()) for row in rows], left=2))
 
 
-@nmt.command()
-def train(config: Config, device: Device = "auto", json: Json = False) -> None:
-    """Train a model, or resume an interrupted training."""
-    from boxpen.cli.training_display import TrainingDisplay
+@command(train, "nmt")
+def train_nmt(config: Config, device: Device = "auto", json: Json = False) -> None:
+    """Train a translation model, or resume its training."""
+    from boxpen.cli.train.display import TrainingDisplay
     from boxpen.nmt.config import read_config
     from boxpen.nmt.usable import check_folder
 
@@ -116,68 +93,67 @@ def train(config: Config, device: Device = "auto", json: Json = False) -> None:
     print(f"model            hf:{given.folder}")
 
 
-@nmt.command()
-def export(
-    model: Annotated[Path, typer.Argument(help="Folder of a trained model.")],
-    out: Annotated[Path, typer.Option(help="Folder for the CTranslate2 model.")],
-    quantization: Annotated[
-        str | None, typer.Option(help="int8, int8_float16, float16, bfloat16 …")
-    ] = None,
-    overwrite: Annotated[bool, typer.Option(help="Overwrite an existing folder.")] = False,
-) -> None:
-    """Convert a Transformer to CTranslate2, for fast serving."""
-    from boxpen.nmt.export import export_ct2
-
-    export_ct2(model, out, quantization=quantization, overwrite=overwrite)
-    note(f"written; use it as ct2:{out}")
-
-
-@nmt.command()
+@command(train, "plot")
 def plot(
-    folders: Annotated[list[Path], typer.Argument(help="Training folders.")],
-    svg: Annotated[Path, typer.Option(help="Output file.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Training folders.")],
+    svg: Annotated[Path, typer.Option(metavar="FILE", help="Output file.")],
     metric: Annotated[
-        str, typer.Option(help="loss, valid_loss, bleu, learning_rate or tokens_per_second.")
+        str,
+        typer.Option(
+            metavar="NAME", help="loss, valid_loss, bleu, learning_rate or tokens_per_second."
+        ),
     ] = "valid_loss",
 ) -> None:
     """Plot training curves."""
     from boxpen.errors import NmtError
     from boxpen.files import replaced
-    from boxpen.report.training import read_log, training_svg
+    from boxpen.report.training import named_folders, read_log, training_svg
 
     if svg.suffix != ".svg":
         raise NmtError(f"--svg is {svg}, expected a file name that ends in .svg")
 
-    logs = {name: read_log(folder) for name, folder in _told_apart(folders).items()}
+    logs = {name: read_log(folder) for name, folder in named_folders(folders).items()}
     drawn = training_svg(logs, metric)
     with replaced(svg, NmtError) as stream:
         stream.write(drawn.encode())
     note(f"plot written to {svg}")
 
 
-@nmt.command()
+@command(train, "scale")
 def scale(
     config: Config,
-    out: Annotated[Path, typer.Option(help="Folder for models, runs and curve.")],
-    share: Annotated[list[str] | None, typer.Option(help="Share of the data; repeatable.")] = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for models, runs and curve.")],
+    share: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SHARE", help="Share of the data; repeatable.", show_default="1/16 to 1"
+        ),
+    ] = None,
     suite: Annotated[
         list[str] | None,
-        typer.Option(help="Suite to evaluate on; repeatable.", show_default="commonmt"),
+        typer.Option(
+            metavar="SUITE", help="Suite to evaluate on; repeatable.", show_default="commonmt"
+        ),
     ] = None,
-    recipe: Annotated[str, typer.Option(help="How to score suites: sound or paper.")] = "sound",
+    recipe: Annotated[
+        str, typer.Option(metavar="NAME", help="How to present items: sound or paper.")
+    ] = "sound",
     steps_power: Annotated[
-        float, typer.Option(help="Scale steps by share**POWER (0: same for all).")
+        float,
+        typer.Option(metavar="POWER", help="Scale steps by share**POWER (0: same for all)."),
     ] = 0.0,
     train_only: Annotated[bool, typer.Option("--train-only", help="Skip evaluation.")] = False,
     cache: Annotated[
         Path | None,
-        typer.Option(help="Score cache file.", show_default="in the user's cache folder"),
+        typer.Option(
+            metavar="FILE", help="Score cache.", show_default="in the user's cache folder"
+        ),
     ] = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Measure the effect of data size (CommonMT, Figure 5)."""
-    from boxpen.cli.training_display import TrainingDisplay
+    """Train on shares of the data (CommonMT, Figure 5)."""
+    from boxpen.cli.train.display import TrainingDisplay
     from boxpen.errors import NmtError
     from boxpen.nmt.config import read_config
     from boxpen.nmt.scale import parse_share, run_scale
@@ -221,7 +197,7 @@ def scale(
 @contextlib.contextmanager
 def _processes(device: str) -> Iterator[Processes]:
     """Yield the processes started by ``accelerate launch``; report errors only once."""
-    from boxpen.nmt.processes import Processes, ToldByChiefError
+    from boxpen.nmt.processes import Processes, ToldByChiefError, check_device
 
     processes = Processes(device)
     try:
@@ -253,16 +229,3 @@ def _prepared(config: NmtConfig, processes: Processes) -> Prepared:
 
 
 def _silent(_: str) -> None: ...
-
-
-def _told_apart(folders: list[Path]) -> dict[str, Path]:
-    """Name folders by the shortest path suffix that distinguishes them."""
-    found = list(dict.fromkeys(folder.resolve() for folder in folders))
-    for count in range(1, 1 + max(len(folder.parts) for folder in found)):
-        names = {str(Path(*folder.parts[-count:])): folder for folder in found}
-        if len(names) == len(found):
-            break
-    return names
-
-
-from boxpen.cli import nmt_translate  # noqa: E402, F401 (it adds its command)
