@@ -1,6 +1,6 @@
 # make demo    a real result on a bare machine: environment, install, run
 # make test    the tests (needs nothing but Python)
-# make check   format, lint, types
+# make check   format, lint, types, imports
 # make bench   side-by-side with lm-evaluation-harness and minicons (hours; needs BOXPEN_MIRROR)
 # make bench-quick  the same on a few texts, in minutes
 # make results the tables in docs/results (needs BOXPEN_MIRROR and the models named there)
@@ -27,6 +27,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 bench: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 	$(BIN)/python -m pytest benchmarks -rP

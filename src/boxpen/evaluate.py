@@ -9,13 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from boxpen.analysis.suites.lint import lint
+from boxpen.catalog.lint import lint
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
+from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.recipe import Recipe
@@ -163,19 +164,16 @@ def _decided(
     translations = _translations(planned, cache, report) if translate else []
     gone = {i for ids in planned.left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
-    return Run.decided(
-        suite=judged,
-        model=planned.model,
-        recipe=planned.recipe,
+    info = RunInfo(
+        suite=SuiteInfo.of(judged),
+        model=ModelInfo.of(planned.model, remark),
+        recipe=RecipeInfo.of(planned.recipe),
         policy=planned.policy,
-        resolved_policy=planned.resolved_policy,
-        items=planned.judged,
-        candidates=candidates,
-        translations=translations,
+        resolved_policy=planned.resolved_policy.as_dict(),
         beam=BEAM,
-        left_out=planned.left_out,
+        left_out={reason: list(ids) for reason, ids in planned.left_out.items()},
         parts_left_out={
-            reason: planned.whole_parts(ids) for reason, ids in planned.left_out.items()
+            reason: list(planned.whole_parts(ids)) for reason, ids in planned.left_out.items()
         },
         unread_sources=sum(
             isinstance(c, Choice)
@@ -191,11 +189,11 @@ def _decided(
             )
             for c in planned.judged
         ),
-        findings=lint(judged),
-        engine=results.engine,
-        remark=remark,
-        seconds=results.seconds + time.time() - started,
+        findings=tuple(lint(judged)),
+        engine=dict(results.engine),
+        seconds=round(results.seconds + time.time() - started, 3),
     )
+    return Run.decided(info, planned.model, planned.judged, candidates, translations)
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

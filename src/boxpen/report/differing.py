@@ -40,9 +40,7 @@ def pairs_table(suite: str, pairs: Sequence[Pair]) -> Table:
 def pairs_notes(pairs: Sequence[Pair], runs: Sequence[Run]) -> Iterator[str]:
     """Yield which suites were compared on some of their items only, and what is mere noise."""
     for suite, pair in {p.suite: p for p in pairs}.items():
-        most = max(
-            len(r.verdicts) for r in runs if suite in (r.suite_title, r.about["suite"]["name"])
-        )
+        most = max(len(r.verdicts) for r in runs if suite in (r.suite_title, r.info.suite.name))
         if pair.n < most:
             yield f"{suite}: {pair.n:,} items common to all runs, out of up to {most:,}"
     for pair in pairs:
@@ -61,7 +59,7 @@ def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str
     named = {
         name: run
         for name, run in zip(labels(runs), runs, strict=True)
-        if pair.suite in (run.suite_title, run.about["suite"]["name"])
+        if pair.suite in (run.suite_title, run.info.suite.name)
     }
     both = {name: named[name] for name in (pair.a, pair.b)}
     verdicts = {name: {v.id: v for v in run.verdicts} for name, run in both.items()}

@@ -101,9 +101,10 @@ class AnswerTask(ReviewTask):
     def _written(self, answers: Answers, where: Path, to: Destination, fewest: int) -> Applied:
         run = run_of_answers(self.suite, answers, where, name=to.name, min_judges=fewest)
         place = run.save(to.path)
-        human = run.about["human"]
-        says = f"{human['answers']} answers of {human['judges']} judge(s) written to {place}"
-        return Applied(place, says, {"path": str(place), "human": human})
+        human = run.info.human
+        assert human is not None
+        says = f"{human.answers} answers of {human.judges} judge(s) written to {place}"
+        return Applied(place, says, {"path": str(place), "human": human.to_json()})
 
 
 def _question(item: Item, choice: Choice) -> Question:

@@ -19,6 +19,6 @@ def errors(runs: Runs, *, journal: JournalFile = None, verdicts: Verdicts, form:
     loaded = load_runs(runs)
     outputs = outputs_of(systems(loaded))
     done = verdicts.decided(ErrorTask.beside(outputs, runs, journal))
-    suites = {run.about["suite"]["name"].partition(".")[0] for run in loaded}
+    suites = {run.info.suite.name.partition(".")[0] for run in loaded}
     table = shown.error_table(outputs, done, paper=suites == {"commonmt"})
     form.show(table, shown.errors_object, shown.errors_terminal, shown.errors_markdown)

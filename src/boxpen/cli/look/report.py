@@ -100,7 +100,7 @@ def rescore(
 
     loaded = load_runs(runs)
     for run, path in zip(loaded, run_directories(runs), strict=True):
-        if run.about["model"]["kind"] == "human":
+        if run.info.model.kind == "human":
             raise RunError(f"{path} is a run of human answers, which have no scores to re-evaluate")
     changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
     _show(changed, [None if out is None else run.save(out) for run in changed], json=json)
