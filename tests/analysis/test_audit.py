@@ -423,7 +423,7 @@ class TestCommands:
         for args, part in (
             (("audit", path, "--by", "sett"), "has no tag 'sett', did you mean 'set'?"),
             (("audit", tmp_path / "mt.jsonl"), "has nothing to pick from"),
-            (("words", tmp_path / "mt.jsonl"), "has no candidates to compare"),
+            (("stats", tmp_path / "mt.jsonl", "--words"), "has no candidates to compare"),
         ):
             done = self.invoke(*args)
             assert done.exit_code == 2

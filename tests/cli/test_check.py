@@ -223,4 +223,7 @@ class TestHuman:
         refused(human(suite, answers, *options), "at most 4 judge(s)")
         both = human(suite, answers, "--rule", "unanimous", "--out", out)
         refused(both, "--answers and --rule cannot be combined; choose one")
+        for option in (("--unjudged",), ("--task", "tags")):
+            done = human(suite, answers, *option, "--out", out)
+            refused(done, f"--answers and {option[0]} cannot be combined; choose one")
         assert not out.exists()

@@ -21,13 +21,13 @@ pytest.importorskip("accelerate")
 from test_commands import invoke, refused
 
 import boxpen
-from boxpen.cli.train.display import TrainingDisplay
 from boxpen.errors import NmtError
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.training import TrainState
 from boxpen.nmt.validation import ValidationResult
-from boxpen.report.scale import scale_table
-from boxpen.report.training import named_folders
+from boxpen.report.training.display import TrainingDisplay
+from boxpen.report.training.plot import named_folders
+from boxpen.report.training.scale import scale_table
 from boxpen.text.stream import LineStream
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
@@ -163,7 +163,8 @@ class TestTrain:
         (tmp_path / "sitecustomize.py").write_text(
             "import atexit, os\nif 'LOCAL_RANK' in os.environ:\n    atexit.register(os.abort)\n"
         )
-        done = launched("train", "nmt", path, "--device", "cpu", PYTHONPATH=str(tmp_path))
+        found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+        done = launched("train", "nmt", path, "--device", "cpu", PYTHONPATH=found)
         assert done.returncode == 0, done.stderr
         one = invoke("train", "nmt", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
         assert one.exit_code == 0, one.output

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.errors import BoxpenError, ModelError, SuiteError, TrainError
 from boxpen.lm import Options, train_lm, train_nli
-from boxpen.report.training import read_log, training_svg
+from boxpen.report.training.plot import read_log, training_svg
 
 FAST = Options(epochs=2, batch_size=16, learning_rate=5e-3, every=8, patience=0, seed=1)
 RESUMED = Options(

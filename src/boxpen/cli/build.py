@@ -104,12 +104,17 @@ def dropped(
 
 @command(build, "example")
 def example(
-    builder: Annotated[str, typer.Argument(help="kg, discourse, duals or nmt.", metavar="BUILDER")],
+    builder: Annotated[
+        str, typer.Argument(metavar="BUILDER", help="Name of a builder; lists them if omitted.")
+    ] = "",
 ) -> None:
-    """Print an example configuration."""
-    from boxpen.build.builders import builder_named
+    """Print an example configuration, or list the builders."""
+    from boxpen.build.builders import BUILDERS, builder_named
 
-    print(builder_named(builder).example, end="")
+    if builder:
+        print(builder_named(builder).example, end="")
+    else:
+        print("\n".join(BUILDERS))
 
 
 @command(build, "contrast")

@@ -223,21 +223,18 @@ def apply_verdicts(
     """Write what judges accepted, corrected, tagged or answered."""
     from boxpen.review import Destination, check_output
 
-    instead = "--unjudged" if unjudged else "--answers" if answers is not None else None
+    instead = "--unjudged" if unjudged else None
     given = {"journal": asked.journal, **asdict(verdicts)}
     if answers is not None:
-        del given["min_judges"]
+        given |= {"task": asked.task, "unjudged": unjudged or None, "min_judges": None}
+        asked, instead = replace(asked, task="answers"), "--answers"
     for option, value in given.items():
         if instead and value is not None:
             raise BuildError(
                 f"{instead} and --{option.replace('_', '-')} cannot be combined; choose one"
             )
     asked.check_journal()
-    task = (
-        replace(asked, task=asked.task or "answers").about(target)
-        if answers
-        else asked.about(target)
-    )
+    task = asked.about(target)
     place = out or task.default_out
     if place is None:
         raise BuildError(f"the task '{task.name}' needs --out with the file to write")
@@ -246,8 +243,7 @@ def apply_verdicts(
     if answers is not None:
         from boxpen.review.answers import AnswerTask
 
-        if not isinstance(task, AnswerTask):
-            raise BuildError(f"--answers is for the task 'answers', not '{task.name}'")
+        assert isinstance(task, AnswerTask)
         applied = task.apply_table(answers, to, min_judges=verdicts.min_judges, start=start)
     elif unjudged:
         applied = task.apply(task.unjudged(), to)

@@ -79,9 +79,6 @@ def import_sheets(
         origin: What the questions were made from, for messages.
         columns: Texts that must be in a sheet because the digest does not cover them.
         check: Checks a judgement, and returns it in the form in which it is kept.
-
-    Raises:
-        BuildError: If a row is not valid, or two rows of one judge contradict each other.
     """
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
@@ -112,7 +109,7 @@ def import_sheets(
 
 
 def _tells(line: Line, before: Judgement | None) -> bool:
-    """Whether a row says anything: an empty cell withdraws nothing, a '?' an earlier verdict."""
+    """Whether a row says anything new: an empty cell does not withdraw a verdict, '?' does."""
     judged = before is not None and bool(before.verdict)
     one = line.judgement
     return bool(one.verdict) or (not judged if line.blank else judged or bool(one.comment))

@@ -18,7 +18,6 @@ from boxpen.report.plain_table import table_of
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
-    from boxpen.nmt.data.prepared import Prepared
     from boxpen.nmt.processes import Processes
 
 __all__ = ["example", "plot", "scale", "sizes", "train_nmt"]
@@ -37,7 +36,10 @@ def example(
     """Print an example configuration, or list the examples."""
     from boxpen.nmt.config import shipped_config, shipped_configs
 
-    print(shipped_config(name) if name else "\n".join(shipped_configs()), end="\n" * (not name))
+    if name:
+        print(shipped_config(name), end="")
+    else:
+        print("\n".join(shipped_configs()))
 
 
 @command(train, "sizes")
@@ -60,9 +62,10 @@ def sizes(
 @command(train, "nmt")
 def train_nmt(config: Config, device: Device = "auto", json: Json = False) -> None:
     """Train a translation model, or resume its training."""
-    from boxpen.cli.train.display import TrainingDisplay
     from boxpen.nmt.config import read_config
+    from boxpen.nmt.data.prepared import prepare_once
     from boxpen.nmt.usable import check_folder
+    from boxpen.report.training.display import TrainingDisplay
 
     def checked() -> NmtConfig:
         found = read_config(config)
@@ -71,7 +74,7 @@ def train_nmt(config: Config, device: Device = "auto", json: Json = False) -> No
 
     with _processes(device) as processes:
         given = processes.once(checked)
-        data = _prepared(given, processes)
+        data = prepare_once(given, processes, note)
         from boxpen.nmt.training import Training
 
         with TrainingDisplay(given.train) as display:
@@ -107,7 +110,7 @@ def plot(
     """Plot training curves."""
     from boxpen.errors import NmtError
     from boxpen.files import replaced
-    from boxpen.report.training import named_folders, read_log, training_svg
+    from boxpen.report.training.plot import named_folders, read_log, training_svg
 
     if svg.suffix != ".svg":
         raise NmtError(f"--svg is {svg}, expected a file name that ends in .svg")
@@ -153,10 +156,11 @@ def scale(
     json: Json = False,
 ) -> None:
     """Train on shares of the data (CommonMT, Figure 5)."""
-    from boxpen.cli.train.display import TrainingDisplay
     from boxpen.errors import NmtError
     from boxpen.nmt.config import read_config
+    from boxpen.nmt.data.prepared import prepare_once
     from boxpen.nmt.scale import parse_share, run_scale
+    from boxpen.report.training.display import TrainingDisplay
 
     if train_only and suite:
         raise NmtError("--suite and --train-only cannot be combined; choose one")
@@ -164,7 +168,7 @@ def scale(
         shares = [parse_share(s) for s in share or ["1/16", "1/8", "1/4", "1/2", "1"]]
         given = processes.once(lambda: read_config(config))
         if processes.count > 1:  # or all of them would prepare it
-            _prepared(given, processes)
+            prepare_once(given, processes, note)
         with contextlib.ExitStack() as shown:
             display = TrainingDisplay(given.train)
 
@@ -176,7 +180,7 @@ def scale(
             points = run_scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
                 device=device, watch=lambda state: display.show(state), begin=begin,
-                note=note if processes.chief else _silent, recipe=recipe, cache=cache,
+                note=note if processes.chief else lambda _: None, recipe=recipe, cache=cache,
                 steps_power=steps_power,
             )  # fmt: skip
     if not processes.chief:
@@ -184,12 +188,12 @@ def scale(
     if json:
         print_json({"points": points})
         return
-    from boxpen.report.scale import scale_notes, scale_table
+    from boxpen.report.training.scale import scale_notes, scale_table
 
     screen = console()
     screen.print(scale_table(points))
     for line in scale_notes(points):
-        screen.print(line, style="dim", soft_wrap=True, markup=False)
+        screen.print(line, style="dim", soft_wrap=True)
     drawn = "" if train_only else f", plot in {out / 'scale.svg'}"
     note(f"points in {out / 'scale.json'}{drawn}")
 
@@ -212,20 +216,3 @@ def _processes(device: str) -> Iterator[Processes]:
         raise typer.Exit(130) from None
     finally:
         processes.part()
-
-
-def _prepared(config: NmtConfig, processes: Processes) -> Prepared:
-    """Prepare the corpus in one process; open it in all of them."""
-    from boxpen.nmt.data.prepared import open_prepared, prepare
-
-    if processes.count == 1:
-        return prepare(config, note)
-
-    def work() -> None:  # returns nothing: the corpus is too large to send to other processes
-        prepare(config, note)
-
-    processes.once(work)
-    return processes.each(lambda: open_prepared(config.data))
-
-
-def _silent(_: str) -> None: ...
