@@ -24,9 +24,8 @@ from boxpen.errors import BuildError, RunError
 from boxpen.report.translation_errors import (
     PAPER,
     error_table,
-    errors_markdown,
     errors_object,
-    errors_terminal,
+    errors_page,
 )
 from boxpen.review import (
     Decision,
@@ -392,7 +391,7 @@ class TestReport:
         return error_table(found, ErrorTask(found).decide(given, Rule("any")), paper=True)
 
     def test_markdown(self, table):
-        text = errors_markdown(table)
+        text = errors_page(table).markdown()
         assert "### sys\\|tem: types among all errors" in text
         assert "| paper |  |  |  | 71.6 | 22.7 | 5.7 |" in text
         assert "| total | 3 | 33.3 [" in text
@@ -403,7 +402,7 @@ class TestReport:
         assert "judged, not decided" not in text
 
     def test_other_suites_stand_without_the_paper(self, table):
-        assert "paper" not in errors_markdown(replace(table, paper=False))
+        assert "paper" not in errors_page(replace(table, paper=False)).markdown()
         assert errors_object(replace(table, paper=False))["paper"] is None
 
     def test_the_terminal_has_the_same_numbers_in_80_columns(self, table):
@@ -412,7 +411,7 @@ class TestReport:
         from rich.console import Console
 
         stream = StringIO()
-        for part in errors_terminal(table):
+        for part in errors_page(table).terminal():
             Console(file=stream, width=80).print(part)
         text = stream.getvalue()
         assert max(map(len, text.splitlines())) <= 80

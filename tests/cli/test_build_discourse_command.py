@@ -113,7 +113,7 @@ def test_the_example_is_printed_and_can_be_read(boxpen, tmp_path):
     path.write_text(out)
     code, _, err = boxpen("build", "run", path)
     assert code == 2
-    assert "boxpen: text 'subtitles' has a file that is not there: " in err
+    assert "boxpen: text 'subtitles' has a file that does not exist: " in err
 
 
 def filled(path, verdicts):

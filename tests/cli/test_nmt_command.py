@@ -1,4 +1,4 @@
-"""boxpen nmt: training, translation, curves; and one sentence for everything that is refused."""
+"""Training and translating on the command line; one sentence for everything that is refused."""
 
 import importlib
 import json
@@ -24,11 +24,11 @@ import boxpen
 from boxpen.errors import NmtError
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.training import TrainState
-from boxpen.nmt.validation import ValidationResult
 from boxpen.report.training.display import TrainingDisplay
 from boxpen.report.training.plot import named_folders
 from boxpen.report.training.scale import scale_table
 from boxpen.text.stream import LineStream
+from boxpen.training.state import ValidationResult
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
 from full_disk import largest_file

@@ -14,6 +14,7 @@ from boxpen.errors import RunError
 from boxpen.scoring.policy import Nli, Norm, Ties
 
 if TYPE_CHECKING:
+    from boxpen.report.plain_table import Page
     from boxpen.review import Review, ReviewTask, TranslationTask
     from boxpen.runs.run import Run
 
@@ -91,6 +92,10 @@ class Format:
             screen = console()
             for part in terminal(found):
                 screen.print(part)
+
+    def show_page(self, found: Any, data: Callable[[Any], Any], page: Page) -> None:
+        """Print a result whose tables and notes are a page."""
+        self.show(found, data, lambda _: page.terminal(), lambda _: page.markdown())
 
 
 @dataclass(frozen=True)

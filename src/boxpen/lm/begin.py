@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from boxpen.errors import ModelError, nearest
-from boxpen.lm.bilm.learner import BidirectionalLearner
-from boxpen.lm.learner import CausalLearner, Learner, MaskedLearner
+from boxpen.lm.bilm.trainable import Bidirectional
+from boxpen.lm.trainable import Causal, Masked, Trainable
 
 __all__ = ["KINDS", "NEW", "begin", "check_model"]
 
-KINDS: dict[str, type[Learner]] = {
-    learner.kind: learner for learner in (CausalLearner, MaskedLearner, BidirectionalLearner)
-}
-"""The learners by kind."""
+KINDS: dict[str, type[Trainable]] = {made.kind: made for made in (Causal, Masked, Bidirectional)}
 NEW = "new"
 VOCABULARY = 50_000  # words of a new bidirectional model
 _SIZES = {"causal": ("tiny", "small"), "masked": ("tiny", "small"), "bilm": ()}
@@ -47,8 +44,8 @@ def size_of(model: str) -> str | None:
 
 def begin(
     kind: str, model: str, *, texts: Iterable[str], vocabulary: int | None, seed: int
-) -> Learner:
-    """Return the learner of a model.
+) -> Trainable:
+    """Return a model that can be trained.
 
     Args:
         kind: One of ``KINDS``.
@@ -67,12 +64,12 @@ def begin(
         from boxpen.lm.bilm.training import new_model
 
         made = new_model(texts, size=size, vocabulary=vocabulary or VOCABULARY, seed=seed)
-        return BidirectionalLearner(*made, seed)
-    from transformers import set_seed
+        return Bidirectional(*made, seed)
+    import torch
 
     from boxpen.lm.scratch import new_causal, new_masked
 
-    set_seed(seed)
+    torch.manual_seed(seed)
     return KINDS[kind](*(new_causal if kind == "causal" else new_masked)(size, texts), seed)
 
 

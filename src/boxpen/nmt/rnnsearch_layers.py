@@ -42,9 +42,8 @@ class RNNSearchEncoder(nn.Module):
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
-        return_dict: bool | None = None,
         **others: Any,  # noqa: ARG002
-    ) -> BaseModelOutput | tuple[Tensor]:
+    ) -> BaseModelOutput:
         """Return the states of a source, (batch, source, width); zero where it is filled up.
 
         Rows are packed, so that no LSTM reads what fills them up: going backwards, it would come
@@ -67,7 +66,7 @@ class RNNSearchEncoder(nn.Module):
         states, _ = pad_packed_sequence(
             _with(packed, x), batch_first=True, total_length=input_ids.shape[1]
         )
-        return (states,) if return_dict is False else BaseModelOutput(last_hidden_state=states)
+        return BaseModelOutput(last_hidden_state=states)
 
 
 class RNNSearchDecoder(nn.Module):

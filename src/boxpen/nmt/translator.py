@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from boxpen.errors import NmtError
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
-from boxpen.nmt.processes import check_device
 from boxpen.text.documents import LinesBefore
+from boxpen.training.device import check_device
 
 __all__ = ["Translator", "check_settings", "checkpoint_of"]
 
@@ -81,7 +81,7 @@ class Translator:
         import torch
 
         from boxpen.nmt.loading import load_model
-        from boxpen.nmt.reading import context_limit, reads_context
+        from boxpen.nmt.reading import context_limits, reads_context
 
         self._model, self._tokenizer = load_model(checkpoint_of(model))
         if reads_context(self._model) != (context is not None):
@@ -91,7 +91,7 @@ class Translator:
                 else f"--context is {context}, but {model} does not read context; leave it out"
             )
         self._context = context
-        self._before = LinesBefore(context_limit(self._model.config, "context_sentences", 1))
+        self._before = LinesBefore(context_limits(self._model.config).context_sentences)
         self._scores = scores
         cuda = device != "cpu" and torch.cuda.is_available()
         own = self._model.generation_config

@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.behaviour import Example, RelationCount
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.plain_table import escaped, markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table

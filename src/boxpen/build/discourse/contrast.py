@@ -46,8 +46,8 @@ def contrasts(phenomenon: str, cls: str, word: str, source: str, target: str) ->
         return _other_pronouns(cls, target)
     if phenomenon == "connective":
         wrong = exchanged(cls, source, target) if cls in CLASSES else None
-        return () if wrong is None else (wrong,)
-    wrong = _pro_verb(word, target) if word else None
+    else:
+        wrong = _pro_verb(word, target) if word else None
     return () if wrong is None else (wrong,)
 
 
@@ -65,13 +65,15 @@ def with_contrasts(suite: Suite) -> Suite:
             f"suite '{suite.name}' has no sentence to translate with the tag set=pronoun, "
             "connective or ellipsis, expected a suite such as discourse"
         )
-    for item in suite.items:
-        if isinstance(item, Translate):
-            _check_class(item, suite.name)
-    return suite.take([_with_contrast(i) if isinstance(i, Translate) else i for i in suite.items])
+    return suite.take(
+        [
+            _with_contrast(item, suite.name) if isinstance(item, Translate) else item
+            for item in suite.items
+        ]
+    )
 
 
-def _check_class(item: Translate, suite: str) -> None:
+def _with_contrast(item: Translate, suite: str) -> Translate:
     phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
     known = {"pronoun": PRONOUNS, "connective": CLASSES}.get(phenomenon)
     if known is not None and cls not in known:
@@ -79,10 +81,6 @@ def _check_class(item: Translate, suite: str) -> None:
             f"item '{item.id}' of suite '{suite}': {phenomenon} has no class '{cls}', "
             f"{nearest(cls, list(known))}"
         )
-
-
-def _with_contrast(item: Translate) -> Translate:
-    phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
     if item.contrast or phenomenon not in _PHENOMENA:
         return item
     word: str | None = item.tags.get("word", cls.rpartition("-")[2])
@@ -98,12 +96,12 @@ def _other_pronouns(cls: str, target: str) -> tuple[str, ...]:
     if cls == "你们":
         if _AMONG.search(target):
             return ()
-        pattern = _SEVERAL if "你们" in target else _BOTH
-        return _changed(target, pattern.sub("你", target))
+        wrong = (_SEVERAL if "你们" in target else _BOTH).sub("你", target)
+        return (wrong,) if wrong != target else ()
     if cls == "你":
-        if _ONE.search(target):
-            return ()  # 你们是个…: one and several at once
-        return _changed(target, re.sub("(?<!迷)你(?!们)", "你们", target))
+        wrong = re.sub("(?<!迷)你(?!们)", "你们", target)
+        # Not 你们是个…: one and several at once.
+        return (wrong,) if wrong != target and not _ONE.search(target) else ()
     if cls not in _THEY or cls not in target:
         return ()
     return tuple(target.replace(cls, other) for other in _THEY if other != cls)
@@ -131,10 +129,6 @@ def _pro_verb(verb: str, target: str) -> str | None:
             return None  # a reply: 有吗 asks for no deed
         out += before + "做" + kept + end
     return None if out == target or re.sub(f"[{EDGE}]", "", out) == "做" else out
-
-
-def _changed(target: str, wrong: str) -> tuple[str, ...]:
-    return () if wrong == target else (wrong,)
 
 
 def write_contrasts(suite: str, out: Path, *, overwrite: bool) -> dict[str, tuple[int, int]]:

@@ -74,7 +74,7 @@ def report(
         listed = [asdict(one) | asdict(ruling) for one, ruling in rulings.items()]
         print_json(tables.discourse_object(table) | {"items": listed})
         return
-    form.show(table, tables.discourse_object, tables.discourse_terminal, tables.discourse_markdown)
+    form.show_page(table, tables.discourse_object, tables.discourse_page(table))
     if items:
         _show_items(rulings)
 
@@ -95,12 +95,8 @@ def compare(
 
     _, found = discourse_systems(load_runs(runs))
     pairs = compare_renderings(found, _outcomes(found, runs, by, journal, verdicts))
-    form.show(
-        pairs,
-        lambda pairs: shown.comparison_object(pairs, by),
-        lambda pairs: shown.comparison_terminal(pairs, by),
-        lambda pairs: shown.comparison_markdown(pairs, by),
-    )
+    page = shown.comparison_page(pairs, by, wide=form.markdown)
+    form.show_page(pairs, lambda pairs: shown.comparison_object(pairs, by), page)
 
 
 @command(discourse, "context")
@@ -113,7 +109,7 @@ def context(runs: Runs, form: Format) -> None:
     from boxpen.report.discourse import context_gain as shown
 
     found = context_gains(load_runs(runs))
-    form.show(found, shown.context_object, shown.context_terminal, shown.context_markdown)
+    form.show_page(found, shown.context_object, shown.context_page(found))
 
 
 def _outcomes(

@@ -21,4 +21,4 @@ def errors(runs: Runs, *, journal: JournalFile = None, verdicts: Verdicts, form:
     done = verdicts.decided(ErrorTask.beside(outputs, runs, journal))
     suites = {run.info.suite.name.partition(".")[0] for run in loaded}
     table = shown.error_table(outputs, done, paper=suites == {"commonmt"})
-    form.show(table, shown.errors_object, shown.errors_terminal, shown.errors_markdown)
+    form.show_page(table, shown.errors_object, shown.errors_page(table))

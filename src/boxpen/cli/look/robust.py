@@ -37,9 +37,9 @@ def robust(
 
     if top is not None and not items:
         raise RunError("--top requires --items")
-    form.show(
-        shown.robust_runs(load_runs(runs), by),
+    found = shown.robust_runs(load_runs(runs), by)
+    form.show_page(
+        found,
         lambda found: shown.robust_object(found, items=items, top=top),
-        lambda found: shown.robust_terminal(found, items=items, top=top),
-        lambda found: shown.robust_markdown(found, items=items, top=top),
+        shown.robust_page(found, items=items, top=top),
     )

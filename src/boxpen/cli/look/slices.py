@@ -52,12 +52,9 @@ def slices(
         )
     loaded = load_runs(runs)
     if trend:
-        form.show(
-            [(run, [one for name in by or () for one in trends(run, name)]) for run in loaded],
-            lambda found: {"trends": shown.trends_object(found)},
-            shown.trends_terminal,
-            shown.trends_markdown,
-        )
+        found = [(run, [one for name in by or () for one in trends(run, name)]) for run in loaded]
+        page = shown.trends_page(found)
+        form.show_page(found, lambda found: {"trends": shown.trends_object(found)}, page)
         return
     rows = [row for run in loaded for row in slice_rows(run, by or (), interval)]
     form.show(rows, lambda rows: {"slices": rows}, slices_terminal)

@@ -18,7 +18,7 @@ from boxpen.report.plain_table import table_of
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
-    from boxpen.nmt.processes import Processes
+    from boxpen.training.processes import Processes
 
 __all__ = ["example", "plot", "scale", "sizes", "train_nmt"]
 
@@ -64,7 +64,7 @@ def train_nmt(config: Config, device: Device = "auto", json: Json = False) -> No
     """Train a translation model, or resume its training."""
     from boxpen.nmt.config import read_config
     from boxpen.nmt.data.prepared import prepare_once
-    from boxpen.nmt.usable import check_folder
+    from boxpen.nmt.folder import check_folder
     from boxpen.report.training.display import TrainingDisplay
 
     def checked() -> NmtConfig:
@@ -161,6 +161,7 @@ def scale(
     from boxpen.nmt.data.prepared import prepare_once
     from boxpen.nmt.scale import parse_share, run_scale
     from boxpen.report.training.display import TrainingDisplay
+    from boxpen.report.training.scale import scale_notes, scale_svg, scale_table
 
     if train_only and suite:
         raise NmtError("--suite and --train-only cannot be combined; choose one")
@@ -181,15 +182,13 @@ def scale(
                 given, shares, suites=[] if train_only else suite or ["commonmt"], out=out,
                 device=device, watch=lambda state: display.show(state), begin=begin,
                 note=note if processes.chief else lambda _: None, recipe=recipe, cache=cache,
-                steps_power=steps_power,
+                steps_power=steps_power, plot=scale_svg,
             )  # fmt: skip
     if not processes.chief:
         return
     if json:
         print_json({"points": points})
         return
-    from boxpen.report.training.scale import scale_notes, scale_table
-
     screen = console()
     screen.print(scale_table(points))
     for line in scale_notes(points):
@@ -201,7 +200,8 @@ def scale(
 @contextlib.contextmanager
 def _processes(device: str) -> Iterator[Processes]:
     """Yield the processes started by ``accelerate launch``; report errors only once."""
-    from boxpen.nmt.processes import Processes, ToldByChiefError, check_device
+    from boxpen.training.device import check_device
+    from boxpen.training.processes import Processes, ToldByChiefError
 
     processes = Processes(device)
     try:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
 from boxpen.lm.classifier.pairs import ready_for_pairs
-from boxpen.lm.classifier.scratch import SHAPES, new_config, new_tokenizer
+from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.checkpoint import cannot_load
 from boxpen.models.loading.presets import PRESETS

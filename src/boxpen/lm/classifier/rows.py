@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from boxpen.catalog.tabular import DELIMITERS, table_rows
 from boxpen.errors import SuiteError, nearest
 from boxpen.printable import excerpt
-from boxpen.text.plaintext import opened, opened_lines
+from boxpen.text.lines import opened, read_lines
 
 __all__ = ["ENDINGS", "Row", "column_of", "read_rows", "text_of"]
 
@@ -96,7 +96,7 @@ def _table(path: Path, delimiter: str) -> list[Row]:
             raise
     # Many published TSV files do not quote: a quotation mark is a letter there, and so some cells
     # begin with one and never end.
-    plain = [(n, line.rstrip("\r").split("\t")) for n, line in enumerate(opened_lines(path), 1)]
+    plain = [(n, line.rstrip("\r").split("\t")) for n, line in enumerate(read_lines(path), 1)]
     return _even(path, [(n, cells) for n, cells in plain if cells != [""]])
 
 

@@ -8,18 +8,16 @@ Zhu et al. (github.com/bert-nmt/bert-nmt).
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import NmtError
-from boxpen.files import moved_in, temporary
+from boxpen.files import new_folder
 from boxpen.models.engine.quiet import quiet
 
 if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerBase
+    from transformers import BertModel, PreTrainedTokenizerBase
 
 __all__ = ["FOLDER", "BertReader", "load_bert"]
 
@@ -42,77 +40,37 @@ class BertReader:
     def __init__(
         self, folder_or_tokenizer: Path | str | PreTrainedTokenizerBase, max_length: int = 512
     ) -> None:
-        if max_length < 3:
-            raise NmtError(f"max_length is {max_length}, expected 3 or more: [CLS], a token, [SEP]")
         self.max_length = max_length
-        shape = None
+        self.tokenizer: Any = folder_or_tokenizer
+        place, shape = "the tokenizer", None
         if isinstance(folder_or_tokenizer, Path | str):
             folder = Path(folder_or_tokenizer)
             if folder.name == FOLDER and not (folder / "config.json").exists():
-                folder = folder.parent  # it is the tokenizer's of a BERT-fused model
+                folder = folder.parent  # of a BERT-fused model
             shape = _shape(folder)
             # The folder of a BERT-fused model has the tokenizer of its sentence-level model too.
             folder = folder / FOLDER if shape["fused"] else folder
-            self.place, self.tokenizer = str(folder), _tokenizer(folder)
-        else:
-            self.place, self.tokenizer = "the tokenizer", folder_or_tokenizer
+            place, self.tokenizer = str(folder), _tokenizer(folder)
         for name in ("cls", "sep", "pad", "unk"):
             if getattr(self.tokenizer, f"{name}_token_id", None) is None:
                 raise NmtError(
-                    f"{self.place} has no [{name.upper()}] token, expected a tokenizer of BERT"
+                    f"{place} has no [{name.upper()}] token, expected a tokenizer of BERT"
                 )
-        if shape is not None:
-            self._check(shape["vocab_size"], shape["max_position_embeddings"])
-
-    def check(self, config: BertConfig) -> None:
-        """Reject a BERT that was trained with another tokenizer, and heed how much it takes.
-
-        Raises:
-            NmtError: If their vocabularies are not equally large.
-        """
-        self._check(config.vocab_size, config.max_position_embeddings)
-
-    def read(self, sources: Sequence[str], contexts: Sequence[str | None]) -> dict[str, Tensor]:
-        """Return ``bert_input_ids`` and ``bert_attention_mask``, (rows, tokens).
-
-        Args:
-            sources: Sentences.
-            contexts: The text before each; None or empty at the beginning of a document.
-
-        Raises:
-            NmtError: If there are not as many of the ones as of the others, or a source alone is
-                longer than BERT takes.
-        """
-        import torch
-
-        if len(sources) != len(contexts):
+        if shape is None:
+            return
+        known, vocabulary = len(self.tokenizer), shape["vocab_size"]
+        if known != vocabulary:
             raise NmtError(
-                f"BERT was given {len(sources)} sources and {len(contexts)} contexts, expected as "
-                "many of the ones as of the others"
+                f"{place} has {known:,} tokens, but BERT's embedding has {vocabulary:,}: it "
+                "is a BERT of another tokenizer"
             )
-        before = self.sentence_ids([context or "" for context in contexts])
-        rows = []
-        for number, (context, source) in enumerate(
-            zip(before, self.sentence_ids(sources), strict=True)
-        ):
-            try:
-                rows.append(self.joined(context, source))
-            except NmtError as error:
-                start = sources[number][:40]
-                raise NmtError(f"source {number + 1} ('{start}…'): {error}") from None
-        width = max(map(len, rows), default=0)
-        ids = torch.full((len(rows), width), self.tokenizer.pad_token_id)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for number, row in enumerate(rows):
-            ids[number, : len(row)] = torch.tensor(row)
-            mask[number, : len(row)] = 1
-        return {"bert_input_ids": ids, "bert_attention_mask": mask}
+        self.max_length = min(max_length, shape["max_position_embeddings"])
 
     def sentence_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of texts, without [CLS] and [SEP]."""
         if not texts:
             return []
-        with quiet(silent=False):  # it would warn of what only ``joined`` can judge: the length
+        with quiet(silent=False):  # it would warn of lengths, which only ``joined`` knows
             read = self.tokenizer(
                 list(texts),
                 add_special_tokens=False,
@@ -144,28 +102,10 @@ class BertReader:
         """Write the tokenizer beside a saved model, into its folder ``bert``.
 
         Raises:
-            NmtError: If it cannot be written; then what stood there stays.
+            NmtError: If it cannot be written; then what was there stays.
         """
-        aside = temporary(folder / FOLDER)
-        try:
-            aside.mkdir(parents=True)
-            self.tokenizer.save_pretrained(str(aside))
-            (folder / FOLDER).mkdir(exist_ok=True)
-            moved_in(aside, folder / FOLDER, last="tokenizer.json")
-        except OSError as refused:
-            reason = refused.strerror or refused
-            raise NmtError(f"{folder / FOLDER} cannot be written: {reason}") from None
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-
-    def _check(self, vocabulary: int, positions: int) -> None:
-        known = len(self.tokenizer)
-        if known != vocabulary:
-            raise NmtError(
-                f"{self.place} has {known:,} tokens, but BERT's embedding has {vocabulary:,}: it "
-                "is a BERT of another tokenizer"
-            )
-        self.max_length = min(self.max_length, positions)
+        with new_folder(folder / FOLDER, NmtError) as new:
+            self.tokenizer.save_pretrained(str(new))
 
 
 def load_bert(folder: Path | str) -> BertModel:
@@ -185,8 +125,7 @@ def load_bert(folder: Path | str) -> BertModel:
                 str(place), add_pooling_layer=False, local_files_only=True, output_loading_info=True
             )
     except Exception as error:  # of many kinds: a file is missing, cut short, of another shape
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise NmtError(f"the BERT of {place} cannot be loaded ({reason})") from error
+        raise NmtError(f"the BERT of {place} cannot be loaded ({_first_line(error)})") from error
     if report["missing_keys"]:
         missing = min(report["missing_keys"])
         raise NmtError(f"the BERT of {place} lacks the weight '{missing}', expected all of them")
@@ -235,5 +174,10 @@ def _tokenizer(folder: Path) -> Any:
         with quiet():
             return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
     except Exception as error:  # of many kinds: not JSON, no known class, a field that is missing
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise NmtError(f"the tokenizer of {folder} cannot be loaded ({reason})") from error
+        raise NmtError(
+            f"the tokenizer of {folder} cannot be loaded ({_first_line(error)})"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0] or type(error).__name__

@@ -37,8 +37,8 @@ from boxpen.nmt.data.preparing import (
     read_lines,
     read_places,
 )
-from boxpen.nmt.processes import Processes
 from boxpen.text.cleaning import RULES
+from boxpen.training.processes import Processes
 
 __all__ = ["BUILDER", "Prepared", "open_prepared", "prepare", "prepare_once"]
 

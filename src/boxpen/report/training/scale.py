@@ -1,10 +1,13 @@
-"""The effect of more training data, as a table for a terminal of 80 columns."""
+"""The effect of more training data, as a table for a terminal of 80 columns and as a plot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from boxpen.analysis.curve import Point
+from boxpen.metrics.intervals import Estimate
+from boxpen.report.curve import curve_svg
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.scale import Measure, ScalePoint, SuiteResult
 
-__all__ = ["scale_notes", "scale_table"]
+__all__ = ["scale_notes", "scale_svg", "scale_table"]
 
 
 def scale_table(points: Sequence[ScalePoint]) -> RenderableType:
@@ -27,6 +30,27 @@ def scale_notes(points: Sequence[ScalePoint]) -> list[str]:
     """Return how the numbers of the table were made: every signature, and of BLEU each way once."""
     made = _suites_made(points) if any(point["suites"] for point in points) else _looks_made(points)
     return list(dict.fromkeys(made))
+
+
+def scale_svg(points: Sequence[ScalePoint]) -> str:
+    """Return the accuracies against pairs of sentences as an SVG; empty if there are none."""
+    drawn = _curves(points)
+    return curve_svg(drawn, metric="accuracy", across="pairs of sentences") if drawn else ""
+
+
+def _curves(points: Sequence[ScalePoint]) -> dict[str, list[Point]]:
+    """Return the accuracy of every set, or of a suite that has none, against pairs."""
+    out: dict[str, list[Point]] = {}
+    for point in points:
+        for result in point["suites"]:
+            suite = result["suite"]
+            before = f"{suite}: " if len(point["suites"]) > 1 else ""
+            named = {f"{before}{name}": measure for name, measure in result["sets"].items()}
+            if not named and result["accuracy"] is not None:
+                named = {suite: result["accuracy"]}
+            for name, measure in named.items():
+                out.setdefault(name, []).append(Point(point["pairs"], Estimate(**measure)))
+    return out
 
 
 def _suites_made(points: Sequence[ScalePoint]) -> Iterator[str]:

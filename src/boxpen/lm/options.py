@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import math
+from dataclasses import dataclass
 
 from boxpen.errors import TrainError
 
 __all__ = ["Options"]
 
 _MOST = (1 << 31) - 1
-_MOST_EPOCHS = 1e6
+_LEAST = {"batch_size": 1, "accumulate": 1, "max_length": 8, "patience": 0, "seed": 0, "every": 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,30 +48,19 @@ class Options:
         Raises:
             TrainError: If a value is out of its range.
         """
-        least: dict[str, float] = {
-            "batch_size": 1, "accumulate": 1, "warmup": 0, "weight_decay": 0, "max_length": 8,
-            "every": 1, "patience": 0, "seed": 0,
-        }  # fmt: skip
-        for name, low in least.items():
+        rate = 1.0 if self.learning_rate is None else self.learning_rate
+        for name, good, expected in (
+            ("epochs", 0 < self.epochs <= 1e6, "a number above 0, at most 1,000,000"),
+            ("learning_rate", 0 < rate < math.inf, "a number above 0"),
+            ("warmup", 0 <= self.warmup <= 1, "a share of the steps, 0 to 1"),
+            ("weight_decay", 0 <= self.weight_decay < math.inf, "a number, 0 or more"),
+            ("seed", self.seed < 1 << 32, f"less than {1 << 32}"),  # NumPy takes no larger one
+        ):
+            if not good:
+                raise TrainError(f"{name} is {getattr(self, name)}, expected {expected}")
+        for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is not None and not value >= low:
-                raise TrainError(f"{name} is {value:g}, expected {low:g} or more")
-        if self.seed >= 1 << 32:  # NumPy takes no larger one
-            raise TrainError(f"seed is {self.seed}, expected less than {1 << 32}")
-        for name in ("batch_size", "accumulate", "max_length", "patience"):
-            if (value := getattr(self, name)) > _MOST:
+            if value is not None and value < least:
+                raise TrainError(f"{name} is {value}, expected {least} or more")
+            if name not in ("seed", "every") and value > _MOST:
                 raise TrainError(f"{name} is {value}, expected {_MOST} or less")
-        if not 0 < self.epochs <= _MOST_EPOCHS:
-            raise TrainError(
-                f"epochs is {self.epochs:g}, expected a number above 0, at most {_MOST_EPOCHS:,.0f}"
-            )
-        if self.learning_rate is not None and not 0 < self.learning_rate < float("inf"):
-            raise TrainError(f"learning_rate is {self.learning_rate:g}, expected a number above 0")
-        if self.weight_decay == float("inf"):
-            raise TrainError("weight_decay is inf, expected a number")
-        if not self.warmup <= 1:
-            raise TrainError(f"warmup is {self.warmup:g}, expected a share of the steps, 0 to 1")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the options by name."""
-        return asdict(self)

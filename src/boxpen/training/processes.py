@@ -17,12 +17,12 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
-from boxpen.errors import BoxpenError, ModelError, NmtError
+from boxpen.errors import BoxpenError, TrainError
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Processes", "ToldByChiefError", "check_device", "has_parted", "leave"]
+__all__ = ["Processes", "ToldByChiefError", "has_parted", "leave"]
 
 T = TypeVar("T")
 _LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
@@ -30,22 +30,7 @@ _PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the ot
 _parted = False
 
 
-def check_device(device: str) -> None:
-    """Refuse a device that is unknown or not available.
-
-    Raises:
-        ModelError: If it is.
-    """
-    if device not in ("auto", "cpu", "cuda"):
-        raise ModelError(f"device '{device}' is unknown, expected auto, cpu or cuda")
-    if device == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise ModelError("device 'cuda' is not available; use cpu or auto")
-
-
-class ToldByChiefError(NmtError):
+class ToldByChiefError(TrainError):
     """Raised in all processes but the chief, which raises and tells the error itself."""
 
 
@@ -111,7 +96,7 @@ class Processes:
             rank, said = failed[0]
             if not self.chief:
                 raise ToldByChiefError(said)
-            raise error or NmtError(f"process {rank}: {said}")
+            raise error or TrainError(f"process {rank}: {said}")
         return cast(T, result)
 
     def gathered(self, value: T) -> list[T]:

@@ -1,44 +1,34 @@
-"""Bidirectional language models (``boxpen.lm.bilm``) as learners."""
+"""Bidirectional language models (``boxpen.lm.bilm``) in training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.lm.learner import Feature, Features, Learner
+from boxpen.lm.trainable import Feature, Features, Trainable
 from boxpen.models.tokens import pieces
 from boxpen.scoring.requests import Request
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import torch
 
-__all__ = ["BidirectionalLearner"]
+__all__ = ["Bidirectional"]
 
 _CHUNK = 4096
 
 
-class BidirectionalLearner(Learner):
+class Bidirectional(Trainable):
     """A forward and a backward model that share their words; every token is predicted by both."""
 
     kind = "bilm"
 
-    @classmethod
-    def load(cls, folder: Path, seed: int) -> Self:
-        """Return what ``save`` wrote."""
-        from boxpen.lm.bilm.training import load
-
-        return cls(*load(folder), seed)
-
-    def features(self, texts: Sequence[str], max_length: int) -> Features:
+    def features(self, data: Sequence[str], max_length: int) -> Features:
         """Return sentences as ``batch`` takes them: texts, truncated to ``max_length`` tokens."""
         room = min(max_length, self.tokenizer.model_max_length) - 2  # beginning and end
         out: list[Feature] = []
         cut = empty = 0
-        for start in range(0, len(texts), _CHUNK):
-            part = texts[start : start + _CHUNK]
+        for start in range(0, len(data), _CHUNK):
+            part = data[start : start + _CHUNK]
             found = pieces(self.tokenizer, [Request(text=text) for text in part])
             for place, (text, piece) in enumerate(zip(part, found, strict=True), start):
                 if not piece.ids:
@@ -50,15 +40,15 @@ class BidirectionalLearner(Learner):
                     out.append(Feature(place, self._first(text, room), room))
         return Features(out, cut, empty)
 
-    def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
+    def batch(self, features: Sequence[Feature], epoch: int) -> dict[str, torch.Tensor]:  # noqa: ARG002
         """Return the tensors of sentences; nothing is drawn, so that epochs do not differ."""
         from boxpen.lm.bilm.training import batch_of
 
-        return batch_of(self.tokenizer, [feature.content for feature, _ in features])
+        return batch_of(self.tokenizer, [feature.content for feature in features])
 
-    def loss(self, module: Any, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss: the mean of both directions, summed over tokens."""
-        out = module(**batch)
+        out = self.module(**batch)
         return out.loss * out.tokens, out.tokens
 
     def _first(self, text: str, tokens: int) -> str:

@@ -1,6 +1,6 @@
-"""Causal and masked language models as learners: sentences in, nats and tokens out.
+"""Causal and masked language models in training: sentences in, nats and tokens out.
 
-A learner is a module and its tokenizer, with everything that depends on the kind of model: how
+A trainable is a module and its tokenizer, with everything that depends on the kind of model: how
 sentences become batches, which tokens are predicted, and how both are saved. Training predicts what
 ``boxpen.models`` scores: the same tokens after the same beginning, no end of text.
 """
@@ -21,14 +21,12 @@ from boxpen.models.tokens import pieces
 from boxpen.scoring.requests import Request
 
 if TYPE_CHECKING:
-    from typing import Self
-
     import torch
 
-__all__ = ["HELD_OUT", "CausalLearner", "Feature", "Features", "Learner", "MaskedLearner"]
+__all__ = ["HELD_OUT", "Causal", "Feature", "Features", "Masked", "Trainable"]
 
 HELD_OUT = 0
-"""The number that stands for an epoch where held-out sentences are looked at; others are from 1."""
+"""The number of the epoch in which held-out sentences are evaluated; others start from 1."""
 NOTHING = -100  # no target
 _CHUNK = 4096
 
@@ -49,13 +47,13 @@ class Features(NamedTuple):
     empty: int
 
 
-class Learner(ABC):
-    """A language model in training.
+class Trainable(ABC):
+    """A model in training.
 
     Args:
-        module: Gives the loss.
+        module: Computes the loss.
         tokenizer: Its tokenizer.
-        seed: Of what is drawn for a batch.
+        seed: Random seed for what is drawn for a batch.
     """
 
     kind: ClassVar[str]
@@ -65,55 +63,37 @@ class Learner(ABC):
         self.tokenizer = tokenizer
         self.seed = seed
 
-    @classmethod
-    @abstractmethod
-    def load(cls, folder: Path, seed: int) -> Self:
-        """Return what ``save`` wrote."""
-
     def save(self, folder: Path) -> None:
         """Write module and tokenizer, so that ``hf:FOLDER`` is this model."""
         self.module.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
     @abstractmethod
-    def features(self, texts: Sequence[str], max_length: int) -> Features:
-        """Return sentences as ``batch`` takes them."""
+    def features(self, data: Sequence[Any], max_length: int) -> Features:
+        """Return sentences or items as ``batch`` takes them."""
 
     @abstractmethod
-    def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
-        """Return the tensors of sentences, each with the number of its epoch."""
+    def batch(self, features: Sequence[Feature], epoch: int) -> dict[str, torch.Tensor]:
+        """Return the tensors of features in an epoch."""
 
     @abstractmethod
-    def loss(self, module: Any, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the loss of a batch in nats, summed over its predicted tokens, and their number.
+    def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the loss of a batch in nats, summed over its predictions, and their number."""
 
-        Args:
-            module: The module, perhaps wrapped for its device.
-            batch: What ``batch`` gave.
-        """
+    def evaluate(self, batch: dict[str, Any]) -> tuple[float, int, list[bool]]:
+        """Return loss and predictions of a batch, and whether answers of a classifier are right."""
+        nats, tokens = self.loss(batch)
+        return float(nats), int(tokens), []
 
     def count(self, batch: dict[str, Any]) -> int:
-        """Return how many tokens of a batch are predicted."""
+        """Return how many predictions a batch asks for."""
         return int(batch["labels"].ne(NOTHING).sum())
 
 
-class _TransformersLearner(Learner):
+class _Transformers(Trainable):
     """What causal and masked models of Transformers have in common."""
 
-    auto: ClassVar[str]
-
-    @classmethod
-    def load(cls, folder: Path, seed: int) -> Self:
-        """Return what ``save`` wrote."""
-        import transformers
-
-        from boxpen.models.engine.quiet import quiet
-
-        with quiet():
-            module = getattr(transformers, cls.auto).from_pretrained(folder)
-            return cls(module, transformers.AutoTokenizer.from_pretrained(folder), seed)
-
-    def features(self, texts: Sequence[str], max_length: int) -> Features:
+    def features(self, data: Sequence[str], max_length: int) -> Features:
         """Return sentences as ``batch`` takes them: their tokens, cut and framed.
 
         Raises:
@@ -123,8 +103,8 @@ class _TransformersLearner(Learner):
         room = longest(self.module.config, max_length) - len(before) - len(after)
         out: list[Feature] = []
         cut = empty = 0
-        for start in range(0, len(texts), _CHUNK):
-            found = pieces(self.tokenizer, [Request(text=t) for t in texts[start : start + _CHUNK]])
+        for start in range(0, len(data), _CHUNK):
+            found = pieces(self.tokenizer, [Request(text=t) for t in data[start : start + _CHUNK]])
             for place, piece in enumerate(found, start):
                 ids = piece.ids
                 if before and ids[: len(before)] == before:
@@ -176,7 +156,7 @@ class _TransformersLearner(Learner):
         return beyond(self.tokenizer, self.module.config)
 
 
-class CausalLearner(_TransformersLearner):
+class Causal(_Transformers):
     """A model that predicts every token from those before it.
 
     As in ``boxpen.models.causal``: with a beginning of text all tokens are predicted, without one
@@ -184,7 +164,6 @@ class CausalLearner(_TransformersLearner):
     """
 
     kind = "causal"
-    auto = "AutoModelForCausalLM"
 
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the beginning of text if the tokenizer has one."""
@@ -195,24 +174,25 @@ class CausalLearner(_TransformersLearner):
         """Return whether a token is predicted: without a beginning of text, the first is given."""
         return len(ids) + len(self.frame()[0]) > 1
 
-    def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
+    def batch(self, features: Sequence[Feature], epoch: int) -> dict[str, torch.Tensor]:  # noqa: ARG002
         """Return the tensors of sentences; a label is the token at its own place."""
-        rows = [feature.content for feature, _ in features]
+        rows = [feature.content for feature in features]
         labels = self.padded([[NOTHING, *row[1:]] for row in rows], NOTHING)
         return {**self.inputs(rows), "labels": labels}
 
-    def loss(self, module: Any, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss: the logits at one position predict the next token."""
         rest = {name: value for name, value in batch.items() if name != "labels"}
-        logits = module(**rest, use_cache=False).logits[:, :-1]  # (batch, time - 1, vocabulary)
+        logits = self.module(**rest, use_cache=False).logits[
+            :, :-1
+        ]  # (batch, time - 1, vocabulary)
         return _cross_entropy(logits, batch["labels"][:, 1:])
 
 
-class MaskedLearner(_TransformersLearner):
+class Masked(_Transformers):
     """A model that fills in masked tokens; which ones is drawn again in every epoch."""
 
     kind = "masked"
-    auto = "AutoModelForMaskedLM"
 
     def frame(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the special tokens that the tokenizer puts around a text."""
@@ -224,10 +204,10 @@ class MaskedLearner(_TransformersLearner):
         """Return whether a token can be chosen: unknown ones, say, are not."""
         return not self._special.issuperset(ids)
 
-    def batch(self, features: Sequence[tuple[Feature, int]]) -> dict[str, torch.Tensor]:
+    def batch(self, features: Sequence[Feature], epoch: int) -> dict[str, torch.Tensor]:
         """Return the tensors of sentences, with labels at the chosen tokens."""
         rows, labels = [], []
-        for feature, epoch in features:
+        for feature in features:
             row, label = masked(
                 feature.content,
                 draw=(self.seed, epoch, feature.place),
@@ -249,11 +229,11 @@ class MaskedLearner(_TransformersLearner):
         known = range(min(len(self.tokenizer), self.module.config.vocab_size))
         return [token for token in known if token not in self._special]
 
-    def loss(self, module: Any, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss of the chosen tokens."""
         rest = {name: value for name, value in batch.items() if name != "labels"}
         chosen = batch["labels"] != NOTHING
-        return _cross_entropy(module(**rest).logits[chosen], batch["labels"][chosen])
+        return _cross_entropy(self.module(**rest).logits[chosen], batch["labels"][chosen])
 
 
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:

@@ -1,20 +1,19 @@
-"""Training sentences: lines of text files, and what is known about each."""
+"""Sentences: lines of text files, plain or compressed, and what is known about each."""
 
 from __future__ import annotations
 
 import bz2
 import gzip
-import hashlib
 import lzma
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from boxpen.errors import SuiteError
 
-__all__ = ["Row", "Sentence", "digest", "read_text"]
+__all__ = ["Row", "Sentence", "read_text"]
 
 _PACKED: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -69,14 +68,6 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
         if len(out) == before:
             raise SuiteError(f"{path} has no text, expected one sentence per line")
     return out, blank
-
-
-def digest(sentences: Sequence[Sentence]) -> str:
-    """Return the digest of sentences in their order."""
-    out = hashlib.sha256()
-    for text, pair in sentences:
-        out.update(f"{text}\t{pair or ''}\n".encode())
-    return out.hexdigest()
 
 
 def _lines(path: Path) -> Iterator[str]:

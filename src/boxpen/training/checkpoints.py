@@ -1,27 +1,37 @@
 """Checkpoints of a training: written whole or not at all, and pruned to what is still needed.
 
 A checkpoint has the weights; the last one also has what a restart needs (the state of the
-optimiser and of the random generators, and the position in the data). The weights of the last
-validations are kept for the average, and those of the best one.
+optimiser and of the random generators, and the position in the data). The weights of the best
+validation are kept, and those of the last ones where they are averaged at the end.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import errno
 import os
+import re
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from boxpen.errors import NmtError
+from boxpen.errors import TrainError
 
-__all__ = ["Checkpoints", "averaged", "load_weights", "weights_of"]
+__all__ = ["RESTART", "Checkpoints", "averaged", "load_weights", "weights_of", "whole"]
 
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
 RESTART = ("optimizer.pt", "state.json")
 """What only the last checkpoint keeps, along with the RNG states, ``rng_state-N.pt``."""
+
+# Errors that mean a file is not as it must be; an OSError with another number does not.
+_OF_DAMAGE = (None, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+# What PyTorch says in errors that have no type of their own, and safetensors of a file.
+_OF_THE_MACHINE = re.compile(
+    r"\bCUDA (error|driver|device|GPUs|enabled|out of)|NVIDIA driver|\bCUDNN_|\bcuDNN error|"
+    r"\bCUBLAS_|(allocate|enough|out of) memory|Permission denied"
+)
 
 
 class Checkpoints:
@@ -40,11 +50,8 @@ class Checkpoints:
         return sorted(int(step) for step in found if step.isdigit())
 
     def last(self) -> Path | None:
-        """Return the last checkpoint that a training can resume from, if there is one."""
-        for step in reversed(self.steps()):
-            if all((self.at(step) / name).is_file() for name in RESTART):
-                return self.at(step)
-        return None
+        """Return the last checkpoint, from which a training resumes, if there is one."""
+        return next((self.at(step) for step in reversed(self.steps())), None)
 
     def at(self, step: int) -> Path:
         """Return the folder of the checkpoint of a step."""
@@ -59,7 +66,7 @@ class Checkpoints:
             keep: Earlier steps whose weights are still wanted.
 
         Raises:
-            NmtError: If it cannot be written; earlier checkpoints are kept.
+            TrainError: If it cannot be written; earlier checkpoints are kept.
         """
         aside = self.folder / _UNFINISHED
         try:
@@ -79,7 +86,7 @@ class Checkpoints:
                 raise
             last = self.last()
             stays = f"; rerun the same command to resume from {last.name}" if last else ""
-            raise NmtError(
+            raise TrainError(
                 f"the checkpoint of step {step} cannot be written to {self.folder} "
                 f"({_reason(refusal)}){stays}"
             ) from error
@@ -94,50 +101,55 @@ class Checkpoints:
             for rng_state in self.at(old).glob("rng_state-*.pt"):
                 rng_state.unlink()
 
-    def state(self) -> dict[str, Any] | None:
-        """Return the state of the last checkpoint, or None if there is none.
+    def weights(self, step: int) -> dict[str, Any]:
+        """Return the weights of a checkpoint.
 
         Raises:
-            NmtError: If it is damaged.
+            TrainError: If they cannot be read.
         """
-        last = self.last()
-        if last is None:
-            return None
-        try:
-            found: dict[str, Any] = json.loads((last / "state.json").read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise NmtError(
-                f"{last / 'state.json'} cannot be read ({error}); remove {self.folder} to start "
-                "over, or use another folder"
-            ) from None
-        return found
+        from safetensors.torch import load_file
 
-    def remove(self) -> None:
-        """Remove all checkpoints."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        with whole(self.at(step)):
+            found: dict[str, Any] = load_file(self.at(step) / "model.safetensors")
+            return found
+
+
+@contextlib.contextmanager
+def whole(checkpoint: Path) -> Iterator[None]:
+    """Turn any error in reading a checkpoint into a one-sentence message.
+
+    Raises:
+        TrainError: If it cannot be read.
+    """
+    try:
+        yield
+    except Exception as error:  # every library has errors of its own for a damaged file
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if _of_the_machine(error):
+            raise TrainError(f"{checkpoint} cannot be read ({reason}); it may be intact") from error
+        raise TrainError(
+            f"{checkpoint} is damaged ({reason}); remove {checkpoint.parent} and rerun the same "
+            "command to start over"
+        ) from error
 
 
 def averaged(folders: Collection[Path]) -> dict[str, Any]:
     """Return the mean of the weights of several checkpoints.
 
     Raises:
-        NmtError: If one cannot be read, or they belong to different models.
+        TrainError: If one cannot be read, or they belong to different models.
     """
-    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     total: dict[str, Any] = {}
     for folder in folders:
-        path = folder / "model.safetensors"
-        try:
-            weights = load_file(path)
-        except (OSError, SafetensorError) as error:
-            raise NmtError(f"{path} cannot be read: {error}") from None
-        if total and (
-            weights.keys() != total.keys()
-            or any(value.shape != total[name].shape for name, value in weights.items())
-        ):
-            raise NmtError(f"{path} belongs to a different model than the checkpoints before it")
+        with whole(folder):
+            weights = load_file(folder / "model.safetensors")
+            if total and (
+                weights.keys() != total.keys()
+                or any(value.shape != total[name].shape for name, value in weights.items())
+            ):
+                raise ValueError("it belongs to a different model than the checkpoints before it")
         for name, value in weights.items():
             total[name] = total[name] + value.double() if name in total else value.double()
     return {name: (value / len(folders)).to(weights[name].dtype) for name, value in total.items()}
@@ -161,12 +173,12 @@ def load_weights(model: Any, weights: dict[str, Any]) -> None:
     """Load weights into a model; one of several tied weights is enough.
 
     Raises:
-        NmtError: If some are missing, or belong to another model.
+        TrainError: If some are missing, or belong to another model.
     """
     state = model.state_dict()
     for name, value in weights.items():
         if name in state and value.shape != state[name].shape:
-            raise NmtError(
+            raise TrainError(
                 f"the weights are not of this model: '{name}' has the shape {tuple(value.shape)}, "
                 f"expected {tuple(state[name].shape)}"
             )
@@ -174,7 +186,20 @@ def load_weights(model: Any, weights: dict[str, Any]) -> None:
     loaded = {state[name].data_ptr() for name in weights if name in state}
     lost = [name for name in missing if state[name].data_ptr() not in loaded]
     if lost or strange:
-        raise NmtError(f"the weights are not of this model: {[*lost, *strange][0]}")
+        raise TrainError(f"the weights are not of this model: {[*lost, *strange][0]}")
+
+
+def _of_the_machine(error: BaseException | None) -> bool:
+    """Whether an error, or its cause, is about permissions, memory, devices or packages."""
+    while error is not None:
+        if isinstance(error, ImportError | MemoryError):
+            return True
+        if isinstance(error, OSError) and error.errno not in _OF_DAMAGE:
+            return True
+        if _OF_THE_MACHINE.search(str(error)):
+            return True
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return False
 
 
 def _of_disk(error: BaseException) -> BaseException | None:

@@ -6,56 +6,59 @@ sentence 3 of the second. One document is held in memory at a time.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from boxpen.build.discourse.read.texts import Progress, TextSpec
 from boxpen.errors import BuildError
 from boxpen.text.corpus import Pair
+from boxpen.text.lines import reading_errors, unpacked
 
-__all__ = ["documents", "read_xml"]
+__all__ = ["documents", "read_opus"]
+
+Link = tuple[str, str]
+_LATIN = re.compile(r"[0-9A-Za-z]")
 
 
-def read_xml(spec: TextSpec, counts: Counter[str], progress: Progress) -> Iterator[Pair]:
-    """Yield the pairs of a text with an ``alignment``.
-
-    A sentence that is linked to none makes a pair with an empty side.
+def read_opus(
+    path: Path,
+    folder: Path,
+    text: str,
+    counts: Counter[str],
+    progress: Callable[[float, int], None],
+) -> Iterator[Pair]:
+    """Yield the pairs of an alignment; an unlinked sentence makes a pair with an empty side.
 
     Raises:
-        BuildError: If a file is missing or no such XML, or a link names what is not there.
+        BuildError: If a file is missing or not such XML, or a link names what does not exist.
     """
-    path = cast(Path, spec.alignment)
     for names, links in _groups(path):
-        sides = [_sentences(_document(spec, name), side) for side, name in enumerate(names)]
-        document = f"{spec.name}/{names[0]} {names[1]}"
+        sides = [_sentences(_document(path, folder, n), side) for side, n in enumerate(names)]
+        document = f"{text}/{names[0]} {names[1]}"
         for number, link in enumerate(links, start=1):
             counts["lines"] += 1
-            source, target = (
-                " ".join(_sentence(sides[side], one, names[side], path) for one in ids.split())
-                for side, ids in enumerate(link)
-            )
-            yield Pair(source, target, document, number, spec.name)
+            joined = []
+            for name, known, ids in zip(names, sides, link, strict=True):
+                for one in ids.split():
+                    if one not in known:
+                        raise BuildError(
+                            f"{path} links sentence '{one}' of {name}, which has no such sentence"
+                        )
+                joined.append(" ".join(known[one] for one in ids.split()))
+            yield Pair(joined[0], joined[1], document, number, text)
         progress(0.0, counts["lines"])
 
 
-def documents(spec: TextSpec) -> list[Path]:
+def documents(path: Path, folder: Path) -> list[Path]:
     """Return the files of all documents that an alignment names, each once.
 
     Raises:
-        BuildError: If one is not there.
+        BuildError: If one does not exist.
     """
-    path = cast(Path, spec.alignment)
     names = dict.fromkeys(name for both, _ in _groups(path) for name in both)
-    return [_document(spec, name) for name in names]
-
-
-Link = tuple[str, str]
+    return [_document(path, folder, name) for name in names]
 
 
 def _groups(path: Path) -> Iterator[tuple[tuple[str, str], list[Link]]]:
@@ -72,7 +75,7 @@ def _groups(path: Path) -> Iterator[tuple[tuple[str, str], list[Link]]]:
             if len(ids) != 2:
                 raise BuildError(
                     f"{path}, <link> {number} of {names[0]}: found xtargets = "
-                    f"{link.get('xtargets')!r}, expected sentences of both sides, parted by ';'"
+                    f"{link.get('xtargets')!r}, expected sentences of both sides, separated by ';'"
                 )
             links.append((ids[0], ids[1]))
         yield (names[0], names[1]), links
@@ -80,14 +83,14 @@ def _groups(path: Path) -> Iterator[tuple[tuple[str, str], list[Link]]]:
         raise BuildError(f"{path} has no <linkGrp>, expected the links of OPUS")
 
 
-def _document(spec: TextSpec, name: str) -> Path:
+def _document(alignment: Path, folder: Path, name: str) -> Path:
     """Return the file of a document, which may have been compressed or unpacked since."""
-    place = cast(Path, spec.folder) / name
+    place = folder / name
     other = place.with_suffix("") if place.suffix == ".gz" else place.with_name(f"{place.name}.gz")
     for path in (place, other):
         if path.is_file():
             return path
-    raise BuildError(f"{spec.alignment} names {name}, and there is no {place}")
+    raise BuildError(f"{alignment} names {name}, and there is no {place}")
 
 
 def _sentences(path: Path, side: int) -> dict[str, str]:
@@ -103,15 +106,6 @@ def _sentences(path: Path, side: int) -> dict[str, str]:
     return found
 
 
-def _sentence(side: dict[str, str], one: str, name: str, path: Path) -> str:
-    if one not in side:
-        raise BuildError(f"{path} links sentence '{one}' of {name}, which has no such sentence")
-    return side[one]
-
-
-_LATIN = re.compile(r"[0-9A-Za-z]")
-
-
 def _joined(words: Sequence[str]) -> str:
     """Return Chinese words as they are written: with a space only between two Latin ones."""
     text = ""
@@ -122,9 +116,9 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def _elements(path: Path, tag: str) -> Iterator[Element]:
-    """Yield the elements of a name, and forget each when it was dealt with."""
+    """Yield the elements of a name, and forget each after use."""
     try:
-        with _opened(path) as stream:
+        with path.open("rb") as file, unpacked(file, path, BuildError) as stream:
             root = None
             for event, element in iterparse(stream, ("start", "end")):
                 if root is None:
@@ -136,12 +130,6 @@ def _elements(path: Path, tag: str) -> Iterator[Element]:
         raise BuildError(f"there is no {path}") from None
     except ParseError as error:
         raise BuildError(f"{path} is not XML: {error}") from None
-    except (EOFError, zlib.error, OSError) as error:
+    except reading_errors() as error:
         reason = getattr(error, "strerror", None) or error
         raise BuildError(f"{path} cannot be read: {reason}; is it a whole download?") from None
-
-
-def _opened(path: Path) -> IO[bytes]:
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
