@@ -1,4 +1,4 @@
-"""How fast the training loop of ``boxpen nmt`` runs on synthetic pairs, as one JSON object.
+"""How fast the training loop of ``boxpen train nmt`` runs on synthetic pairs, as one JSON object.
 
     nmt_step_speed.py --size base --tokens 32000 --steps 300
 

@@ -32,11 +32,11 @@ from boxpen.review import (
     Judgement,
     Question,
     Rule,
+    decide_labels,
     label_agreement,
     label_pairs,
     labels_of,
     sampled,
-    settle_labels,
 )
 from boxpen.runs.run import Translation
 from small_runs import small_run
@@ -203,11 +203,11 @@ class TestDecisions:
     )
     def test_label_by_label(self, verdicts, rule, expected):
         given = [Judgement("x", f"j{n}", verdict) for n, verdict in enumerate(verdicts)]
-        assert settle_labels(given, ErrorTask.verdicts, Rule(rule))["x"].verdict == expected
+        assert decide_labels(given, ErrorTask.verdicts, Rule(rule))["x"].verdict == expected
 
     @given(GIVEN)
     def test_the_majority_by_counting(self, given):
-        found = settle_labels(given, ErrorTask.verdicts, items="xyz")
+        found = decide_labels(given, ErrorTask.verdicts, items="xyz")
         for item in "xyz":
             of = [labels_of(one.verdict) for one in given if one.item == item]
             most = {k for k in FORMS if sum(k in labels for labels in of) * 2 > len(of)}
@@ -220,14 +220,14 @@ class TestDecisions:
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("x", "cy", f"{C}+{O}"),
                       ("y", "ann", M), ("y", "bo", M), ("z", "ann", M), ("z", "bo", C))  # fmt: skip
         rule = Rule("adjudicator", adjudicator="cy")
-        found = settle_labels(given, ErrorTask.verdicts, rule, min_judges=2)
+        found = decide_labels(given, ErrorTask.verdicts, rule, min_judges=2)
         assert [found[item].verdict for item in "xyz"] == [f"{C}+{O}", M, None]
         assert "cy decides" in found["z"].reason
 
     def test_reasons(self):
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("y", "ann", C),
                       *(("z", f"j{n}", v) for n, v in enumerate((C, C, M, O, RIGHT))))  # fmt: skip
-        found = settle_labels(given, ErrorTask.verdicts, min_judges=2, items=["x", "y", "z", "w"])
+        found = decide_labels(given, ErrorTask.verdicts, min_judges=2, items=["x", "y", "z", "w"])
         assert found["x"].reason == "judges are divided: common sense 1, right 1"
         assert found["y"].reason == "judged by 1, expected 2 or more"
         assert found["z"].reason.startswith("judges are divided: common sense 2, ")
@@ -235,11 +235,11 @@ class TestDecisions:
 
     def test_a_withdrawn_verdict_is_none(self):
         given = votes(("x", "ann", C), ("x", "ann", ""))
-        assert settle_labels(given, ErrorTask.verdicts)["x"].verdict is None
+        assert decide_labels(given, ErrorTask.verdicts)["x"].verdict is None
 
     def test_a_journal_of_something_else(self):
         with pytest.raises(BuildError, match="'ann' on item 'x' is 'reject', expected right"):
-            settle_labels(votes(("x", "ann", "reject")), ErrorTask.verdicts)
+            decide_labels(votes(("x", "ann", "reject")), ErrorTask.verdicts)
 
 
 class TestAgreement:
@@ -317,7 +317,7 @@ class TestShares:
         found = outputs_of([("one", [one]), ("two", [two])])
         items = [q.item for q in ErrorTask(found).questions()]
         given = [Judgement(i, "ann", v) for i, v in zip(items, (C, M, RIGHT, RIGHT), strict=True)]
-        rows = error_shares(found, settle_labels(given, ErrorTask.verdicts))
+        rows = error_shares(found, decide_labels(given, ErrorTask.verdicts))
         assert [(r.system, r.part, r.counts[C], r.counts[M], r.right.value) for r in rows] == [
             (system, *line)
             for system in ("one", "two")

@@ -326,7 +326,7 @@ def test_lines_before_are_those_of_the_document():
 def test_documents_are_translated_from_the_command_line(toy, trained):
     model = trained("thumt")
     text = "The dogs are here.\nThey sing.\n\nThe girls are here.\nThey sing.\n"
-    command = ["nmt", "translate", str(model), "--device", "cpu", "--beam", "1"]
+    command = ["translate", str(model), "--device", "cpu", "--beam", "1"]
     made = CliRunner().invoke(app, [*command, "--context", "lines"], input=text)
     assert made.exit_code == 0, made.output
     assert made.stdout.splitlines() == ["小狗在这里", "它们唱歌", "", "女孩在这里", "她们唱歌"]
@@ -336,7 +336,7 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
         (model, [], "reads context; give --context lines or --context none"),
         (toy / "base", ["--context", "lines"], "does not read context; leave it out"),
     ):
-        refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
+        refused = CliRunner().invoke(app, ["translate", str(folder), *more], input=text)
         assert refused.exit_code == 2
         assert reason in " ".join(refused.stderr.split())
 
@@ -477,7 +477,7 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     made = list(translate_lines(model, tokenizer, lines[:1] * 2, contexts=before, beam=1))
     assert [translation.cut for translation in made] == [False, True]
     said = "".join(f"{line}\n" for line in (before[1], lines[0]))
-    command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
+    command = ["translate", str(config.folder), "--device", "cpu", "--beam", "1"]
     told = CliRunner().invoke(app, [*command, "--context", "lines"], input=said).stderr
     assert "1 sentence(s) or contexts of sentences exceeded the model's maximum length" in told
     long = replace(suite().items[0], context=before[1])
@@ -505,7 +505,7 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     assert not config.folder.exists()
     refused = CliRunner().invoke(
         app,
-        ["nmt", "translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
+        ["translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
         input="They sing.\n",
     )
     assert refused.exit_code == 2

@@ -481,7 +481,7 @@ def test_lines_with_an_empty_side_are_counted(tmp_path):
 def test_a_training_that_is_refused_leaves_the_corpus_as_it_is(tmp_path, old, new, says):
     write_corpus(tmp_path, pairs=40)
     path = write_config(tmp_path, max_steps="2", validate_every="2")
-    command = ["nmt", "train", str(path), "--device", "cpu"]
+    command = ["train", "nmt", str(path), "--device", "cpu"]
     assert CliRunner().invoke(app, command).exit_code == 0
     before = files_of(tmp_path / "data")
     path.write_text(path.read_text().replace(old, new))

@@ -24,7 +24,7 @@ from boxpen.nmt.config import NmtConfig, TrainConfig, read_config
 from boxpen.nmt.data.feed import nested_share
 from boxpen.nmt.data.prepared import open_prepared
 from boxpen.nmt.scale import ScalePoint, _extent, _of_share, parse_share, run_scale
-from boxpen.report.scale import scale_svg
+from boxpen.report.training.scale import scale_svg
 from boxpen.runs.run import Run
 
 NOUNS = {"猫": "cat", "狗": "dog", "鸟": "bird", "鱼": "fish", "人": "man", "马": "horse"}

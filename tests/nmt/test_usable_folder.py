@@ -180,7 +180,7 @@ def test_a_base_of_the_wrong_kind_is_told_before_the_corpus_is_read(tmp_path):
     path = write_config(tmp_path, text, architecture='"thumt"')
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "config.json").write_text('{"model_type": "bert"}')
-    done = CliRunner().invoke(app, ["nmt", "train", str(path), "--device", "cpu"])
+    done = CliRunner().invoke(app, ["train", "nmt", str(path), "--device", "cpu"])
     assert done.exit_code == 2  # and not that there is no train.zh
     assert "holds a model of the type 'bert', expected 'marian'" in " ".join(done.stderr.split())
     assert not (tmp_path / "data").exists()

@@ -116,7 +116,7 @@ def test_a_table_of_sentences_is_no_text(tmp_path: Path) -> None:
     write_sentences(verbalise(written(tmp_path / "g.txt", GRAPH)), table)
     for content in (table.read_bytes(), gzip.compress(b"\xef\xbb\xbf" + table.read_bytes())):
         table.write_bytes(content)
-        with pytest.raises(SuiteError, match=r"s\.tsv is a table of 'boxpen train .* --triples"):
+        with pytest.raises(SuiteError, match=r"s\.tsv is a table of 'boxpen build .* --triples"):
             read_text([table])
 
 
@@ -401,7 +401,7 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     from boxpen.cli.app import app
 
     graph = written(tmp_path / "g.txt", GRAPH)
-    command = ["train", "sentences", "--triples", str(graph)]
+    command = ["build", "sentences", "--triples", str(graph)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] == "A dog can bark."
@@ -410,7 +410,7 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     assert (tmp_path / "s.tsv").read_text().splitlines()[
         1
     ] == "A dog can bark.\tcapableof\tdog\tbark\tbark | dog"
-    done = CliRunner().invoke(app, ["train", "sentences", "--triples", str(tmp_path / "no")])
+    done = CliRunner().invoke(app, ["build", "sentences", "--triples", str(tmp_path / "no")])
     assert done.exit_code == 2
     told = f"boxpen: {tmp_path / 'no'} does not exist"
     assert done.stderr.startswith(told), "nothing comes before the sentence"
@@ -428,7 +428,7 @@ def test_the_command_looks_at_the_place_before_the_work(
     kept = written(tmp_path / "edited.tsv", "sentence\trelation\thead\ttail\tpair\nmine\n")
     (tmp_path / "dir").mkdir()
     Path("loop.tsv").symlink_to("loop.tsv")
-    command = ["train", "sentences", "--triples", "g.txt", "--out"]
+    command = ["build", "sentences", "--triples", "g.txt", "--out"]
     with monkeypatch.context() as patch:
         patch.setattr("boxpen.build.kg.wording.sentences.verbalise", _never)
         for out, said in (

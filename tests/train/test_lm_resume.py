@@ -18,7 +18,7 @@ from sentence_rules import BASES, write_text
 
 from boxpen.errors import TrainError
 from boxpen.lm import Options, train_lm
-from boxpen.report.training import read_log
+from boxpen.report.training.plot import read_log
 
 RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5

@@ -31,9 +31,7 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError(
-            "--vocabulary is only for a new bidirectional model: --kind bilm, new:SIZE"
-        )
+        raise ModelError("--vocabulary is only for a new bidirectional model, new:SIZE")
 
 
 def size_of(model: str) -> str | None:
@@ -79,7 +77,8 @@ def _found(kind: str, model: str) -> tuple[Any, Any]:
     found: Any = resolve_model(model, dtype="float32", device="cpu")
     is_of = _SCORED.get(found.kind, found.kind)
     if is_of != kind:
-        way = f"; use --kind {is_of}" if is_of in KINDS else ""
+        command = "boxpen train bilm" if is_of == "bilm" else f"--kind {is_of}"
+        way = f"; use {command}" if is_of in KINDS else ""
         raise ModelError(f"model '{model}' is of the kind '{is_of}', expected '{kind}'{way}")
     if kind == "masked" and found.tokenizer.mask_token_id is None:
         raise ModelError(f"the tokenizer of model '{model}' has no mask token")

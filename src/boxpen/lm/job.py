@@ -23,7 +23,7 @@ __all__ = ["train_lm"]
 
 _RATES = {"causal": (3e-5, 5e-4), "masked": (3e-5, 5e-4), "bilm": (2e-4, 1e-3)}
 """Peak learning rates: of an existing model, and of one trained from scratch."""
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*")  # as for boxpen nmt
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*")
 
 
 def train_lm(

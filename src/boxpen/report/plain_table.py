@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["Grid", "Page", "escaped", "markdown_line", "plain_table", "safe"]
+__all__ = ["Grid", "Page", "escaped", "markdown_line", "plain_table", "safe", "table_of"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +123,29 @@ def plain_table(title: str | Text | None = None, *, gap: int = 2) -> Table:
         pad_edge=False,
         padding=(0, gap, 0, 0),
     )
+
+
+def table_of(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    left: int = 1,
+    title: str | Text | None = None,
+    gap: int = 2,
+) -> Table:
+    """Return a table: the first ``left`` columns hold text, the others numbers.
+
+    Whole numbers are shown with thousands separators.
+    """
+    table = plain_table(title, gap=gap)
+    for place, name in enumerate(columns):
+        if place < left:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+    return table
 
 
 def safe(shown: Any) -> Any:

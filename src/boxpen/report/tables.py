@@ -1,7 +1,7 @@
 """The matrix of results: one row per model, one column per suite or set.
 
 Chance and people come below the models: chance is the result of a system for which every item is a
-tie, people are runs of human answers (``boxpen human``).
+tie, people are runs of human answers (``boxpen review apply --answers``).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def read_text(paths: Iterable[Path]) -> tuple[list[Sentence], int]:
         for number, line in enumerate(_lines(path)):
             if not number and tuple(line.rstrip("\r\n").split("\t")) == Row._fields:
                 raise SuiteError(
-                    f"{path} is a table of 'boxpen train sentences', expected one sentence per "
+                    f"{path} is a table of 'boxpen build sentences', expected one sentence per "
                     "line; give it with --triples, or write only the sentences to a .txt file"
                 )
             text = " ".join(line.split())

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, Accuracy, Paper, accuracies
 from boxpen.analysis.discourse.class_judge import PHENOMENA
-from boxpen.analysis.discourse.renderings import Rendering
+from boxpen.analysis.discourse.renderings import Rendering, named_by_context, renderings_of
 from boxpen.report.numbers import DASH, interval, percent, plain
 from boxpen.report.plain_table import Grid, Page
+from boxpen.report.tables import systems as grouped
 from boxpen.runs.run import Row, Run
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "DiscourseTable",
     "discourse_object",
     "discourse_page",
+    "discourse_systems",
     "discourse_table",
 ]
 
@@ -185,6 +187,16 @@ def _grid(
             for start in range(begin, end, _BESIDE)
         ],
     )
+
+
+def discourse_systems(
+    runs: Sequence[Run],
+) -> tuple[list[tuple[str, list[Run]]], list[Rendering]]:
+    """Return the systems of runs, told apart by the context they read, and their translations."""
+    named = named_by_context(runs)
+    own = {id(run): before for run, before in zip(named, runs, strict=True)}
+    found = [(name, [own[id(run)] for run in group]) for name, group in grouped(named)]
+    return found, renderings_of(found)
 
 
 def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str], Row]:

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.command import command
+from boxpen.cli.options import Json, Runs
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.errors import RunError
-from boxpen.report.plain_table import plain_table
-
-if TYPE_CHECKING:
-    from boxpen.metrics.compare import Pair
 
 __all__ = ["compare"]
 
 
-@app.command()
+@command(app, "compare", panel="Look")
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories.", metavar="RUN...")],
+    runs: Runs,
     force: Annotated[
         bool, typer.Option("--force", help="Compare runs with different settings.")
     ] = False,
@@ -29,14 +26,14 @@ def compare(
         bool, typer.Option("--common", help="Compare only items common to all runs of a suite.")
     ] = False,
     items: Annotated[int, typer.Option(min=0, help="Show N items on which two runs differ.")] = 0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare systems on the same items with paired tests.
 
     Uses the exact McNemar test for independent items and an exact randomisation test for blocks;
     p-values are corrected for the number of pairs (Holm).
     """
-    from boxpen.report.differing import differing_lines, noise_note
+    from boxpen.report.differing import differing_lines, pairs_notes, pairs_table
     from boxpen.runs.comparison import compare as compared
     from boxpen.runs.directory import run_directories
     from boxpen.runs.run import Run
@@ -52,40 +49,9 @@ def compare(
         return
     screen = console()
     for suite in dict.fromkeys(pair.suite for pair in pairs):
-        screen.print(_table(suite, [pair for pair in pairs if pair.suite == suite]))
-    for suite, pair in {p.suite: p for p in pairs}.items():
-        most = max(len(r.verdicts) for r in loaded if suite in (r.suite_title, r.info.suite.name))
-        if pair.n < most:
-            note(f"• {suite}: {pair.n:,} items common to all runs, out of up to {most:,}")
-    for pair in pairs:
-        if pair.noise is not None:
-            note(f"• {pair.suite}: {noise_note(pair)}")
+        screen.print(pairs_table(suite, [pair for pair in pairs if pair.suite == suite]))
+    for line in pairs_notes(pairs, loaded):
+        note(f"• {line}")
     print("\ndifference: accuracy of A minus that of B; A>B: items on which A scored higher")
     for pair in pairs if items else ():
         print_lines(screen, differing_lines(pair, loaded, items))
-
-
-def _table(suite: str, pairs: list[Pair]) -> object:
-    from rich.text import Text
-
-    from boxpen.report.numbers import p_value
-
-    table = plain_table(suite, gap=1)
-    for column in ("A", "B"):
-        table.add_column(column, overflow="fold")
-    for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for p in pairs:
-        d = p.difference
-        table.add_row(
-            Text(p.a),
-            Text(p.b),
-            f"{p.n:,}",
-            str(p.only_a),
-            str(p.only_b),
-            f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]",
-            p_value(p.p),
-            p_value(p.adjusted),
-            style="bold" if p.adjusted < 0.05 else "",
-        )
-    return table

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from boxpen.cli.output import note
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -64,7 +65,8 @@ class TrainingDisplay:
                 return
             validated = state.validations and state.validations[-1].step == state.step
             line = _validation(state) if validated else f"{_numbers(state)}  {self._times()}"
-            note(f"step {_steps(state, self._train)}  {line}")
+            text = f"step {_steps(state, self._train)}  {line}"
+            print(printable(text, keep="\n\t"), file=sys.stderr)
         elif (
             not self._live.is_started
         ):  # not before, so that no empty display is left if training never starts

@@ -11,7 +11,7 @@ from typing import Any
 from boxpen.errors import NmtError, nearest
 from boxpen.report.html.axes import apart, axes_around, begin, name_of, style_of, ticks
 
-__all__ = ["METRICS", "read_log", "training_svg"]
+__all__ = ["METRICS", "named_folders", "read_log", "training_svg"]
 
 METRICS = {
     "loss": "loss",
@@ -49,6 +49,16 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
         elif number < len(lines):
             raise NmtError(f"{path} line {number} is damaged, expected a JSON object with a 'step'")
     return out
+
+
+def named_folders(folders: Sequence[Path]) -> dict[str, Path]:
+    """Name folders by the shortest path suffix that distinguishes them."""
+    found = list(dict.fromkeys(folder.resolve() for folder in folders))
+    for count in range(1, 1 + max(len(folder.parts) for folder in found)):
+        names = {str(Path(*folder.parts[-count:])): folder for folder in found}
+        if len(names) == len(found):
+            break
+    return names
 
 
 def training_svg(logs: Mapping[str, Sequence[Mapping[str, Any]]], metric: str) -> str:

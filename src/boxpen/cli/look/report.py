@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.command import command
+from boxpen.cli.options import Json, Markdown, NliOption, NormOption, Runs, TiesOption, load_runs
 from boxpen.cli.output import console, note, print_csv, print_json, print_runs, runs_object
 from boxpen.errors import RunError
-from boxpen.scoring.policy import Nli, Norm, Ties
 
 if TYPE_CHECKING:
     from boxpen.runs.run import Run
 
 __all__ = ["report", "rescore"]
 
-Runs = Annotated[
-    list[Path], typer.Argument(help="Run directories or folders of them.", metavar="RUN...")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
-
-@app.command()
+@command(app, "report", panel="Look")
 def report(
     runs: Runs,
     matrix: Annotated[
@@ -34,12 +31,16 @@ def report(
     ] = False,
     metric: Annotated[
         str | None,
-        typer.Option(help="Metric for --matrix, --latex and --csv.", show_default="accuracy"),
+        typer.Option(
+            metavar="NAME",
+            help="Metric for --matrix, --latex and --csv.",
+            show_default="accuracy",
+        ),
     ] = None,
     by: Annotated[
         str | None, typer.Option(help="Use the values of this tag as columns.", metavar="TAG")
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    markdown: Markdown = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV, one line per number.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="Print the matrix as LaTeX.")] = False,
     html: Annotated[
@@ -52,7 +53,6 @@ def report(
 ) -> None:
     """Show the results of runs."""
     from boxpen.runs.directory import run_directories
-    from boxpen.runs.run import Run
 
     formats = {"matrix": matrix, "markdown": markdown, "csv": csv, "latex": latex, "json": json,
                "html": html is not None}  # fmt: skip
@@ -64,8 +64,7 @@ def report(
     for option, value in (("metric", metric), ("by", by)):
         if value is not None and (failures or not (matrix or csv or latex)):
             raise RunError(f"--{option} requires --matrix, --csv or --latex")
-    places = run_directories(runs)
-    loaded = [Run.load(path) for path in places]
+    loaded = load_runs(runs)
     if failures:
         _show_failures(loaded, chosen[0] if chosen else "terminal")
     elif matrix or latex:
@@ -73,48 +72,47 @@ def report(
     elif html is not None:
         _write_html(loaded, html, items=items)
     elif csv:
-        _show_csv(loaded, metric, by)
+        from boxpen.report.formats.csv import rows_csv
+        from boxpen.report.tables import chosen_rows
+
+        print_csv(rows_csv(chosen_rows(loaded, metric, by)))
+    elif markdown:
+        from boxpen.report.formats.markdown import run_markdown
+
+        print("\n".join(map(run_markdown, loaded)))
     else:
-        _show(loaded, places, markdown=markdown, json=json)
+        _show(loaded, run_directories(runs), json=json, where="read from")
 
 
-@app.command()
+@command(app, "rescore", panel="Evaluate")
 def rescore(
     runs: Runs,
-    norm: Annotated[Norm | None, typer.Option(help="How to normalise scores.")] = None,
-    ties: Annotated[Ties | None, typer.Option(help="How to score ties.")] = None,
-    nli: Annotated[
-        Nli | None, typer.Option(help="Labels that an inference classifier chooses between.")
+    norm: NormOption = None,
+    ties: TiesOption = None,
+    nli: NliOption = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also save the results in this folder.", metavar="FOLDER")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Also save the results in this folder.")] = None,
     json: Json = False,
 ) -> None:
     """Re-evaluate runs with other settings, without a model."""
     from boxpen.runs.directory import run_directories
-    from boxpen.runs.run import Run
 
-    places = run_directories(runs)
-    loaded = [Run.load(path) for path in places]
-    for run, path in zip(loaded, places, strict=True):
+    loaded = load_runs(runs)
+    for run, path in zip(loaded, run_directories(runs), strict=True):
         if run.info.model.kind == "human":
             raise RunError(f"{path} is a run of human answers, which have no scores to re-evaluate")
     changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
-    kept = [None if out is None else run.save(out) for run in changed]
-    if json:
-        print_json(runs_object(changed, kept))
-    else:
-        print_runs(changed, kept)
+    _show(changed, [None if out is None else run.save(out) for run in changed], json=json)
 
 
-def _show(runs: list[Run], places: list[Path], *, markdown: bool, json: bool) -> None:
+def _show(
+    runs: list[Run], places: Sequence[Path | None], *, json: bool, where: str = "kept in"
+) -> None:
     if json:
         print_json(runs_object(runs, places))
-    elif markdown:
-        from boxpen.report.formats.markdown import run_markdown
-
-        print("\n".join(run_markdown(r) for r in runs))
     else:
-        print_runs(runs, places, where="read from")
+        print_runs(runs, places, where=where)
 
 
 def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -> None:
@@ -157,13 +155,6 @@ def _show_failures(runs: list[Run], form: str) -> None:
                 screen.print()
             for line in table.notes:
                 note(f"• {line}")
-
-
-def _show_csv(runs: list[Run], metric: str | None, by: str | None) -> None:
-    from boxpen.report.formats.csv import rows_csv
-    from boxpen.report.tables import chosen_rows
-
-    print_csv(rows_csv(chosen_rows(runs, metric, by)))
 
 
 def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:

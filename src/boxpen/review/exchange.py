@@ -1,17 +1,45 @@
-"""Import of sheets into a journal: all of them, or nothing."""
+"""Sheets out and in: what a judge has not judged yet, and answers, all of them or none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from boxpen.errors import BuildError
+from boxpen.review.assignment import Selection, of_these_texts, selected
 from boxpen.review.journal import Journal
-from boxpen.review.judgement import Judgement, Question, VerdictSet
-from boxpen.review.sheet import Line, read_sheet
+from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.review.sheet import Line, read_sheet, write_sheet
+from boxpen.review.task import ReviewTask
 
-__all__ = ["Imported", "import_sheets"]
+__all__ = ["Imported", "export_sheet", "import_sheets"]
+
+
+def export_sheet(
+    task: ReviewTask, judge: str, out: Path, wanted: Selection, *, blind: bool
+) -> tuple[int, str | None]:
+    """Write a sheet for a judge, unless it would be empty.
+
+    Args:
+        task: What is asked.
+        judge: Whose sheet it is.
+        out: The CSV file.
+        wanted: Which questions, and in which order; by default in that of the task.
+        blind: Leave out scores and hints, and the order that would give them away.
+
+    Returns:
+        The number of questions, and a sentence about the journal if its last line was cut off.
+    """
+    if wanted.order is None:
+        wanted = replace(wanted, order="own" if blind else task.order)
+    history = task.journal.read()
+    asked = task.questions()
+    given, _ = of_these_texts(history.judgements, asked)
+    chosen = selected(asked, given, judge, wanted)
+    if chosen:  # an empty sheet would only be in the way of the next one
+        write_sheet(out, chosen, judge, said=latest(given), blind=blind)
+    return len(chosen), history.torn
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +79,6 @@ def import_sheets(
         origin: What the questions were made from, for messages.
         columns: Texts that must be in a sheet because the digest does not cover them.
         check: Checks a judgement, and returns it in the form in which it is kept.
-
-    Raises:
-        BuildError: If a row is not valid, or two rows of one judge contradict each other.
     """
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
@@ -84,7 +109,7 @@ def import_sheets(
 
 
 def _tells(line: Line, before: Judgement | None) -> bool:
-    """Whether a row says anything: an empty cell withdraws nothing, a '?' an earlier verdict."""
+    """Whether a row says anything new: an empty cell does not withdraw a verdict, '?' does."""
     judged = before is not None and bool(before.verdict)
     one = line.judgement
     return bool(one.verdict) or (not judged if line.blank else judged or bool(one.comment))

@@ -1,4 +1,4 @@
-"""Sentences to translate, from a file or as they come, in windows that are worked off together."""
+"""Lines of a file, or of stdin as they arrive, in windows."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from boxpen.errors import NmtError
 
-__all__ = ["Sentences"]
+__all__ = ["LineStream"]
 
 _CHUNK = 1 << 16
-_PACKED = (
+_COMPRESSED = (
     b"\x1f\x8b",
     b"\xfd7zXZ\0",
     b"\x28\xb5\x2f\xfd",
@@ -27,8 +27,13 @@ _PACKED = (
 """How files of gzip, xz, zstd, zip and bzip2 begin."""
 
 
-class Sentences:
+class LineStream:
     """The lines of a file, or of stdin.
+
+    Attributes:
+        name: For messages.
+        size: Bytes of the file; None if it is not a regular file.
+        read: Bytes of the windows so far.
 
     Args:
         path: The file; stdin if None.
@@ -39,6 +44,7 @@ class Sentences:
 
     def __init__(self, path: Path | None) -> None:
         self.name = "stdin" if path is None else str(path)
+        self.read = 0
         try:
             self._stream: BinaryIO = sys.stdin.buffer if path is None else path.open("rb")
         except OSError as error:
@@ -47,35 +53,26 @@ class Sentences:
             self._status: os.stat_result | None = os.fstat(self._stream.fileno())
         except OSError:  # a stream in memory
             self._status = None
-        self.read = 0
-        """Bytes of the windows so far."""
-
-    @property
-    def size(self) -> int | None:
-        """Bytes of the file; None for what comes from elsewhere."""
-        status = self._status
-        return status.st_size if status and stat.S_ISREG(status.st_mode) else None
+        regular = self._status is not None and stat.S_ISREG(self._status.st_mode)
+        self.size = self._status.st_size if self._status and regular else None
 
     def is_file(self, path: Path) -> bool:
         """Whether these are the lines of this file."""
-        status = self._status
-        if status is None or not stat.S_ISREG(status.st_mode) or not path.exists():
+        if self._status is None or self.size is None or not path.exists():
             return False
-        return os.path.samestat(status, path.stat())
+        return os.path.samestat(self._status, path.stat())
 
     def windows(self, most: int) -> Iterator[list[str]]:
-        """Yield the lines, so many at a time.
+        """Yield windows of up to ``most`` lines.
 
-        What comes through a pipe or from a keyboard is not waited for: a window has the lines that
-        are there, those that came while the one before was worked off.
+        Input from a pipe or a terminal is not waited for: a window has the lines that have arrived
+        while the last one was processed, at least one.
 
         Raises:
-            NmtError: If a line is not UTF-8, or cannot be read, or the file is a packed one.
+            NmtError: If the input cannot be read, is not UTF-8, or is compressed.
         """
         waits = self._status is not None and self.size is None
-        found = (
-            _as_they_come(self._stream.fileno(), most) if waits else _in_turn(self._stream, most)
-        )
+        found = _arriving(self._stream.fileno(), most) if waits else _in_turn(self._stream, most)
         number = 0
         try:
             for lines in found:
@@ -91,11 +88,8 @@ class Sentences:
             ) from None
 
     def _text(self, line: bytes, number: int) -> str:
-        if number == 1 and line.startswith(_PACKED):
-            raise NmtError(
-                f"{self.name} is a packed file, expected plain text; unpack it first, or into a "
-                "pipe that is read as stdin"
-            )
+        if number == 1 and line.startswith(_COMPRESSED):
+            raise NmtError(f"{self.name} is compressed, expected plain text; decompress it first")
         try:
             return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
@@ -110,10 +104,10 @@ def _in_turn(stream: BinaryIO, most: int) -> Iterator[list[bytes]]:
         yield lines
 
 
-def _as_they_come(descriptor: int, most: int) -> Iterator[list[bytes]]:
-    """Yield the lines that are there, one at least, while a thread waits for more."""
+def _arriving(descriptor: int, most: int) -> Iterator[list[bytes]]:
+    """Yield the lines that have arrived, while a thread waits for more."""
     ready: queue.Queue[bytes] = queue.Queue(most)
-    refused: list[OSError] = []
+    failed: list[OSError] = []
 
     def wait() -> None:
         # Not through a buffered file, whose lock would still be held when the program ends.
@@ -124,10 +118,10 @@ def _as_they_come(descriptor: int, most: int) -> Iterator[list[bytes]]:
                 for line in lines:
                     ready.put(line + b"\n")
         except OSError as error:
-            refused.append(error)
+            failed.append(error)
         if rest:
             ready.put(rest)
-        ready.put(b"")  # the end: no line is empty, its line feed included
+        ready.put(b"")  # the end: no line is empty, since it has its line feed
 
     threading.Thread(target=wait, daemon=True).start()
     ended = False
@@ -140,5 +134,5 @@ def _as_they_come(descriptor: int, most: int) -> Iterator[list[bytes]]:
             ended = True
         if lines:
             yield lines
-    if refused:
-        raise refused[0]
+    if failed:
+        raise failed[0]
