@@ -114,7 +114,7 @@ def translator(architecture: str, root: Path) -> Model:
         tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
     if architecture == "bert_fused":
-        from boxpen.nmt.context.bert_reading import BertReader
+        from boxpen.nmt.data.bert_reading import BertReader
 
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         pieces = [*special, *LETTERS, *(f"##{letter}" for letter in LETTERS)]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from boxpen.build.discourse.phenomena.connectives import CLASSES
 from boxpen.build.discourse.phenomena.ellipsis import repeated
 from boxpen.build.discourse.phenomena.exchange import exchanged
 from boxpen.build.discourse.phenomena.pronouns import CLASSES as PRONOUNS
 from boxpen.build.discourse.phenomena.wordlists import EDGE
-from boxpen.errors import SuiteError, nearest
+from boxpen.catalog.files import FORMATS
+from boxpen.errors import BuildError, SuiteError, nearest
+from boxpen.files import check_free
 from boxpen.items import Suite, Translate
+from boxpen.names import check_name
 
-__all__ = ["contrasts", "with_contrasts"]
+__all__ = ["contrasts", "with_contrasts", "write_contrasts"]
 
 _PHENOMENA = ("pronoun", "connective", "ellipsis")
 _THEY = ("他们", "她们", "它们")
@@ -125,3 +129,41 @@ def _pro_verb(verb: str, target: str) -> str | None:
             return None  # a reply: 有吗 asks for no deed
         out += before + "做" + kept + end
     return None if out == target or re.sub(f"[{EDGE}]", "", out) == "做" else out
+
+
+def write_contrasts(suite: str, out: Path, *, overwrite: bool) -> dict[str, tuple[int, int]]:
+    """Write a suite with wrong translations added to the items that have none.
+
+    Args:
+        suite: A suite by name, or a ``.jsonl`` file.
+        out: The new suite, another ``.jsonl`` file.
+        overwrite: Whether an existing file may be overwritten.
+
+    Returns:
+        For every class, the number of items, and how many of them have a contrast.
+
+    Raises:
+        BoxpenError: If a file has another format, or items lack the tags of a discourse suite.
+    """
+    from boxpen.catalog import load_suite, write_suite
+
+    check_name(suite, "SUITE")
+    path = Path(suite)
+    ending = path.suffix.lower()
+    if ending != ".jsonl" and (ending in FORMATS or path.name != suite):
+        raise BuildError(f"SUITE is {suite}, expected the name of a suite, or a .jsonl file")
+    if out.suffix.lower() != ".jsonl":
+        raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")
+    if out.exists() and path.exists() and out.samefile(path):
+        raise BuildError(f"--out is {out}, the suite that is read, expected another file")
+    check_free(out, BuildError, overwrite=overwrite)
+    before = load_suite(suite)
+    check_name(before.name, f"the name of the suite in {suite}")
+    after = with_contrasts(before)
+    write_suite(after, out)
+    counts: dict[str, tuple[int, int]] = {}
+    for item in after:
+        shown = " ".join(dict.fromkeys(item.tags[t] for t in ("set", "class") if t in item.tags))
+        items, contrastive = counts.get(shown or "all", (0, 0))
+        counts[shown or "all"] = items + 1, contrastive + bool(getattr(item, "contrast", ()))
+    return counts

@@ -6,17 +6,15 @@ sentence 3 of the second. One document is held in memory at a time.
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, cast
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from boxpen.errors import BuildError
 from boxpen.text.corpus import Pair
+from boxpen.text.lines import reading_errors, unpacked
 
 __all__ = ["documents", "read_opus"]
 
@@ -120,9 +118,7 @@ def _joined(words: Sequence[str]) -> str:
 def _elements(path: Path, tag: str) -> Iterator[Element]:
     """Yield the elements of a name, and forget each after use."""
     try:
-        with path.open("rb") as raw:
-            packed = raw.read(2) == b"\x1f\x8b"
-        with cast(IO[bytes], gzip.open(path)) if packed else path.open("rb") as stream:
+        with path.open("rb") as file, unpacked(file, path, BuildError) as stream:
             root = None
             for event, element in iterparse(stream, ("start", "end")):
                 if root is None:
@@ -134,6 +130,6 @@ def _elements(path: Path, tag: str) -> Iterator[Element]:
         raise BuildError(f"there is no {path}") from None
     except ParseError as error:
         raise BuildError(f"{path} is not XML: {error}") from None
-    except (EOFError, zlib.error, OSError) as error:
+    except reading_errors() as error:
         reason = getattr(error, "strerror", None) or error
         raise BuildError(f"{path} cannot be read: {reason}; is it a whole download?") from None

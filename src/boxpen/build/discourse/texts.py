@@ -16,8 +16,9 @@ from typing import cast
 from boxpen.build.discourse.opus import documents, read_opus
 from boxpen.config import AtLeast1, ConfigPath, NotNegative, check_keys
 from boxpen.errors import BuildError, ConfigError
+from boxpen.printable import excerpt
 from boxpen.text.corpus import Pair
-from boxpen.text.lines import blocks, excerpt
+from boxpen.text.lines import blocks
 
 __all__ = ["TextSpec", "read_text", "text_files"]
 
@@ -135,7 +136,7 @@ def _table(spec: TextSpec, counts: Counter[str], progress: Progress) -> Iterator
             number = int(cells[place]) if place >= 0 else line
         except ValueError:
             raise BuildError(
-                f"{path}, line {line}: found {excerpt(cells[place], 40)!r} for the number of the "
+                f"{path}, line {line}: found {excerpt(cells[place])} for the number of the "
                 "line, expected a whole number"
             ) from None
         yield Pair(cells[source], cells[target], f"{spec.name}/{cells[doc]}", number, spec.name)
@@ -165,7 +166,7 @@ def _moses(spec: TextSpec, counts: Counter[str], progress: Progress) -> Iterator
         cells = ids.split("\t")
         if len(cells) < 2 or not cells[0] or not cells[1]:
             raise BuildError(
-                f"{paths[2]}, line {line}: found {excerpt(ids, 60)!r}, expected the names of two "
+                f"{paths[2]}, line {line}: found {excerpt(ids)}, expected the names of two "
                 "documents, separated by a tab"
             )
         name = f"{spec.name}/{cells[0]} {cells[1]}"
@@ -195,7 +196,7 @@ def _silent(share: float, lines: int) -> None:
 def _lines(path: Path, counts: Counter[str], progress: Progress) -> Iterator[str]:
     """Yield the lines of a file; one that is not UTF-8 is counted, and empty."""
     for block in blocks(path, size=_BLOCK):
-        counts["encoding"] += len(block.spoilt)
+        counts["encoding"] += len(block.undecodable)
         for line in block.data[:-1].decode().split("\n"):
             yield line.removesuffix("\r")
         progress(block.share, block.first + block.lines - 1)

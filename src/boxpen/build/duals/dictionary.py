@@ -10,9 +10,8 @@ from functools import cache
 from typing import Any
 
 from boxpen.english.grammar import number, plural, singular
-from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import lemmas, pairs, table
 from boxpen.english.lexicon import listed as known
-from boxpen.english.sentence_words import pairs, table
 from boxpen.english.wordnet import Sense, WordNet, open_wordnet
 from boxpen.errors import BuildError
 

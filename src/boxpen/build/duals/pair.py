@@ -17,8 +17,8 @@ from boxpen.build.duals.dictionary import open_dictionary
 from boxpen.english.clauses import Clause, clauses
 from boxpen.english.finite import NEGATIONS, skip_adverbs
 from boxpen.english.grammar import DETERMINERS, capitalised
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, plain, read, shown
-from boxpen.english.sentence_words import words as listed
 from boxpen.items import Choice
 
 __all__ = ["CAUSES", "CONDITIONS", "Both", "Edit", "Pair", "UnchangedError", "pair_of"]

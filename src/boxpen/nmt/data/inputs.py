@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from boxpen.nmt.context.bert_reading import BertReader
+    from boxpen.nmt.data.bert_reading import BertReader
     from boxpen.nmt.data.examples import Examples
 
 __all__ = ["IGNORED", "PLAIN", "Batch", "Reads", "batch_of"]

@@ -8,9 +8,9 @@ from boxpen.build.duals.pair import CAUSES, CONDITIONS, Both, Edit, Pair, Unchan
 from boxpen.english.clauses import Clause
 from boxpen.english.grammar import is_person
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import pairs, phrases
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, plain, word
-from boxpen.english.sentence_words import pairs, phrases
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_bare_plural, is_general, is_lasting, subject_of
 from boxpen.english.verbs import has_not, negated, unlikely
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from boxpen.build.duals.pair import Edit, Pair
 from boxpen.english.grammar import DETERMINERS
 from boxpen.english.lexicon import is_adjective, lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import plain
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["adjectives", "adverbs", "places", "times"]
 

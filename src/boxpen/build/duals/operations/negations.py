@@ -17,8 +17,8 @@ from boxpen.english.finite import NEGATIONS
 from boxpen.english.grammar import POSSESSIVES, number, uncounted
 from boxpen.english.lexicon import is_adjective, is_adverb, lemmas
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, plain
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_bare_plural, is_lasting, subject_of
 from boxpen.english.verbs import affirmed, has_not
 

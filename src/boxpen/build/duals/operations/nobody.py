@@ -9,8 +9,8 @@ from boxpen.build.duals.pair import Edit, Pair
 from boxpen.english.clauses import Clause
 from boxpen.english.grammar import DETERMINERS, POSSESSIVES, is_person
 from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_general, subject_of
 from boxpen.english.verbs import with_modal
 

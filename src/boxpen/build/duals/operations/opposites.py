@@ -9,10 +9,9 @@ from boxpen.build.duals.dictionary import open_dictionary
 from boxpen.build.duals.pair import CONDITIONS, Edit, Pair
 from boxpen.english.conjugation import VerbForm, verb_form
 from boxpen.english.finite import skip_adverbs
-from boxpen.english.lexicon import is_adjective, is_adverb, lemmas
+from boxpen.english.lexicon import is_adjective, is_adverb, lemmas, pairs
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import is_name, plain
-from boxpen.english.sentence_words import pairs
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_lasting
 from boxpen.english.verbs import has_not
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from boxpen.build.duals.dictionary import in_number_of, open_dictionary
 from boxpen.build.duals.pair import Edit, Pair
 from boxpen.english.grammar import DETERMINERS, singular
-from boxpen.english.lexicon import is_adjective, lemmas
+from boxpen.english.lexicon import is_adjective, lemmas, pairs
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import pairs
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_general
 
 __all__ = ["parts", "roles", "siblings"]

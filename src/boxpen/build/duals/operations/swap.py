@@ -9,8 +9,8 @@ from boxpen.english.conjugation import verb_form
 from boxpen.english.finite import Finite
 from boxpen.english.grammar import DETERMINERS, number
 from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["compared", "differing", "joined"]
 
