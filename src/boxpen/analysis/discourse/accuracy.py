@@ -50,7 +50,7 @@ def accuracies(
 ) -> list[Accuracy]:
     """Return the accuracy of every system in every column that it has translations of.
 
-    An outcome that is None, or missing, is open.
+    Without an outcome a translation is open.
     """
     rows = []
     for system in dict.fromkeys(one.system for one in renderings):

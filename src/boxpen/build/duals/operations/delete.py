@@ -32,7 +32,7 @@ def adverbs(pair: Pair) -> Iterator[Edit]:
         if pair.low(place - 1) in {"not", "n't", "as", "how", "so"} or following == "that":
             continue
         kind = "degree" if low in listed("intensifiers") else "restriction"
-        reason = f"'{low}' says how much or how often, not what makes sense"
+        reason = f"'{low}' only tells how much or how often"
         yield Edit("del", kind, pair.replaced(place, 1), False, reason)
 
 

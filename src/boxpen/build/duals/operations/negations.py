@@ -134,7 +134,7 @@ def _denies_what_is_so(pair: Pair, both: Both) -> bool:
 
     'Nobody can do X' is true of a senseless X, so if it makes no sense, X can be done. 'A kind does
     not do X' is merely odd ('cows do not have arms'), unless the sentences differ in what the kind
-    *is*, or by things of one kind. A single person must be said not to be *able* to do it, and the
+    *is*, or by things of one kind. For a single person the verb must be 'can' or 'could', and the
     sentences must differ by things of one kind, or by what comes after 'without'.
     """
     alike = pair.contrary or _are_of_one_kind(pair)

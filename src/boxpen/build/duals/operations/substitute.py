@@ -89,7 +89,7 @@ def roles(pair: Pair) -> Iterator[Edit]:
 
 
 def _noun(pair: Pair, side: int) -> int | None:
-    """Return the place of the only differing word; None if there are more, or it is no noun."""
+    """Return the place of the only differing word; None if there are more, or it is not a noun."""
     words = pair.words[side]
     [bounds] = pair.bounds(side)
     inside = [at for at in range(*bounds) if words[at].low not in DETERMINERS]
