@@ -392,7 +392,7 @@ class TestTargets:
 class TestAnswers:
     """People answer the items of a suite."""
 
-    def test_the_run_is_that_of_boxpen_human(self, tmp_path):
+    def test_the_run_is_that_of_a_table_of_answers(self, tmp_path):
         suite = tmp_path / "mine.jsonl"
         write_suite(small_suite(6, "mine", k=3), suite)
         votes = {"ann": "000120", "bo": "001121", "cy": "000022"}
@@ -411,7 +411,15 @@ class TestAnswers:
         (tmp_path / "table.csv").write_text("\n".join([f"item,{','.join(votes)}", *lines]))
         for words in (
             ("review", "apply", suite, "--out", tmp_path / "one"),
-            ("human", suite, tmp_path / "table.csv", "--out", tmp_path / "two"),
+            (
+                "review",
+                "apply",
+                suite,
+                "--answers",
+                tmp_path / "table.csv",
+                "--out",
+                tmp_path / "two",
+            ),
         ):
             done = invoke(*words)
             assert done.exit_code == 0, done.output
@@ -517,4 +525,6 @@ def test_what_was_proposed_can_be_taken_unjudged(tmp_path):
     done = invoke("review", "apply", "starter", "--unjudged", "--out", tmp_path / "runs")
     refused(done, "--unjudged accepts proposals")
     both = ("--unjudged", "--rule", "majority", "--out", out)
-    refused(invoke("review", "apply", tmp_path / "d", *both), "--unjudged and --rule exclude each")
+    refused(
+        invoke("review", "apply", tmp_path / "d", *both), "--unjudged and --rule cannot be combined"
+    )

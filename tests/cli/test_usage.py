@@ -121,7 +121,7 @@ class TestFiles:
         [
             (
                 OSError(errno.ENOSPC, "No space left on device", "/some/file"),
-                "cannot read or write '/some/file': No space left on device",
+                "/some/file cannot be used: No space left on device",
             ),
             (
                 OSError(errno.ENOSPC, "No space left on device"),

@@ -11,8 +11,8 @@ from at_once import at_once  # noqa: E402
 from boxpen import Request  # noqa: E402
 from boxpen.models.engine import planning  # noqa: E402
 from boxpen.models.engine.planning import unplanned_attention  # noqa: E402
-from boxpen.nmt.arithmetic import fast_arithmetic  # noqa: E402
 from boxpen.nmt.translate import force_score, translate_lines  # noqa: E402
+from boxpen.training.arithmetic import fast_arithmetic  # noqa: E402
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place = ModelFolder(config, prepare(config))
         place.begin()
         torch.manual_seed(1)
-        place.finish(place.new_model(), {})
+        model = place.new_model()
+        place.finish(partial(place.save, model), {})
     return folder
 
 
@@ -118,7 +120,7 @@ def test_a_weight_of_another_shape_is_named(copied):
 def test_translation_and_a_base_refuse_a_model_without_a_weight(models, copied):
     folder = copied("transformer")
     without(folder, FC1)
-    done = CliRunner().invoke(app, ["nmt", "translate", str(folder)], input="猫\n")
+    done = CliRunner().invoke(app, ["translate", str(folder)], input="猫\n")
     assert done.exit_code == 2
     assert f"lacks 1 weight(s), such as '{FC1}'" in " ".join(done.stderr.split())
     config = configured(models, "thumt", base=folder)
@@ -150,7 +152,7 @@ def test_a_model_that_is_no_number_does_not_translate(copied, kind, value):
     weights[name].flatten()[3] = value
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     refused(folder, f"has NaN or Inf in its weight '{name}', expected")
-    command = ["nmt", "translate", str(folder)]
+    command = ["translate", str(folder)]
     command += ["--context", "none"] if kind not in ("transformer", "rnnsearch") else []
     done = CliRunner().invoke(app, command, input="猫\n")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -330,7 +332,7 @@ def test_a_context_of_no_size_is_refused_by_all_who_read_it(copied):
         f"{folder} has a wrong config.json: context_tokens is 'many', expected a whole number"
     )
     changed(folder / "config.json", context_sentences="x")
-    command = ["nmt", "translate", str(folder), "--context", "lines"]
+    command = ["translate", str(folder), "--context", "lines"]
     done = CliRunner().invoke(app, command, input="猫\n")
     assert done.exit_code == 2
     assert "config.json: context_sentences is 'x', expected a whole number" in " ".join(

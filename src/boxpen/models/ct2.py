@@ -38,7 +38,7 @@ class CTranslate2Model(Model):
     and that of Argos Translate (a folder ``model`` beside ``sentencepiece.model``). Where the
     target has no SentencePiece model of its own, it is segmented into the fewest pieces of the
     model's vocabulary. How long a sequence may be, EOS included, is ``max_length`` in
-    ``metadata.json``, which ``boxpen nmt export`` writes.
+    ``metadata.json``, which ``boxpen model export`` writes.
     """
 
     kind = "seq2seq"

@@ -28,9 +28,9 @@ from boxpen.files import replaced
 from boxpen.nmt.config import NmtConfig, TrainConfig
 from boxpen.nmt.data.feed import nested_share
 from boxpen.nmt.data.prepared import Prepared, prepare
+from boxpen.nmt.folder import check_folder
 from boxpen.nmt.judged import Measure, SuiteResult, evaluate_on_suites, load_suites
 from boxpen.nmt.training import Training, TrainState
-from boxpen.nmt.usable import check_folder
 
 __all__ = ["Measure", "ScalePoint", "SuiteResult", "parse_share", "run_scale"]
 

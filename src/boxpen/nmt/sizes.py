@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from boxpen.errors import ModelError
+
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters"]
+__all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters", "size_rows"]
 
 _ADDING = ("v_proj.weight", "out_proj.weight", "fc1.weight", "fc2.weight")
+_MOST_PIECES = 1_000_000
 
 Architecture = Literal["transformer", "rnnsearch"]
 Size = Literal["tiny", "small", "base"]
@@ -100,6 +103,31 @@ def new_model(
     )
     model.generation_config.max_length = max_length
     return model
+
+
+def size_rows(vocabulary: int) -> list[dict[str, Any]]:
+    """Return every shape, and the parameters of a model with two vocabularies of this size.
+
+    Raises:
+        ModelError: If the vocabulary is too small or too large.
+    """
+    if not 3 <= vocabulary <= _MOST_PIECES:
+        raise ModelError(f"--vocabulary is {vocabulary}, expected 3 to {_MOST_PIECES:,}")
+    import torch
+
+    rows = []
+    for architecture, shapes in SIZES.items():
+        for size, shape in shapes.items():
+            with torch.device("meta"):
+                model = new_model(
+                    architecture, size, source_vocabulary=vocabulary,
+                    target_vocabulary=vocabulary, shared=False, pad=2, eos=0,
+                )  # fmt: skip
+            rows.append(
+                {"architecture": architecture, "size": size, "layers": shape.layers,
+                 "width": shape.width, "heads": shape.heads, "parameters": parameters(model)}
+            )  # fmt: skip
+    return rows
 
 
 def parameters(model: PreTrainedModel) -> int:

@@ -17,13 +17,7 @@ __all__ = ["whole_page", "write_page"]
 def whole_page(
     runs: Sequence[Run], *, title: str | None = None, items: bool = True
 ) -> tuple[str, list[str]]:
-    """Return the report of runs, and what had to be left out of it.
-
-    Args:
-        runs: One or more, of one suite or several.
-        title: Of the page.
-        items: Whether the items themselves are in it.
-    """
+    """Return the report of runs, and what had to be left out of it."""
     from boxpen.report.html.report import html_report
 
     pairs, missing = comparable(runs)
