@@ -81,7 +81,7 @@ class ModelFolder(RunFolder):
         _check_kind("base", self.config.model.base, "marian", "a Transformer")
         _check_kind("bert", self.config.model.bert, "bert", "a BERT")
         if self.config.model.bert is not None:
-            from boxpen.nmt.context.bert_reading import BertReader
+            from boxpen.nmt.data.bert_reading import BertReader
 
             BertReader(self.config.model.bert)
         super().check(self.config.data, *ours)
@@ -181,7 +181,7 @@ class ModelFolder(RunFolder):
         told["model_max_length"] = model.generation_config.max_length
         (folder / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
         if self.config.model.bert is not None:
-            from boxpen.nmt.context.bert_reading import BertReader
+            from boxpen.nmt.data.bert_reading import BertReader
 
             BertReader(self.config.model.bert).save_bert_tokenizer(self.folder)
 
