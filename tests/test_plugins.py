@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,9 @@ def built(tmp_path_factory):
     assert len(modules) == 4
     source = tmp_path_factory.mktemp("animals")
     (source / "pyproject.toml").write_text(described)
+    assert "an empty `boxpen_animals/__init__.py`" in PAGE
     (source / "boxpen_animals").mkdir()
+    (source / "boxpen_animals" / "__init__.py").touch()
     for name, code in modules.items():
         (source / name).write_text(code)
     site = source / "site"
@@ -74,7 +77,7 @@ def built(tmp_path_factory):
 def animals(built, tmp_path):
     """The modules of the package, which is installed for ``boxpen``."""
     modules, site = built
-    (tmp_path / "site").symlink_to(site)
+    shutil.copytree(site, tmp_path / "site", dirs_exist_ok=True)
     return modules
 
 
