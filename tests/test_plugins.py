@@ -61,7 +61,7 @@ def built(tmp_path_factory):
     assert len(modules) == 4
     source = tmp_path_factory.mktemp("animals")
     (source / "pyproject.toml").write_text(described)
-    assert "an empty `boxpen_animals/__init__.py`" in PAGE
+    assert "beside an empty `__init__.py`" in PAGE
     (source / "boxpen_animals").mkdir()
     (source / "boxpen_animals" / "__init__.py").touch()
     for name, code in modules.items():
