@@ -129,7 +129,7 @@ BROKEN = {
         "number": "broken_plugin:NUMBER",
         "failing": "broken_plugin:FAILING",
         "renamed": "broken_plugin:FAILING",
-        "cats": "broken_plugin:FAILING",
+        "starter": "broken_plugin:FAILING",
         "a.b": "broken_plugin:FAILING",
     },
     "boxpen.models": {
@@ -168,7 +168,7 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
         ("gone", "cannot be imported (ModuleNotFoundError: No module named 'no_such_module')"),
         ("number", "is broken: broken_plugin:NUMBER is a int, expected a Entry"),
         ("renamed", "is broken: its object has another name"),
-        ("cats", "is ignored: boxpen has one of that name"),
+        ("starter", "is ignored: boxpen has one of that name"),
         ("a.b", "is ignored: its name is not valid"),
     ):
         assert f"suite '{name}' of the plug-in broken-plugin {reason}" in warnings
@@ -179,7 +179,7 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
     for words in (
         ("--help",),
         ("suite", "show", "starter"),
-        ("suite", "show", "cats", "--items", 0),
+        ("suite", "show", "starter", "--items", 0),
         ("suite", "export", "starter", "--out", "x.csv"),
         ("build", "example", "kg"),
     ):
