@@ -1,28 +1,31 @@
-"""boxpen model: list, show and download models."""
+"""boxpen model: list, show, download and convert models."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.command import command, group
+from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = typer.Typer(no_args_is_help=True, help="List, show and download models.")
-app.add_typer(model, name="model")
+model = group(app, "model", "List, show, download and convert models.", "Suites")
 
 _OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
+Name = Annotated[
+    str, typer.Argument(metavar="MODEL", help=f"A preset (boxpen model list), {_OTHERS}.")
+]
 
 
-@model.command("list")
+@command(model, "list")
 def list_models(json: Json = False) -> None:
     """List the model presets."""
     from boxpen.models.loading.presets import PRESETS, TRIED
@@ -43,14 +46,20 @@ def list_models(json: Json = False) -> None:
     print_lines(
         screen,
         [
-            f"Any other model: {_OTHERS}",
+            f"Any other model: {', '.join([_OTHERS, *_plugin_models()])}",
             "tried: with real weights, or only with a tiny, randomly initialised model of the "
             "same architecture (as for elmo:)",
         ],
     )
 
 
-@model.command("show")
+def _plugin_models() -> list[str]:
+    from boxpen.plugins import MODELS
+
+    return [f"{name}:NAME" for name in MODELS.usable_plugins()]
+
+
+@command(model, "show")
 def show_model(
     name: Name,
     labels: Annotated[str | None, typer.Option(help="Classifier labels, in output order.")] = None,
@@ -85,7 +94,7 @@ def show_model(
         print(f"{key:12} {'unknown' if shown is None else shown}")
 
 
-@model.command("get")
+@command(model, "get")
 def get_model(name: Name) -> None:
     """Download a model for later use."""
     from boxpen.models.loading.embedded import smollm2_path
@@ -95,3 +104,21 @@ def get_model(name: Name) -> None:
         print(smollm2_path())
         return
     resolve_model(name).load()
+
+
+@command(model, "export")
+def export_model(
+    model: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of a trained translation model.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the CTranslate2 model.")],
+    quantization: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="int8, int8_float16, float16 or bfloat16.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Convert a trained Transformer to CTranslate2."""
+    from boxpen.nmt.export import export_ct2
+
+    export_ct2(model, out, quantization=quantization, overwrite=overwrite)
+    note(f"written; use it as ct2:{out}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from boxpen.build.builders import find_config
 from boxpen.build.discourse.phenomena.pronouns import class_word
-from boxpen.build.discourse.pool import Row
+from boxpen.build.tables import Row
 from boxpen.errors import BuildError
 from boxpen.review import (
     Applied,
@@ -66,7 +66,7 @@ class CandidateTask(ReviewTask):
     @classmethod
     def find(cls, target: Target) -> CandidateTask | None:
         """Return the task for a build of a discourse suite."""
-        from boxpen.build.discourse.work import read_rows
+        from boxpen.build.discourse.mine import read_rows
 
         path = target.path
         if path is None:
@@ -137,7 +137,7 @@ class CandidateTask(ReviewTask):
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the table of accepted candidates."""
-        from boxpen.build.discourse.work import write_rows
+        from boxpen.build.discourse.mine import write_rows
 
         out = to.ending(".parquet")
         rows = self.accepted(review)
