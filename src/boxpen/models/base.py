@@ -19,15 +19,20 @@ from numpy.typing import NDArray
 
 from boxpen.ahead import Turns, ahead
 from boxpen.errors import ModelError, ScoringError
-from boxpen.models.encoded import Encoded, Kind, ModelSpec, ResolvedPolicy, Scores, Tally
+from boxpen.models.encoded import (
+    ANSWER,
+    Encoded,
+    Kind,
+    ModelSpec,
+    ResolvedPolicy,
+    Scores,
+    Tally,
+)
 from boxpen.plugins import MODELS
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 
 __all__ = ["ANSWER", "Encoded", "Kind", "Model", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
-
-ANSWER = 32
-"""Maximum tokens of an answer to a question: a letter, or an option in full."""
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored

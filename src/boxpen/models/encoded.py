@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from boxpen.scoring.policy import Dtype
 
-__all__ = ["Encoded", "Kind", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
+__all__ = ["ANSWER", "Encoded", "Kind", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
+
+ANSWER = 32
+"""Maximum tokens of an answer to a question: a letter, or an option in full."""
 
 Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
 Scores = list[tuple[int, NDArray[np.float32]]]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from boxpen.errors import ModelError
-from boxpen.models.base import ANSWER
-
-if TYPE_CHECKING:
-    from boxpen.models.hf import TransformersModel
+from boxpen.models.encoded import ANSWER
 
 __all__ = ["answers", "chat_prompt"]
 
 
-def chat_prompt(model: TransformersModel, question: str) -> str:
+def chat_prompt(model: Any, question: str) -> str:
     """Return a question in a model's chat template, up to where its answer begins.
+
+    Args:
+        model: A ``TransformersModel``.
+        question: What to ask.
 
     Raises:
         ModelError: If the template does not take a single question of a user.
@@ -30,7 +31,7 @@ def chat_prompt(model: TransformersModel, question: str) -> str:
     return text
 
 
-def answers(model: TransformersModel, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+def answers(model: Any, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
     """Yield batches of (index, answer), each word the likeliest one.
 
     Questions of one length make a batch, so that nothing is padded and an answer does not depend
