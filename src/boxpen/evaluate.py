@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from boxpen.analysis.suites.lint import lint
+from boxpen.errors import ModelError
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
@@ -48,7 +49,8 @@ def evaluate(
     """Evaluate a model on a suite.
 
     Args:
-        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
+        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``,
+            ``api:URL#MODEL``, ``openai:MODEL``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
@@ -147,6 +149,10 @@ def _decided(
     records = results.records
     wanted = {c.id: planned.requests(c) for c in planned.judged}
     free = {c.id: planned.unconditional(c) for c in planned.judged}
+    failed = _unanswered(planned, results)
+    left_out = planned.left_out | failed
+    unanswered = {i for ids in failed.values() for i in ids}
+    items = [c for c in planned.judged if c.id not in unanswered]
     candidates = {
         item.id: [
             Scored(
@@ -158,10 +164,10 @@ def _decided(
             )
             for i, request in enumerate(wanted[item.id])
         ]
-        for item in planned.judged
+        for item in items
     }
     translations = _translations(planned, cache, report) if translate else []
-    gone = {i for ids in planned.left_out.values() for i in ids}
+    gone = {i for ids in left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
     return Run.decided(
         suite=judged,
@@ -169,19 +175,17 @@ def _decided(
         recipe=planned.recipe,
         policy=planned.policy,
         resolved_policy=planned.resolved_policy,
-        items=planned.judged,
+        items=items,
         candidates=candidates,
         translations=translations,
         beam=BEAM,
-        left_out=planned.left_out,
-        parts_left_out={
-            reason: planned.whole_parts(ids) for reason, ids in planned.left_out.items()
-        },
+        left_out=left_out,
+        parts_left_out={reason: planned.whole_parts(ids) for reason, ids in left_out.items()},
         unread_sources=sum(
             isinstance(c, Choice)
             and c.source is not None
             and not planned.recipe.sees_source(c, encoder=planned.model.encoder)
-            for c in planned.judged
+            for c in items
         ),
         unread_contexts=sum(
             isinstance(c, Choice)
@@ -189,13 +193,35 @@ def _decided(
             and not planned.recipe.sees_context(
                 c, encoder=planned.model.encoder, before=planned.model.reads_context
             )
-            for c in planned.judged
+            for c in items
         ),
         findings=lint(judged),
         engine=results.engine,
         remark=remark,
         seconds=results.seconds + time.time() - started,
     )
+
+
+def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:
+    """Return the items with a request that failed for good, by reason.
+
+    Raises:
+        ModelError: If there is no other item.
+    """
+    found: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}  # messages about one problem differ in their numbers
+    for item in planned.judged if results.unanswered else ():
+        asked = (*planned.requests(item), *planned.unconditional(item))
+        reason = next((results.unanswered[r] for r in asked if r in results.unanswered), None)
+        if reason is not None:
+            reason = reasons.setdefault(reason.partition(":")[0], reason)
+            found.setdefault(f"unanswered: {reason}", []).append(item.id)
+    if found and sum(map(len, found.values())) == len(planned.judged):
+        raise ModelError(
+            f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
+            f"{next(iter(reasons.values()))}"
+        )
+    return found
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

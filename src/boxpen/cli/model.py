@@ -1,4 +1,4 @@
-"""boxpen model: list, show and download models."""
+"""boxpen model: list, show, probe and download models."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = typer.Typer(no_args_is_help=True, help="List, show and download models.")
+model = typer.Typer(no_args_is_help=True, help="List, show, probe and download models.")
 app.add_typer(model, name="model")
 
-_OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+_OTHERS = (
+    "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
+    "openai:MODEL"
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
@@ -95,3 +98,27 @@ def get_model(name: Name) -> None:
         print(smollm2_path())
         return
     resolve_model(name).load()
+
+
+@model.command("probe")
+def probe_model(
+    name: Annotated[str, typer.Argument(help="api:URL#MODEL, api:FILE.toml or openai:MODEL.")],
+    json: Json = False,
+) -> None:
+    """Show how a model behind an API can be scored, and whether its numbers can be trusted."""
+    from boxpen.errors import ModelError
+    from boxpen.models.remote.client import Client
+    from boxpen.models.remote.probe import probe
+    from boxpen.models.remote.settings import settings_of
+
+    if name.partition(":")[0] not in ("api", "openai"):
+        raise ModelError(f"model '{name}' is not behind an API, expected api:URL#MODEL")
+    findings = probe(Client(name, settings_of(name)), chat=True)
+    lines = findings.lines()
+    if json:
+        print_json(lines)
+    else:
+        for key, value in lines.items():
+            print(f"{key:16} {value}")
+    if findings.access == "none":
+        raise ModelError(f"model '{name}' cannot be used: {findings.refusal}")

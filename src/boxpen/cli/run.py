@@ -43,7 +43,7 @@ def run(
         list[str] | None,
         typer.Option(
             help="Models: a preset (boxpen model list), a model folder or GGUF file, "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR.",
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL.",
             show_default="smollm2",
         ),
     ] = None,
@@ -113,6 +113,10 @@ def run(
         bool,
         typer.Option("--deterministic", help="Make results bit-identical across runs; slower."),
     ] = False,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(min=0, help="Stop before the cost of models behind an API exceeds this."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Evaluate models on suites: which answers do they prefer?
@@ -171,6 +175,10 @@ def run(
             )
             for s in dict.fromkeys(names or ["starter"])
         ]
+    if max_cost is not None:
+        from boxpen.models.remote.model import limit_cost
+
+        limit_cost([p.model for p in plans], max_cost)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:

@@ -15,6 +15,8 @@ from boxpen.scoring.policy import Dtype
 
 __all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
 
+_REMOTE = ("api", "openai")
+
 
 def resolve_model(
     spec: str | Model | tuple[Any, Any],
@@ -30,8 +32,9 @@ def resolve_model(
 
     Args:
         spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
-            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, a ``(model, tokenizer)`` pair, or a model of
-            boxpen itself. A preset wins over a path of the same name; write ``./NAME`` for that.
+            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, ``api:URL#MODEL``, ``openai:MODEL``, a
+            ``(model, tokenizer)`` pair, or a model of boxpen itself. A preset wins
+            over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
         batch_size: Maximum sequences per batch; unlimited by default.
@@ -89,6 +92,13 @@ def _resolved(
         from boxpen.models.loading.embedded import smollm2_path
 
         return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
+    if rest and scheme in _REMOTE:
+        from boxpen.models.remote.model import connect
+
+        if dtype != "auto" or device is not None:
+            option = "--device" if device is not None else "--dtype"
+            raise ModelError(f"{option} is up to the server of '{spec}'; leave it out")
+        return connect(spec)
     if not rest or scheme not in SCHEMES:
         raise ModelError(_unknown(spec))
     if scheme == "gguf":
@@ -121,7 +131,7 @@ def recognised(spec: str) -> str:
     """
     try:
         path = Path(spec).expanduser()
-        if spec.partition(":")[0] in SCHEMES or not spec or not path.exists():
+        if spec.partition(":")[0] in (*SCHEMES, *_REMOTE) or not spec or not path.exists():
             return spec
         return f"{_scheme(spec, path)}:{spec}"
     except (OSError, RuntimeError) as error:  # a RuntimeError: no such user for ~user
@@ -170,5 +180,5 @@ def _unknown(spec: str) -> str:
         return f"model '{spec}': no such file or folder"
     return (
         f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: a folder or "
-        "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+        "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL"
     )

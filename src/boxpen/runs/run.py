@@ -88,6 +88,7 @@ class Run:
                 "fingerprint": model.fingerprint,
                 "dtype": model.dtype,
                 **({"batch": model.batch} if model.batch else {}),
+                **({"access": model.access} if model.access else {}),
                 "languages": sorted(model.languages) if model.languages else None,
                 **({"labels": list(names_of(model.labels))} if model.labels else {}),
                 **({"remark": remark} if remark else {}),
@@ -350,6 +351,7 @@ def _signature(about: Mapping[str, Any]) -> str:
         context=_context(about),
         dtype=model["dtype"],
         batch=model.get("batch"),
+        api=model.get("access"),
         max=resolved_policy.get("max_length"),
     )
 
