@@ -386,12 +386,12 @@ def trainings_table(found: dict[str, dict[str, Any]]) -> str:
 
 
 def _name(run: boxpen.Run) -> str:
-    name: str = run.about["model"]["short"]
+    name: str = run.info.model.short
     return name
 
 
 def _saved(run: boxpen.Run) -> None:
-    run.save(FOLDER / "runs" / run.about["policy"]["context"])
+    run.save(FOLDER / "runs" / run.info.policy.context)
 
 
 if __name__ == "__main__":

@@ -144,10 +144,10 @@ def steps(runs: dict[tuple[str, str], boxpen.Run]) -> str:
 def systems(runs: Sequence[boxpen.Run], names: Sequence[str]) -> str:
     """Every two systems on the same items."""
     shown = {
-        run.about["model"]["short"]: name
+        run.info.model.short: name
         for run in runs
         for name in names
-        if name.lower().split("-")[0] in run.about["model"]["short"].lower()
+        if name.lower().split("-")[0] in run.info.model.short.lower()
     }
     rows = [
         [p.suite, shown[p.a], shown[p.b], f"{p.n:,}", f"{p.only_a} : {p.only_b}",

@@ -167,8 +167,7 @@ def tables(models: Path) -> None:
     found = figures()
     places = run_directories([FOLDER / "runs"])
     runs = {
-        (run.about["model"]["short"], run.about["recipe"]["name"]): run
-        for run in map(boxpen.Run.load, places)
+        (run.info.model.short, run.info.recipe.name): run for run in map(boxpen.Run.load, places)
     }
     main_runs = {name: runs[name, "sound"] for name in ARCHITECTURES}
     main_runs["OPUS-MT"] = boxpen.evaluate(f"ct2:{models / 'opus-mt-zh-en'}", "commonmt")
@@ -237,7 +236,7 @@ def trainings_table(found: dict[str, dict[str, Any]]) -> str:
 
 def pairs_table(runs: dict[str, boxpen.Run]) -> str:
     """Return the accuracy of every two systems on the same items."""
-    names = {run.about["model"]["short"]: name for name, run in runs.items()}
+    names = {run.info.model.short: name for name, run in runs.items()}
     out = ["| A | B | only A : only B | difference | p | Holm |", "|---|---|---|---|---|---|"]
     for p in boxpen.compare(*runs.values(), force=True):
         e = p.difference

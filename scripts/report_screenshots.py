@@ -26,7 +26,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 def main(paths: list[str]) -> None:
     starter = boxpen.load_suite("starter")
     runs = [boxpen.Run.load(path) for path in paths]
-    systems = {run.about["model"]["short"]: run.verdicts for run in runs}
+    systems = {run.info.model.short: run.verdicts for run in runs}
     page = html_report(
         [*runs, readers(starter)],
         pairs=compare_verdicts(systems, "starter", common=True),
@@ -50,7 +50,7 @@ def main(paths: list[str]) -> None:
         shoot(tab, "report-items.png", top["y"], bottom(tab, ".item >> nth=3") + 8)
         browser.close()
     figures = {
-        run.about["model"]["short"]: {
+        run.info.model.short: {
             "signature": run.signature,
             "accuracy": f"{value:.3f}",
             "n": n,

@@ -282,7 +282,7 @@ def unknown_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
     for recipe in RECIPES:
         for (name, made), run in runs.items():
             # Other models read words in pieces, and know them all.
-            if made != recipe or run.about["model"]["kind"] != "bidirectional":
+            if made != recipe or run.info.model.kind != "bidirectional":
                 continue
             for part, verdicts in cut(run, "set").items():
                 counts = {

@@ -122,7 +122,7 @@ def test_a_run_directory_comes_back_as_it_went(gpt2, tmp_path):
             assert shown == one.text
     (place / "tokens.json").unlink()  # as in runs of earlier versions
     assert boxpen.Run.load(place).tokens == {}
-    assert back.about == json.loads(json.dumps(run.about, default=str))
+    assert back.info == run.info
     assert run.save(tmp_path) == place  # the same run again takes its own place
     assert [p.name for p in tmp_path.iterdir()] == [place.name]
 
@@ -157,7 +157,7 @@ def test_a_damaged_row_of_the_cache_is_scored_again(gpt2, tmp_path):
     with sqlite3.connect(tmp_path / "c.sqlite") as db:
         db.execute("UPDATE records SET logprobs = x'010203'")
     again = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
-    assert again.about["engine"]["from_cache"] == 0
+    assert again.info.engine["from_cache"] == 0
     assert again.verdicts == fresh.verdicts
 
 
@@ -208,9 +208,9 @@ def test_no_committed_batch_is_scored_twice_after_an_interruption(gpt2, tmp_path
 
     monkeypatch.setattr(PackedDecoder, "run", rest)
     resumed = boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
-    assert resumed.about["engine"]["from_cache"] == 12
+    assert resumed.info.engine["from_cache"] == 12
     distinct = {c for item in pairs(20) for c in item.candidates}
-    assert len(later) == resumed.about["engine"]["texts"] == len(distinct) - 12
+    assert len(later) == resumed.info.engine["texts"] == len(distinct) - 12
     assert not any(texts.tobytes() in before for texts in later for before in seen)
     monkeypatch.setattr(PackedDecoder, "run", plain)
     whole = boxpen.evaluate(gpt2, pairs(20), cache=":memory:", batch_size=4)
@@ -276,7 +276,7 @@ def test_items_that_a_model_cannot_judge_are_left_out_and_named(gpt2):
     suite = Suite("mixed", (english, entail, bare), EN)
     run = boxpen.evaluate(gpt2, suite, cache=":memory:")
     assert [v.id for v in run.verdicts] == ["en"]
-    assert sorted(i for ids in run.about["left_out"].values() for i in ids) == ["mt", "nli"]
+    assert sorted(i for ids in run.info.left_out.values() for i in ids) == ["mt", "nli"]
     assert f"mixed@{suite.take([english]).hash[:8]}" in run.signature
     parts = Suite(
         "parts", (replace(english, tags={"part": "en"}), replace(bare, tags={"part": "zh"}))
@@ -402,7 +402,7 @@ def test_limit_draws_whole_blocks_and_shows_in_the_signature(gpt2):
 def test_findings_of_lint_go_with_the_run(gpt2):
     same = Choice(id="same", candidates=("A pen.", "A pen."), gold=0)
     run = boxpen.evaluate(gpt2, Suite("bad", (same,), EN), cache=":memory:")
-    assert any(f["item"] == "same" for f in run.about["findings"])
+    assert any(f.item == "same" for f in run.info.findings)
 
 
 def _fail(*_: object) -> None:
@@ -437,7 +437,7 @@ def _evaluate_with_another(cache: Path, begin: Barrier, found: Queue) -> None:
     begin.wait()
     with ScoreCache(cache) as scores:
         run = boxpen.evaluate(model, suite, cache=scores)
-    found.put((run.summary()[0].value, run.about["engine"]["texts"]))
+    found.put((run.summary()[0].value, run.info.engine["texts"]))
 
 
 def test_contexts_are_taken_away_or_exchanged_within_their_set():

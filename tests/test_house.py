@@ -22,7 +22,7 @@ def test_contributing_lists_the_rooms_in_the_order_of_the_contract():
     page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     block = page.partition("## The house")[2].partition("\n## ")[0]
     heads = [line[4:18] for line in block.splitlines() if re.match(r" {4}\w", line)]
-    shown = [name.removesuffix(".py") for head in heads for name in re.findall(r"\w+(?=/|\.py)", head)]
+    shown = [name for head in heads for name in re.findall(r"\w+(?=/|\.py)", head)]
     order = {name: depth for depth, layer in enumerate(layers()) for name in layer}
     assert [order[name] for name in shown] == sorted(order[name] for name in shown)
     folders = {p.name for p in SOURCE.iterdir() if (p / "__init__.py").is_file()}

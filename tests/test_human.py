@@ -31,7 +31,7 @@ class TestReading:
         tabs = human_run(SUITE, human_table(tmp_path, WIDE.replace(",", "\t"), "wide.tsv"))
         assert wide.verdicts == long.verdicts == tabs.verdicts
         assert wide.signature == long.signature == tabs.signature
-        assert wide.about["human"] == long.about["human"]
+        assert wide.info.human == long.info.human
 
     def test_other_answers_are_another_run(self, tmp_path):
         one = human_run(SUITE, human_table(tmp_path, WIDE))
@@ -103,7 +103,7 @@ class TestReading:
         assert run.verdicts[1].scores == (0.0, 1.0, 0.0)
         run = human_run(suite, human_table(tmp_path, "item,a\ne,2\n"), min_judges=1)
         assert [v.credit for v in run.verdicts] == [0.0]
-        assert run.about["left_out"] == {"no human answers": ["t"]}
+        assert run.info.left_out == {"no human answers": ["t"]}
         bare = Suite("t", (Translate(id="t", source="盒子", reference="box"),))
         refused(human_table(tmp_path, "item,a\nt,0\n"), "line 2", "'t'", suite=bare)
 
@@ -120,7 +120,7 @@ class TestRun:
 
     def test_items_with_few_judges_are_left_out_and_counted(self, tmp_path):
         run = human_run(small_suite(6), human_table(tmp_path, WIDE))
-        assert run.about["left_out"] == {
+        assert run.info.left_out == {
             "fewer than 3 judges": ["i3"],
             "no human answers": ["i4", "i5"],
         }
@@ -135,28 +135,28 @@ class TestRun:
             human_run(SUITE, human_table(tmp_path, WIDE), min_judges=0)
 
     def test_judges_agreement_and_single_judges(self, tmp_path):
-        human = human_run(SUITE, human_table(tmp_path, WIDE)).about["human"]
-        assert (human["judges"], human["answers"], human["fewest"], human["most"]) == (3, 9, 3, 3)
+        human = human_run(SUITE, human_table(tmp_path, WIDE)).info.human
+        assert (human.judges, human.answers, human.fewest, human.most) == (3, 9, 3, 3)
         # ann and bo have 2 of 3 right, cy too: i1 and i2.
-        assert [j["accuracy"] for j in human["by_judge"]] == pytest.approx([2 / 3] * 3)
-        assert human["single_judge_accuracy"] == pytest.approx(2 / 3)
-        assert human["agreement"]["percent"] == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
-        assert "cohen_kappa" not in human["agreement"]
+        assert [j.accuracy for j in human.by_judge] == pytest.approx([2 / 3] * 3)
+        assert human.single_judge_accuracy == pytest.approx(2 / 3)
+        assert human.agreement["percent"] == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
+        assert "cohen_kappa" not in human.agreement
         # Shares of answers 6/9 and 3/9: chance agrees in 5/9.
-        assert human["agreement"]["fleiss_kappa"] == pytest.approx((5 / 9 - 5 / 9) / (4 / 9))
+        assert human.agreement["fleiss_kappa"] == pytest.approx((5 / 9 - 5 / 9) / (4 / 9))
 
     def test_two_judges_have_cohens_kappa(self, tmp_path):
         path = human_table(tmp_path, "item,a,b\ni0,0,0\ni1,0,0\ni2,1,1\ni3,1,0\n")
-        agreement = human_run(SUITE, path, min_judges=2).about["human"]["agreement"]
+        agreement = human_run(SUITE, path, min_judges=2).info.human.agreement
         assert agreement["cohen_kappa"] == pytest.approx(0.5)
         assert "fleiss_kappa" not in agreement
 
     def test_what_is_no_number_is_null_and_one_place_is_said(self, tmp_path):
         path = human_table(tmp_path, "item,a,b,c\ni0,0,0,0\ni1,0,0,0\n")
         run = human_run(SUITE, path)
-        assert run.about["human"]["agreement"]["krippendorff_alpha"] is None
+        assert run.info.human.agreement["krippendorff_alpha"] is None
         assert any("is in the same place in 100%" in note for note in notes(run))
-        json.dumps(run.about, allow_nan=False)
+        json.dumps(run.info.to_json(), allow_nan=False)
 
     def test_names_of_judges_are_not_kept(self, tmp_path):
         table = human_table(tmp_path, WIDE.replace("ann", "Zuleika"))
@@ -169,7 +169,7 @@ class TestRun:
         again = Run.load(place)
         assert again.verdicts == run.verdicts
         assert again.summary() == run.summary()
-        assert again.about == run.about
+        assert again.info == run.info
         assert list(notes(again)) == list(notes(run))
         assert again.summary()[0].model == "readers"
         assert "|kind:human|recipe:majority@" in again.signature

@@ -197,7 +197,7 @@ class TestBaseline:
     def test_among_several_the_same_model_is_meant(self):
         other = small_run("-" * 20, model="other")
         assert not passes(DROPPED, against(), other, BEFORE)
-        assert passes(replace(other, about=other.about), against(), other, BEFORE)
+        assert passes(replace(other, info=other.info), against(), other, BEFORE)
 
     def test_among_several_the_same_settings_are_meant(self):
         token = small_run("+" * 20, norm="token")

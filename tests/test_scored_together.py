@@ -52,13 +52,13 @@ def scores(run) -> dict[str, tuple[float, ...]]:
 def test_suites_of_a_run_are_scored_in_one_go(model):
     with ScoreCache(":memory:") as cache:
         first, second = run_plans([plan(model, ONE), plan(model, OTHER)], cache)
-    together = first.about["engine"]
-    assert together == second.about["engine"]
+    together = first.info.engine
+    assert together == second.info.engine
     assert together["how"] == "prefix tree"
     assert together["texts"] == 14  # of 18, four stand in both
     assert together["nodes"] < together["tokens"] / 2
     apart = [boxpen.evaluate(model, s, cache=":memory:") for s in (ONE, OTHER)]
-    assert together["nodes"] < sum(run.about["engine"]["nodes"] for run in apart)
+    assert together["nodes"] < sum(run.info.engine["nodes"] for run in apart)
     for run, alone in zip((first, second), apart, strict=True):
         assert run.signature == alone.signature
         for item, values in scores(run).items():
@@ -71,8 +71,8 @@ def test_what_is_cached_needs_no_model(model, gpt2_dir, tmp_path):
     fresh = boxpen.resolve_model(f"hf:{gpt2_dir}", device="cpu")
     run = boxpen.evaluate(fresh, ONE, cache=cache)
     assert "module" not in vars(fresh), "the weights were loaded"
-    assert run.about["engine"]["from_cache"] == 10
-    assert "how" not in run.about["engine"]
+    assert run.info.engine["from_cache"] == 10
+    assert "how" not in run.info.engine
 
 
 def test_deterministic_scores_do_not_depend_on_their_company(gpt2_dir, tmp_path):
@@ -91,12 +91,12 @@ def test_deterministic_scores_are_kept_apart(model, tmp_path):
     cache = tmp_path / "scores.sqlite"
     boxpen.evaluate(model, ONE, cache=cache)
     exact = boxpen.evaluate(model, ONE, cache=cache, deterministic=True)
-    assert exact.about["engine"]["from_cache"] == 0
-    assert exact.about["engine"]["deterministic"] is True
+    assert exact.info.engine["from_cache"] == 0
+    assert exact.info.engine["deterministic"] is True
     again = boxpen.evaluate(model, ONE, cache=cache, deterministic=True)
-    assert again.about["engine"]["from_cache"] == 10
+    assert again.info.engine["from_cache"] == 10
     other = boxpen.evaluate(model, ONE, cache=cache, deterministic=True, token_budget=64)
-    assert other.about["engine"]["from_cache"] == 0
+    assert other.info.engine["from_cache"] == 0
 
 
 def test_settings_of_a_model_can_be_changed(model):

@@ -175,12 +175,9 @@ class TestQuestions:
     )
     def test_runs_without_translations(self, language, kind, reason):
         run = small_run("+-")
-        about = {
-            **run.about,
-            "suite": {**run.about["suite"], "source_language": language},
-            "model": {**run.about["model"], "kind": kind},
-        }
-        run = replace(run, about=about)
+        suite = replace(run.info.suite, source_language=language)
+        model = replace(run.info.model, kind=kind)
+        run = replace(run, info=replace(run.info, suite=suite, model=model))
         with pytest.raises(RunError, match=f"run {run.name} has no translations: .*{reason}"):
             outputs_of([("one", [run])])
 

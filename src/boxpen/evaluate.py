@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from boxpen.analysis.suites.lint import lint
+from boxpen.catalog.lint import lint
 from boxpen.errors import ModelError
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
@@ -17,6 +17,7 @@ from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import Progress, ScoredRequests, scored
 from boxpen.plans import Plan, plan
+from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.recipe import Recipe
@@ -169,18 +170,15 @@ def _decided(
     translations = _translations(planned, cache, report) if translate else []
     gone = {i for ids in left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
-    return Run.decided(
-        suite=judged,
-        model=planned.model,
-        recipe=planned.recipe,
+    info = RunInfo(
+        suite=SuiteInfo.of(judged),
+        model=ModelInfo.of(planned.model, remark),
+        recipe=RecipeInfo.of(planned.recipe),
         policy=planned.policy,
-        resolved_policy=planned.resolved_policy,
-        items=items,
-        candidates=candidates,
-        translations=translations,
+        resolved_policy=planned.resolved_policy.as_dict(),
         beam=BEAM,
-        left_out=left_out,
-        parts_left_out={reason: planned.whole_parts(ids) for reason, ids in left_out.items()},
+        left_out={reason: list(ids) for reason, ids in left_out.items()},
+        parts_left_out={reason: list(planned.whole_parts(ids)) for reason, ids in left_out.items()},
         unread_sources=sum(
             isinstance(c, Choice)
             and c.source is not None
@@ -195,11 +193,11 @@ def _decided(
             )
             for c in items
         ),
-        findings=lint(judged),
-        engine=results.engine,
-        remark=remark,
-        seconds=results.seconds + time.time() - started,
+        findings=tuple(lint(judged)),
+        engine=dict(results.engine),
+        seconds=round(results.seconds + time.time() - started, 3),
     )
+    return Run.decided(info, planned.model, items, candidates, translations)
 
 
 def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import statistics
 from dataclasses import replace
@@ -16,6 +15,7 @@ from scipy.stats import t
 
 from boxpen import Card, Choice, RunError, Suite, evaluate
 from boxpen.analysis.discourse.context_gain import CONTEXTS, context_gains, sign_flip
+from boxpen.runs.info import RunInfo
 from boxpen.runs.run import Run
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record
@@ -231,8 +231,9 @@ def test_only_items_that_all_runs_have_count():
 def test_runs_of_earlier_versions_were_given_their_contexts():
     pairs = [(-1.0, -3.0)] * 4
     old = made("given", pairs)
-    policy = {k: v for k, v in old.about["policy"].items() if k != "context"}
-    old = replace(old, about={**old.about, "policy": policy})
+    data = old.info.to_json()
+    del data["policy"]["context"]
+    old = replace(old, info=RunInfo.from_json(data))
     assert list(context_gains([made("none", pairs), old]).systems[0].runs) == ["given", "none"]
 
 
@@ -242,10 +243,9 @@ class TestRefused:
     def run(self, context: str, **changes) -> Run:
         return made(context, list(self.pairs), **changes)
 
-    def about(self, run: Run, part: str, **changes) -> Run:
-        about = json.loads(json.dumps(run.about))
-        about[part] |= changes
-        return replace(run, about=about)
+    def changed(self, run: Run, part: str, **changes) -> Run:
+        changed = replace(getattr(run.info, part), **changes)
+        return replace(run, info=replace(run.info, **{part: changed}))
 
     @pytest.mark.parametrize(("has", "lacks"), [("given", "none"), ("shuffled", "given")])
     def test_one_kind_of_run_only(self, has, lacks):
@@ -255,7 +255,7 @@ class TestRefused:
         assert str(refused.value).endswith(wanted)
 
     def test_runs_that_differ_in_more_than_the_context(self):
-        other = self.about(self.run("none"), "policy", norm="token")
+        other = self.changed(self.run("none"), "policy", norm="token")
         with pytest.raises(RunError, match="has only a run with --context given"):
             context_gains([self.run("given"), other])
 
@@ -288,7 +288,7 @@ class TestRefused:
             context_gains([bare, self.run("none")])
 
     def test_people_and_classifiers(self):
-        run = self.about(self.run("given"), "model", kind="choice")
+        run = self.changed(self.run("given"), "model", kind="choice")
         with pytest.raises(RunError, match="is of the kind 'choice' and has no log-prob"):
             context_gains([run, self.run("none")])
 

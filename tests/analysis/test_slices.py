@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from boxpen.report.curve import curve_svg
 from boxpen.runs.run import Run
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
+from small_runs import small_run
 
 
 def record(n: int = 1) -> Record:
@@ -34,8 +36,14 @@ def run(rows, suite="mine") -> Run:
         for i, (_, text, source, _) in enumerate(rows)
         if text is not None
     }
-    about = {"suite": {"name": suite}, "model": {"name": "m"}, "signature": "s", "beam": 5}
-    return Run(about, verdicts, candidates)
+    one = small_run("+").info
+    info = replace(
+        one,
+        suite=replace(one.suite, name=suite),
+        model=replace(one.model, name="m"),
+        signature="s",
+    )
+    return Run(info, verdicts, candidates)
 
 
 def ids(slices) -> dict[str, list[str]]:

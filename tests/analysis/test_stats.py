@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from boxpen.analysis import SetStats, SideStats, stats
+from boxpen.analysis.suites.stats import SetStats, SideStats, stats
 from boxpen.catalog import load_suite
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Choice, Entail, Suite, Translate

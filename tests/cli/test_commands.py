@@ -291,7 +291,7 @@ class TestRefusals:
         def full(*_):
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("boxpen.runs.directory._parquet", full)
+        monkeypatch.setattr("boxpen.runs.directory.parquet", full)
         refused(invoke(*run_args), "No space left on device")
         assert not list((tmp_path / "runs").glob("*"))
 

@@ -18,8 +18,8 @@ from boxpen.cli.compare import _table
 from boxpen.cli.output import console
 from boxpen.errors import RunError
 from boxpen.review.human_run import human_run
-from boxpen.runs import run as runs_module
 from boxpen.runs.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
+from boxpen.runs.info import RunInfo, Sample
 from small_runs import Liking, human_table, small_run, small_suite
 
 
@@ -150,8 +150,8 @@ def test_names_of_suites_and_models_are_whole_in_80_columns(monkeypatch):
 def test_every_field_of_a_signature_either_must_agree_or_may_differ():
     every = (*AGREE, *AGREE_WITHIN_KIND, *DIFFER)
     assert len(set(every)) == len(every)
-    settings = inspect.getsource(runs_module._signature)
-    written = set(re.findall(r"^        (\w+)=", settings, re.MULTILINE)) - {
+    settings = inspect.getsource(RunInfo.signed)
+    written = set(re.findall(r"^            (\w+)=", settings, re.MULTILINE)) - {
         "suite_hash", "fingerprint", "max_length",
     }  # fmt: skip
     assert written | {"version"} <= set(every)
@@ -159,9 +159,9 @@ def test_every_field_of_a_signature_either_must_agree_or_may_differ():
 
 def test_runs_without_contexts_are_not_compared_with_others():
     given = small_run("+-+-")
-    about = given.about | {"signature": given.signature + "|context:none"}
+    info = replace(given.info, signature=given.signature + "|context:none")
     with pytest.raises(RunError, match="context given and none"):
-        boxpen.compare(given, replace(given, about=about))
+        boxpen.compare(given, replace(given, info=info))
 
 
 def test_a_model_has_one_name_in_all_suites():
@@ -183,14 +183,14 @@ def test_a_model_has_one_name_in_all_suites():
 
 def test_names_show_samples_recipes_and_weights_as_far_as_they_differ():
     one = small_run("+-+-")
-    suite = one.about["suite"] | {"sample": "4/1200@7"}
-    drawn = one.about | {"suite": suite, "signature": one.signature + "|sample:4/1200@7"}
-    assert labels([one, replace(one, about=drawn)]) == [
+    suite = replace(one.info.suite, sample=Sample(4, 1200, 7))
+    drawn = replace(one.info, suite=suite, signature=one.signature + "|sample:4/1200@7")
+    assert labels([one, replace(one, info=drawn)]) == [
         "one · all items",
         "one · sample of 4 of 1,200, seed 7",
     ]
-    other = one.about | {"signature": one.signature.replace("recipe:sound@", "recipe:mine@")}
-    assert labels([one, replace(one, about=other)]) == ["one · recipe=sound", "one · recipe=mine"]
+    other = replace(one.info, signature=one.signature.replace("recipe:sound@", "recipe:mine@"))
+    assert labels([one, replace(one, info=other)]) == ["one · recipe=sound", "one · recipe=mine"]
     trained = small_run("+-+-", fingerprint="a" * 64)
     assert labels([one, trained]) == ["one · weights=ffffffff", "one · weights=aaaaaaaa"]
 

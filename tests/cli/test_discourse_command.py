@@ -36,9 +36,9 @@ def saved(
     weights = fingerprint or f"{sum(model.encode()):064x}"
     run = small_run("++++", model=model, fingerprint=weights)
     if context != "given":
-        policy = {**run.about["policy"], "context": context}
+        policy = run.info.policy.but(context=context)
         signature = f"{run.signature}|context:{context}"
-        run = replace(run, about={**run.about, "policy": policy, "signature": signature})
+        run = replace(run, info=replace(run.info, policy=policy, signature=signature))
     made = [
         Translation(
             f"d{n}", source, reference, text, "zh", {"set": of, "class": cls or name},
@@ -200,8 +200,8 @@ class TestCompare:
         places = []
         for name, shift in zip(names, ("", " again"), strict=True):
             made = tuple(replace(t, source=t.source + shift) for t in one.translations)
-            suite = {**one.about["suite"], "name": name}
-            run = replace(one, translations=made, about={**one.about, "suite": suite})
+            suite = replace(one.info.suite, name=name)
+            run = replace(one, translations=made, info=replace(one.info, suite=suite))
             places.append(run.save(tmp_path / name))
         done = invoke("discourse", "judge", *places, "--json", "--items")
         assert len(json.loads(done.stdout)["items"]) == 8

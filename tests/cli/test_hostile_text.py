@@ -195,13 +195,13 @@ class TestPathsThatAreNotUtf8:
         suite = load_suite(path)
         assert suite.name == r"pairs-\udcff"
         run = evaluate(Liking("m", {"It rains."}), suite, cache=":memory:").save(place)
-        assert Run.load(run).about["suite"]["name"] == r"pairs-\udcff"
+        assert Run.load(run).info.suite.name == r"pairs-\udcff"
 
     def test_a_run_is_written_and_read(self, run, place):
         assert run.parent == place
-        about = Run.load(run).about
-        assert about["suite"]["file"].endswith(r"mine-\udcff/suite-\udcff.jsonl")
-        assert about["model"]["name"] == r"mmine-\udcff"
+        info = Run.load(run).info
+        assert info.suite.file.endswith(r"mine-\udcff/suite-\udcff.jsonl")
+        assert info.model.name == r"mmine-\udcff"
 
     @pytest.mark.parametrize(
         "words",

@@ -418,7 +418,7 @@ class TestAnswers:
         one, two = (Run.load(next((tmp_path / name).iterdir())) for name in ("one", "two"))
         assert one.verdicts == two.verdicts
         assert one.signature == two.signature
-        assert one.about["human"] == two.about["human"]
+        assert one.info.human == two.info.human
         done = invoke(
             "review", "apply", suite, "--out", tmp_path / "three", "--name", "us", "--json"
         )

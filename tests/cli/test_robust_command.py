@@ -89,7 +89,7 @@ def test_markdown_has_both_tables_and_the_signature(dual):
 
 def test_runs_of_one_suite_stand_under_each_other(dual, tmp_path):
     other = dual_run("+" * 12, dual_suite(["add"] * 4 + ["swap"] * 2), model="two")
-    other = replace(other, about={**other.about, "signature": other.signature + "|x:1"})
+    other = replace(other, info=replace(other.info, signature=other.signature + "|x:1"))
     shown = invoke("robust", dual, other.save(tmp_path)).stdout
     assert "duals × one" in shown
     assert "duals × two" in shown

@@ -163,11 +163,11 @@ def test_a_suite_is_evaluated_and_the_second_time_nothing_is_scored(kind, folder
                             check_languages=False, device="cpu")  # fmt: skip
     again = boxpen.evaluate(f"hf:{folders[kind]}", suite, cache=tmp_path / "c.sqlite",
                             check_languages=False, device="cpu")  # fmt: skip
-    assert first.about["model"]["kind"] == "bidirectional"
+    assert first.info.model.kind == "bidirectional"
     assert [v.scores for v in first.verdicts] == [v.scores for v in again.verdicts]
-    assert first.about["engine"]["how"] == "both directions, batches of like length"
-    assert again.about["engine"]["from_cache"] > 0
-    assert "how" not in again.about["engine"]  # nothing was run
+    assert first.info.engine["how"] == "both directions, batches of like length"
+    assert again.info.engine["from_cache"] > 0
+    assert "how" not in again.info.engine  # nothing was run
     unknown = sum(s.record.unknown for c in again.candidates.values() for s in c)
     told = f"{unknown} word(s) of the texts are not in the model's vocabulary: <UNK>"
     assert (unknown > 0) == (kind == "characters")

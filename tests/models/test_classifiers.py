@@ -234,7 +234,7 @@ class TestLabels:
         )
         run = boxpen.evaluate(pair, entailment(), cache=":memory:")
         assert run.labels == labels
-        assert run.about["model"]["labels"] == list(labels)
+        assert run.info.model.labels == tuple(labels)
 
     @pytest.mark.parametrize(
         "names",
@@ -299,7 +299,7 @@ class TestSelfCheck:
 
     def test_right_names_pass_without_a_word(self, right):
         run = boxpen.evaluate(right, entailment(), cache=":memory:")
-        assert "remark" not in run.about["model"]
+        assert run.info.model.remark is None
 
     @pytest.mark.parametrize("order", list(itertools.permutations(range(3)))[1:])
     def test_wrong_names_are_refused_with_the_right_ones(self, right, order):
@@ -312,19 +312,19 @@ class TestSelfCheck:
         run = boxpen.evaluate(
             renamed(right, names), entailment(), cache=":memory:", labels=proposed
         )
-        assert "remark" not in run.about["model"]
+        assert run.info.model.remark is None
         assert run.verdicts == boxpen.evaluate(right, entailment(), cache=":memory:").verdicts
 
     def test_a_wrong_explicit_map_is_obeyed_with_a_warning(self, right):
         run = boxpen.evaluate(right, entailment(), cache=":memory:", labels=LABELS)
-        assert "misnamed" in run.about["model"]["remark"]
+        assert "misnamed" in run.info.model.remark
         from boxpen.report.terminal import notes
 
         assert any("misnamed" in note for note in notes(run))
 
     def test_an_untrained_model_gets_a_note(self):
         run = boxpen.evaluate(classifiers.nli("bert"), entailment(), cache=":memory:")
-        assert "learnt little" in run.about["model"]["remark"]
+        assert "learnt little" in run.info.model.remark
 
     @pytest.mark.parametrize("labels", [(0, 1, 2), (0, 3)])
     def test_a_model_that_always_says_the_same_is_not_misnamed(self, labels):
@@ -397,7 +397,7 @@ class TestSettings:
             three.rescore(nli="2-way")
         two = boxpen.evaluate(pair, entailment("", n=9), cache=":memory:", nli="2-way")
         assert [v.id for v in two.verdicts] == ["e0", "e2", "e3", "e5", "e6", "e8"]
-        (reason,) = two.about["left_out"]
+        (reason,) = two.info.left_out
         assert "neutral" in reason
 
     def test_a_model_of_two_labels_has_one_setting(self):
@@ -450,7 +450,7 @@ class TestPlans:
     def test_a_classifier_leaves_out_choices(self):
         run = boxpen.evaluate(classifiers.nli("bert"), self.SUITE, cache=":memory:")
         assert [v.id for v in run.verdicts] == ["e0", "e1"]
-        assert run.about["left_out"] == {
+        assert run.info.left_out == {
             "an inference classifier judges premises and hypotheses only": [
                 "qa", "alone", "mt", "tr",
             ]
@@ -460,7 +460,7 @@ class TestPlans:
         pair = classifiers.choice("bert")
         run = boxpen.evaluate(pair, self.SUITE, cache=":memory:")
         assert [v.id for v in run.verdicts] == ["qa", "alone"]
-        assert run.about["left_out"] == {
+        assert run.info.left_out == {
             "an entailment item needs an inference classifier": ["e0", "e1"],
             "a multiple-choice model reads no source sentence": ["mt", "tr"],
         }
@@ -513,7 +513,7 @@ class TestKeeping:
             spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu", nli="2-way"
         )
         assert again.verdicts == first.verdicts
-        assert again.about["model"] == first.about["model"]  # the remark of the self-check, too
+        assert again.info.model == first.info.model  # the remark of the self-check, too
         assert forced.verdicts == first.rescore(nli="2-way").verdicts
 
     @pytest.mark.parametrize("nli", ["3-way", "2-way"])
@@ -522,7 +522,7 @@ class TestKeeping:
         again = Run.load(run.save(tmp_path))
         assert again.verdicts == run.verdicts
         assert again.summary() == run.summary()
-        assert again.about == json.loads(json.dumps(run.about))
+        assert again.info == run.info
         assert again.labels == run.labels
         for item, (one,) in run.candidates.items():
             (other,) = again.candidates[item]

@@ -202,7 +202,7 @@ def test_context_settles_what_a_sentence_cannot(trained, architecture):
 def test_a_model_without_context_stays_at_chance(toy):
     found, run = accuracy(toy / "base")
     assert found["accuracy"] == pytest.approx(1 / 3, abs=1e-6)
-    assert run.about["unread_contexts"] == 12
+    assert run.info.unread_contexts == 12
 
 
 def test_a_training_with_context_goes_on_after_a_kill_as_if_nothing_had_been(toy, tmp_path):

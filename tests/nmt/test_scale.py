@@ -217,7 +217,7 @@ def test_accuracy_is_that_of_the_kept_run(resumed, place: Path):
         assert re.fullmatch(
             r"\|beam:\d+\|nrefs:1\|.+\|tok:13a\|.+", made.removeprefix(run.signature)
         )
-        assert Path(run.about["model"]["name"].removeprefix("hf:")).name == point["folder"]
+        assert Path(run.info.model.name.removeprefix("hf:")).name == point["folder"]
 
 
 def test_the_drawing_has_a_curve_for_every_set(resumed):

@@ -16,6 +16,7 @@ from boxpen import Card, Entail, Run, Suite, evaluate
 from boxpen.report.html.report import html_report
 from boxpen.review.human_run import human_run
 from boxpen.runs.comparison import comparable
+from boxpen.runs.info import RunInfo
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 from small_runs import human_table
@@ -268,7 +269,7 @@ def test_light_and_dark_can_be_read(opened, scheme):
 
 
 def test_a_phone_scrolls_one_way_only(opened):
-    tab = opened([ONE, TWO, replace(TWO, about=renamed(TWO, "a-very-long-model-name-" * 4))],
+    tab = opened([ONE, TWO, replace(TWO, info=renamed(TWO, "a-very-long-model-name-" * 4))],
                  viewport={"width": 400, "height": 800})  # fmt: skip
     assert tab.page.evaluate("document.documentElement.scrollWidth") == 400
 
@@ -281,7 +282,7 @@ def boxes(tab: Opened, selector: str) -> list[dict[str, float]]:
 
 
 def test_all_columns_of_comparisons_are_in_view(opened):
-    runs = [ONE, TWO, *(replace(TWO, about=renamed(TWO, f"{LONG}-{n}")) for n in range(2))]
+    runs = [ONE, TWO, *(replace(TWO, info=renamed(TWO, f"{LONG}-{n}")) for n in range(2))]
     for width in (1280, 1024, 768, 390):
         tab = opened(runs, viewport={"width": width, "height": 800})
         cells = boxes(tab, ".pairs tbody td")
@@ -324,7 +325,7 @@ def test_tables_of_all_suites_have_one_grid(opened):
         [tuple(f"Answer {k} to {n}" for k in range(4)) for n in range(6)], name="four", blocks=False
     )
     other = suite_of([(b, a) for a, b in SENTENCES], name="other")
-    tab = opened([ONE, replace(TWO, about=renamed(TWO, LONG)), made_run("+-", four),
+    tab = opened([ONE, replace(TWO, info=renamed(TWO, LONG)), made_run("+-", four),
                   made_run("+-", other)], viewport={"width": 1280, "height": 800})  # fmt: skip
     heads = tab.page.locator(".matrix").all()
     rights = [
@@ -437,13 +438,13 @@ def large_runs(items: int, models: int) -> list[Run]:
                     margin=first - second, tags={"set": "ABC"[n % 3], "topic": str(n % 12)},
                 )
             )  # fmt: skip
-        about = renamed(ONE, f"model-{number}")
-        runs.append(Run(about, tuple(verdicts), candidates, (), dict(enumerate(words))))
+        info = renamed(ONE, f"model-{number}")
+        runs.append(Run(info, tuple(verdicts), candidates, (), dict(enumerate(words))))
     return runs
 
 
-def renamed(run: Run, name: str) -> dict:
-    return {**run.about, "model": {**run.about["model"], "name": name, "short": name}}
+def renamed(run: Run, name: str) -> RunInfo:
+    return replace(run.info, model=replace(run.info.model, name=name, short=name))
 
 
 def luminance(colour: str) -> float:

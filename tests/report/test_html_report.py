@@ -15,12 +15,14 @@ import pytest
 from report_runs import HOSTILE, SENTENCES, made_run, suite_of, translated
 
 from boxpen import Card, Run, RunError
+from boxpen.catalog.lint import Finding
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.html.page import whole_page
 from boxpen.report.html.report import SuiteNotes, html_report
 from boxpen.review.human_run import human_run
+from boxpen.runs.info import Sample
 from small_runs import human_table, small_run
 
 ONE = made_run("++-+--++")
@@ -229,8 +231,8 @@ def test_nothing_in_a_run_is_taken_for_markup():
     items = [replace(i, id=i.id + HOSTILE, block=HOSTILE, tags={HOSTILE: "xy"[n % 2] + HOSTILE})
              for n, i in enumerate(suite)]  # fmt: skip
     run = made_run("+-+-", suite.take(items), model=HOSTILE)
-    finding = {"rule": HOSTILE, "item": HOSTILE, "message": HOSTILE}
-    run = replace(run, about={**run.about, "findings": [finding]})
+    finding = Finding(HOSTILE, HOSTILE, HOSTILE)
+    run = replace(run, info=replace(run.info, findings=(finding,)))
     notes = {HOSTILE: SuiteNotes([(HOSTILE, Estimate(0.5, 0.4, 0.6, 4))])}
     pairs = compare_verdicts({HOSTILE: run.verdicts, "b" + HOSTILE: run.verdicts}, HOSTILE)
     page = html_report([run], title=HOSTILE, pairs=pairs, suites=notes)
@@ -240,21 +242,19 @@ def test_nothing_in_a_run_is_taken_for_markup():
 
 
 def test_findings_shortcuts_signatures_and_citations_are_there():
-    about = {
-        **ONE.about,
-        "findings": [{"rule": "odd", "item": f"i{n}", "message": "is odd"} for n in range(8)],
-    }
-    about["suite"] = {**about["suite"], "citation": "Somebody 1999. Something.", "licence": "CC0"}
+    suite = replace(ONE.info.suite, citation="Somebody 1999. Something.", licence="CC0")
+    findings = tuple(Finding("odd", f"i{n}", "is odd") for n in range(8))
+    info = replace(ONE.info, suite=suite, findings=findings)
     notes = {"little": SuiteNotes([("the longer one", Estimate(0.61, 0.5, 0.7, 8))])}
-    page = html_report([replace(ONE, about=about)], suites=notes)
+    page = html_report([replace(ONE, info=info)], suites=notes)
     for text in ("<b>8</b> odd", "and 3 more", "Somebody 1999. Something.", "CC0", "the longer one",
                  ONE.signature):  # fmt: skip
         assert text in page
 
 
 def test_without_items_no_text_of_the_suite_is_in_the_page():
-    finding = {"rule": "odd", "item": "i0", "message": f"'{SENTENCES[0][0]}' is odd"}
-    run = replace(ONE, about={**ONE.about, "findings": [finding]})
+    finding = Finding("odd", "i0", f"'{SENTENCES[0][0]}' is odd")
+    run = replace(ONE, info=replace(ONE.info, findings=(finding,)))
     page = html_report([run, TWO], items=False)
     assert "pack-0" not in page
     assert 'href="#items' not in page
@@ -290,8 +290,8 @@ def test_a_model_that_ran_twice_is_one_model():
 
 
 def test_other_weights_under_one_name_are_another_model():
-    model = {**ONE.about["model"], "fingerprint": "0" * 64}
-    page = html_report([ONE, replace(ONE, about={**ONE.about, "model": model})])
+    model = replace(ONE.info.model, fingerprint="0" * 64)
+    page = html_report([ONE, replace(ONE, info=replace(ONE.info, model=model))])
     assert "2 runs of 2 models." in page
     assert re.search(r"<h1>one@[0-9a-f]{8} and one@00000000 on little</h1>", page)
 
@@ -326,8 +326,8 @@ def test_runs_with_equal_signatures_are_compared():
 
 
 def test_a_sample_is_named_with_its_suite():
-    suite = {**ONE.about["suite"], "sample": "8/1200@3"}
-    drawn = [replace(run, about={**run.about, "suite": suite}) for run in (ONE, TWO)]
+    suite = replace(ONE.info.suite, sample=Sample(8, 1200, 3))
+    drawn = [replace(run, info=replace(run.info, suite=suite)) for run in (ONE, TWO)]
     page = html_report(drawn)
     note = "sample of 8 of 1,200, seed 3"
     assert f"<h1>one and two on little ({note})</h1>" in page

@@ -87,7 +87,7 @@ def test_force_compares_by_what_is_earned(labels, nli):
 
 def test_an_edited_run_of_equal_signature_is_refused():
     three, two = judged(), judged(nli="2-way")
-    edited = replace(two, about={**two.about, "signature": three.signature})
+    edited = replace(two, info=replace(two.info, signature=three.signature))
     said = "equal signatures but 3 and 2 scores for item 'e0': one of the runs was edited"
     with pytest.raises(RunError, match=said):
         boxpen.compare(three, edited)

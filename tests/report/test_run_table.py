@@ -131,7 +131,7 @@ class TestSource:
         run = boxpen.evaluate(
             gpt2, suite, cache=":memory:", template=template, check_languages=False
         )
-        assert run.about["unread_sources"] == unread
+        assert run.info.unread_sources == unread
 
 
 def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):

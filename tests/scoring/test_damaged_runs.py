@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from boxpen import Run, RunError
 from boxpen.cli.app import app
-from boxpen.runs.directory import _RECORDS, _TRANSLATIONS, _VERDICTS
 from boxpen.runs.run import Translation
+from boxpen.runs.tables import COLUMNS
 from small_runs import small_run
 
-TABLES = {"verdicts": _VERDICTS, "records": _RECORDS, "translations": _TRANSLATIONS}
+TABLES = {table: COLUMNS[table] for table in ("verdicts", "records", "translations")}
 PLACES = [(table, column) for table, columns in TABLES.items() for column in columns]
 VALUES: dict[str, list[Any]] = {
     "str": ["", "x", "[]", '{"a": 1}', "\x1b[2J"],

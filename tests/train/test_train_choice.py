@@ -68,7 +68,7 @@ def test_an_easy_rule_is_learnt_and_one_candidate_at_a_time_decides_alike(
         right += scores.index(max(scores)) == row["gold"]
     assert right / len(held) == pytest.approx(result["accuracy"])
     run = boxpen.evaluate(f"hf:{out}", out / "held-out.jsonl", device="cpu", cache=":memory:")
-    assert (run.about["model"]["kind"], len(run.verdicts)) == ("choice", len(held))
+    assert (run.info.model.kind, len(run.verdicts)) == ("choice", len(held))
     assert accuracy(run.verdicts).value == pytest.approx(result["accuracy"])
 
 

@@ -55,9 +55,9 @@ def curves(
         RunError: If a run has no such metric, or a size stands twice in a curve.
     """
     out: dict[str, list[Point]] = {}
-    several = len({run.about["suite"]["name"] for _, run in runs}) > 1
+    several = len({run.info.suite.name for _, run in runs}) > 1
     for size, run in runs:
-        suite = run.about["suite"]["name"]
+        suite = run.info.suite.name
         parts = {suite: list(run.verdicts)} if by is None else cut(run, by)
         for part, verdicts in parts.items():
             name = f"{suite}: {part}" if several and by is not None else part

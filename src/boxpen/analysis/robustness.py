@@ -133,7 +133,7 @@ def dual_pairs(run: Run, by: str | None = None) -> list[DualPair]:
     Raises:
         RunError: If the run has no blocks, no such tag, or no duals.
     """
-    name = run.about["suite"]["name"]
+    name = run.info.suite.name
     if all(v.block is None for v in run.verdicts):
         raise RunError(
             f"the run of {name} has no blocks, expected a suite in which an original and its dual "
@@ -158,7 +158,7 @@ def dual_pairs(run: Run, by: str | None = None) -> list[DualPair]:
 
 def find_pairs(run: Run, by: str | None = None) -> list[DualPair]:
     """Return the same, and nothing where there are no duals."""
-    published = str(run.about["suite"]["name"]).partition(".")[0] == _PUBLISHED
+    published = run.info.suite.name.partition(".")[0] == _PUBLISHED
     blocks: dict[str, list[Verdict]] = {}
     for verdict in run.verdicts:
         if verdict.block is not None:

@@ -53,7 +53,7 @@ def cut(run: Run, name: str) -> Slices:
             if (both := _common(some, others))
         }
     if not slices:
-        raise RunError(f"the run of {run.about['suite']['name']} has no item that '{name}' divides")
+        raise RunError(f"the run of {run.info.suite.name} has no item that '{name}' divides")
     return slices
 
 
@@ -64,14 +64,11 @@ def _one(run: Run, name: str) -> Slices:
     if name in MEASURED:
         found = MEASURED[name](run)
         if not found:
-            raise RunError(
-                f"the run of {run.about['suite']['name']} keeps no texts to take '{name}' from"
-            )
+            raise RunError(f"the run of {run.info.suite.name} keeps no texts to take '{name}' from")
         return found
     known = [*tags, *(name for name, measured in MEASURED.items() if measured(run))]
     raise RunError(
-        f"the run of {run.about['suite']['name']} cannot be divided by '{name}'; "
-        + nearest(name, known)
+        f"the run of {run.info.suite.name} cannot be divided by '{name}'; " + nearest(name, known)
     )
 
 

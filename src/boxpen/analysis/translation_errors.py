@@ -114,23 +114,20 @@ def _outputs(system: str, run: Run) -> list[Output]:
         name = f"{made.id}/{Question(made.id, shown).digest}"
         question = Question(name, shown, part=made.tags.get("set", ""), unit=made.id)
         block = verdict.block if verdict is not None else None
-        suite = run.about["suite"]["name"]  # other suites may call their blocks the same
+        suite = run.info.suite.name  # other suites may call their blocks the same
         cluster = made.id if block is None else f"{suite}, block {block}"
         found.append(Output(system, made.id, question, cluster, _chose(verdict)))
     return found
 
 
 def _why_none(run: Run) -> str:
-    about = run.about
+    suite, model = run.info.suite, run.info.model
     read = (scored.source for some in run.candidates.values() for scored in some)
-    if about["suite"].get("source_language") is None and not any(read):
+    if suite.source_language is None and not any(read):
+        return f"the suite '{suite.name}' has no sources; expected one that has, such as commonmt"
+    if model.kind != "seq2seq":
         return (
-            f"the suite '{about['suite']['name']}' has no sources; expected one that has, such as "
-            "commonmt"
-        )
-    if about["model"]["kind"] != "seq2seq":
-        return (
-            f"'{about['model']['name']}' ({about['model']['kind']}) does not translate; expected "
+            f"'{model.name}' ({model.kind}) does not translate; expected "
             "the run of a translation model"
         )
     return "it was made with --no-bleu; run it again without that"

@@ -54,7 +54,7 @@ def trends(run: Run, name: str) -> list[RunTrend]:
     Raises:
         RunError: If the run cannot be divided so, or not into two numbers or more.
     """
-    none = f"the run of {run.about['suite']['name']} has no trend by '{name}'"
+    none = f"the run of {run.info.suite.name} has no trend by '{name}'"
     parts: dict[str, dict[float, _Level]] = {}
     slices = cut(run, name)
     for label, verdicts in slices.items():

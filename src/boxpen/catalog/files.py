@@ -24,7 +24,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
     Args:
         path: The file.
         validate: Reject items that a model cannot score. Without it they are kept, so that
-            ``boxpen.analysis.suites.lint`` can report them all.
+            ``boxpen.catalog.lint`` can report them all.
         **options: For what is not boxpen's own: which column (or key of JSON objects) is which,
             see ``boxpen.catalog.columns.Columns``.
 

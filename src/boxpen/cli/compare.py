@@ -54,9 +54,7 @@ def compare(
     for suite in dict.fromkeys(pair.suite for pair in pairs):
         screen.print(_table(suite, [pair for pair in pairs if pair.suite == suite]))
     for suite, pair in {p.suite: p for p in pairs}.items():
-        most = max(
-            len(r.verdicts) for r in loaded if suite in (r.suite_title, r.about["suite"]["name"])
-        )
+        most = max(len(r.verdicts) for r in loaded if suite in (r.suite_title, r.info.suite.name))
         if pair.n < most:
             note(f"• {suite}: {pair.n:,} items common to all runs, out of up to {most:,}")
     for pair in pairs:

@@ -61,7 +61,7 @@ def show_table(
             f"no translation is decided: {kept.path} has {len(done.given)} judgement(s) of these "
             "runs; see boxpen review status"
         )
-    suites = {run.about["suite"]["name"].partition(".")[0] for run in loaded}
+    suites = {run.info.suite.name.partition(".")[0] for run in loaded}
     table = error_table(outputs, done, paper=suites == {"commonmt"})
     if json:
         print_json(errors_object(table))

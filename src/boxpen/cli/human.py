@@ -36,7 +36,7 @@ def human(
     place = run.save(out)
     if json:
         shown = runs_object([run], [place])
-        shown["runs"][0]["human"] = run.about["human"]
+        shown["runs"][0]["human"] = run.info.to_json()["human"]
         print_json(shown)
     else:
         print_runs([run], [place])

@@ -131,8 +131,8 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
             {
                 "path": str(place) if place else None,
                 "signature": run.signature,
-                "left_out": run.about["left_out"],
-                "findings": run.about["findings"],
+                "left_out": run.info.left_out,
+                "findings": [asdict(found) for found in run.info.findings],
                 "notes": list(notes(run)),
             }
             for run, place in zip(runs, places, strict=True)

@@ -96,7 +96,7 @@ def rescore(
     places = run_directories(runs)
     loaded = [Run.load(path) for path in places]
     for run, path in zip(loaded, places, strict=True):
-        if run.about["model"]["kind"] == "human":
+        if run.info.model.kind == "human":
             raise RunError(f"{path} is a run of human answers, which have no scores to re-evaluate")
     changed = [run.rescore(norm=norm, ties=ties, nli=nli) for run in loaded]
     kept = [None if out is None else run.save(out) for run in changed]

@@ -61,7 +61,7 @@ def slices(
                 rows.append(
                     {
                         "suite": run.suite_title,
-                        "model": run.about["model"]["name"],
+                        "model": run.info.model.name,
                         "cut": name,
                         "value": value,
                         "n": len(verdicts),

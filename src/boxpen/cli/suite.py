@@ -99,8 +99,8 @@ def get_suite(name: Name) -> None:
 @suite.command("lint")
 def lint_suite(name: Name, json: Json = False) -> None:
     """Find problems in a suite; exit with status 1 if any."""
-    from boxpen.analysis.suites.lint import lint
     from boxpen.catalog import load_suite
+    from boxpen.catalog.lint import lint
 
     findings = lint(load_suite(name, validate=False))
     if json:
@@ -292,8 +292,8 @@ def import_suite(
     Columns such as 'good' and 'bad', '…correct' and '…wrong', or 'sentence_good' and
     'sentence_bad' (BLiMP) need no options.
     """
-    from boxpen.analysis.suites.lint import lint
     from boxpen.catalog import read_suite, write_suite
+    from boxpen.catalog.lint import lint
     from boxpen.files import check_free
 
     check_free(out, overwrite=overwrite)

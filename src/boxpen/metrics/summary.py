@@ -67,6 +67,11 @@ class Row:
     signature: str
     truncated: int = 0
 
+    def __str__(self) -> str:
+        """Return ``0.543 [0.514, 0.573]``."""
+        digits = 1 if self.metric == "bleu" else 3
+        return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+
 
 @dataclass(frozen=True, slots=True)
 class Translation:

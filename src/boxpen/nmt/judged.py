@@ -124,7 +124,7 @@ def _result(run: Run, place: Path) -> SuiteResult:
     }
     bleu = rows.get(("bleu", "all"))
     return SuiteResult(
-        suite=run.about["suite"]["name"],
+        suite=run.info.suite.name,
         accuracy=found.get(("accuracy", "all")),
         sets={
             part.removeprefix("set="): measure

@@ -25,7 +25,7 @@ def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str
     named = {
         name: run
         for name, run in zip(labels(runs), runs, strict=True)
-        if pair.suite in (run.suite_title, run.about["suite"]["name"])
+        if pair.suite in (run.suite_title, run.info.suite.name)
     }
     both = {name: named[name] for name in (pair.a, pair.b)}
     verdicts = {name: {v.id: v for v in run.verdicts} for name, run in both.items()}

@@ -132,7 +132,7 @@ def robust_object(
         "runs": [
             {
                 "suite": one.run.suite_title,
-                "model": one.run.about["model"]["name"],
+                "model": one.run.info.model.name,
                 "operations": [_plain(row) for row in one.rows],
                 "kept": len(one.kept),
                 **({"items": [asdict(kept) for kept in one.kept[:top]]} if items else {}),

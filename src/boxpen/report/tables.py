@@ -203,11 +203,11 @@ def systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
     """
     by_name: dict[str, list[Run]] = {}
     for run in runs:
-        by_name.setdefault(run.about["model"]["name"], []).append(run)
-    shorts = [members[0].about["model"]["short"] for members in by_name.values()]
+        by_name.setdefault(run.info.model.name, []).append(run)
+    shorts = [members[0].info.model.short for members in by_name.values()]
     out: list[tuple[str, list[Run]]] = []
     for name, members in by_name.items():
-        short = members[0].about["model"]["short"]
+        short = members[0].info.model.short
         shown = name if members[0].human or shorts.count(short) > 1 else short
         for apart in _DETAILS:
             groups: dict[str, list[Run]] = {}
@@ -220,16 +220,16 @@ def systems(runs: Sequence[Run]) -> list[tuple[str, list[Run]]]:
 
 
 def _recipe(run: Run) -> str:
-    return str(run.about["recipe"]["name"])
+    return run.info.recipe.name
 
 
 def _policy(run: Run) -> str:
-    policy = run.about["policy"]
-    return f"{_recipe(run)}, norm:{policy['norm']}, ties:{policy['ties']}"
+    policy = run.info.policy
+    return f"{_recipe(run)}, norm:{policy.norm}, ties:{policy.ties}"
 
 
 def _weights(run: Run) -> str:
-    return f"@{run.about['model']['fingerprint'][:8]}"
+    return f"@{run.info.model.fingerprint[:8]}"
 
 
 def _whole(run: Run) -> str:
@@ -241,7 +241,7 @@ _DETAILS: tuple[Callable[[Run], str], ...] = (lambda _: "", _recipe, _policy, _w
 
 def _clash(runs: Sequence[Run]) -> bool:
     suites = [_asked(run) for run in runs]
-    weights = {run.about["model"]["fingerprint"] for run in runs if not run.human}
+    weights = {run.info.model.fingerprint for run in runs if not run.human}
     return len(set(suites)) < len(suites) or len(weights) > 1
 
 
@@ -282,16 +282,14 @@ def _notes(runs: Sequence[Run], metric: str) -> list[str]:
     rows = [row for run in runs for row in run.summary() if row.metric == metric]
     if any(too_few_blocks(metric, row.n) for row in rows):
         out.append(f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice")
-    blind = dict.fromkeys(
-        str(run.about["model"]["short"]) for run in runs if run.about.get("unread_sources")
-    )
+    blind = dict.fromkeys(run.info.model.short for run in runs if run.info.unread_sources)
     if blind:
         out.append(f"source not read: {', '.join(blind)} judged translations without their source")
     for asked in dict.fromkeys(map(_asked, runs)):
         of = [run for run in runs if _asked(run) == asked]
         suite = " ".join(asked).rstrip()
-        hashes = {run.about["suite"]["hash"] for run in of}
+        hashes = {run.info.suite.hash for run in of}
         if len(hashes) > 1:
-            sizes = ", ".join(f"{r.about['model']['short']} {len(r.verdicts):,}" for r in of)
+            sizes = ", ".join(f"{r.info.model.short} {len(r.verdicts):,}" for r in of)
             out.append(f"{suite}: the runs are not of the same items ({sizes})")
     return out

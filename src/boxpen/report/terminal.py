@@ -35,7 +35,7 @@ def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
     metrics = [m for m in _HEADERS if any(r.metric == m for r in rows)]
     tied = any(row.ties for row in rows)
     # A title of the table would be folded at the width of the table.
-    title = Text.assemble((run.suite_title, "bold"), " × ", (run.about["model"]["name"], "bold"))
+    title = Text.assemble((run.suite_title, "bold"), " × ", (run.info.model.name, "bold"))
     table = plain_table(gap=1)
     table.add_column("slice", overflow="fold")
     table.add_column("n", justify="right", no_wrap=True)
@@ -91,23 +91,23 @@ def main_tags(run: Run) -> tuple[list[str], list[str]]:
 def notes(run: Run) -> Iterator[str]:
     """Yield notes on the results."""
     yield from _human_notes(run)
-    if remark := run.about["model"].get("remark"):
+    if remark := run.info.model.remark:
         yield remark
     if run.setting == "2-way":
         yield "2-way: the model is forced to choose between entailment and contradiction"
-    total = sum(len(ids) for ids in run.about["left_out"].values())
-    for reason, ids in run.about["left_out"].items():
-        parts = ", ".join(run.about["parts_left_out"].get(reason, ()))
+    total = sum(len(ids) for ids in run.info.left_out.values())
+    for reason, ids in run.info.left_out.items():
+        parts = ", ".join(run.info.parts_left_out.get(reason, ()))
         which = f" ({parts})" if parts else ""
-        yield f"left out {len(ids)} of {run.about['suite']['items'] + total} items{which}: {reason}"
-    if unread := run.about.get("unread_sources"):
+        yield f"left out {len(ids)} of {run.info.suite.items + total} items{which}: {reason}"
+    if unread := run.info.unread_sources:
         yield (
             f"source not read: the model judged {unread:,} translations without their source "
             "(--recipe translate shows it)"
         )
-    if run.about["unread_contexts"]:
+    if run.info.unread_contexts:
         yield (
-            f"{run.about['unread_contexts']} item(s) have a context that the model does not read "
+            f"{run.info.unread_contexts} item(s) have a context that the model does not read "
             "under this recipe"
         )
     for flag, what in (
@@ -120,19 +120,19 @@ def notes(run: Run) -> Iterator[str]:
     unscored = {s.record.unscored for c in run.candidates.values() for s in c}
     if unscored - {0}:
         yield "no BOS token: the first token of every text is unscored"
-    how = run.about.get("engine", {}).get("how", "")
+    how = run.info.engine.get("how", "")
     if str(how).startswith("padded batches"):
         yield f"scored in {how}"
-    if run.about["model"]["kind"] == "permuted":
+    if run.info.model.kind == "permuted":
         yield "permuted models are unreliable on short texts"
-    if run.about["model"]["kind"] == "bidirectional":
+    if run.info.model.kind == "bidirectional":
         unknown = sum(s.record.unknown for c in run.candidates.values() for s in c)
         if unknown:
             yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
     if any(too_few_blocks(row.metric, row.n) for row in run.summary()):
         yield f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice"
     yield from bleu_notes(run.summary(), run.signature)
-    rules = Counter(f["rule"] for f in run.about["findings"])
+    rules = Counter(f.rule for f in run.info.findings)
     if rules:
         listed = ", ".join(f"{count} {rule}" for rule, count in rules.most_common())
         yield f"lint: {listed} (boxpen suite lint {run.suite_argument})"
@@ -153,24 +153,24 @@ def bleu_note(made: str, signature: str) -> str:
 
 def _human_notes(run: Run) -> Iterator[str]:
     """Yield who judged, how one judge fares beside the majority, and how far they agree."""
-    if run.about["model"]["kind"] != "human":
+    human = run.info.human
+    if human is None:
         return
-    human = run.about["human"]
-    few, many = human["fewest"], human["most"]
+    few, many = human.fewest, human.most
     each = f"{few}" if few == many else f"{few} to {many}"
-    yield f"{human['judges']} judge(s), {human['answers']:,} answers, {each} per item"
-    singles = [judge["accuracy"] for judge in human["by_judge"]]
+    yield f"{human.judges} judge(s), {human.answers:,} answers, {each} per item"
+    singles = [judge.accuracy for judge in human.by_judge]
     yield (
-        f"accuracy of a single judge: {human['single_judge_accuracy']:.3f} on average "
+        f"accuracy of a single judge: {human.single_judge_accuracy:.3f} on average "
         f"({min(singles):.3f} to {max(singles):.3f}); the table shows the majority"
     )
-    found = [(shown, human["agreement"].get(name)) for name, shown in _AGREEMENT.items()]
+    found = [(shown, human.agreement.get(name)) for name, shown in _AGREEMENT.items()]
     if any(value is not None for _, value in found):
         listed = ", ".join(f"{shown} {value:.3f}" for shown, value in found if value is not None)
         yield f"agreement: {listed}"
-    if human["gold_in_one_place"] > _ONE_PLACE:
+    if human.gold_in_one_place > _ONE_PLACE:
         yield (
-            f"the right answer is in the same place in {human['gold_in_one_place']:.0%} of items: "
+            f"the right answer is in the same place in {human.gold_in_one_place:.0%} of items: "
             "only pairs and free-marginal kappa are meaningful measures of agreement here"
         )
 

@@ -61,7 +61,7 @@ def trends_object(found: Found) -> list[dict[str, Any]]:
     return [
         {
             "suite": run.suite_title,
-            "model": run.about["model"]["name"],
+            "model": run.info.model.name,
             "cut": one.cut,
             "part": one.part,
             "levels": [

@@ -92,9 +92,10 @@ class AnswerTask(ReviewTask):
             self.suite, answers, self.journal.path, name=to.name, min_judges=review.min_judges
         )
         place = run.save(to.path)
-        human = run.about["human"]
-        says = f"{human['answers']} answers of {human['judges']} judge(s) written to {place}"
-        return Applied(place, says, {"path": str(place), "human": human})
+        human = run.info.human
+        assert human is not None
+        says = f"{human.answers} answers of {human.judges} judge(s) written to {place}"
+        return Applied(place, says, {"path": str(place), "human": human.to_json()})
 
 
 def _question(item: Item, choice: Choice) -> Question:

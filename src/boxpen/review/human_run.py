@@ -10,15 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import platform
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from boxpen.analysis.suites.lint import lint
+from boxpen.catalog.lint import lint
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
 from boxpen.items import LABELS, Choice, Item, Suite, Translate
@@ -30,13 +28,12 @@ from boxpen.metrics.agreement import (
     percent_agreement,
 )
 from boxpen.printable import excerpt
-from boxpen.runs.directory import FORMAT
-from boxpen.runs.run import Run, about_suite
+from boxpen.runs.info import HumanInfo, JudgeInfo, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
+from boxpen.runs.run import Run
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.signature import signature
 from boxpen.scoring.verdicts import Verdict
-from boxpen.version import __version__
 
 __all__ = ["Answers", "choice_of", "human_run", "read_answers", "run_of_answers"]
 
@@ -104,9 +101,8 @@ def run_of_answers(
     kept = {choice.id: answers[choice.id] for _, choice in judged}
     choices = [choice for _, choice in judged]
     human = _human(choices, kept, min_judges)
-    about = _about(suite.take([item for item, _ in judged]), kept, human, name)
-    about["left_out"] = left_out
-    return Run(about, tuple(_verdict(c, kept[c.id]) for c in choices), {})
+    info = _info(suite.take([item for item, _ in judged]), kept, human, left_out, name)
+    return Run(info, tuple(_verdict(c, kept[c.id]) for c in choices), {})
 
 
 def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
@@ -237,7 +233,7 @@ def _verdict(choice: Choice, answers: Mapping[str, int]) -> Verdict:
     )
 
 
-def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> dict[str, Any]:
+def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> HumanInfo:
     """Return what ``run.json`` says of the judges; they are numbered, not named."""
     right: dict[str, list[bool]] = {}
     for choice in choices:
@@ -245,20 +241,20 @@ def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> dict
             right.setdefault(judge, []).append(answer == choice.gold)
     singles = [sum(r) / len(r) for r in right.values()]
     places = Counter(choice.gold for choice in choices)
-    return {
-        "judges": len(right),
-        "answers": sum(map(len, answers.values())),
-        "min_judges": min_judges,
-        "fewest": min(map(len, answers.values())),
-        "most": max(map(len, answers.values())),
-        "single_judge_accuracy": math.fsum(singles) / len(singles),
-        "by_judge": [
-            {"judge": number, "items": len(r), "accuracy": accuracy}
+    return HumanInfo(
+        judges=len(right),
+        answers=sum(map(len, answers.values())),
+        min_judges=min_judges,
+        fewest=min(map(len, answers.values())),
+        most=max(map(len, answers.values())),
+        single_judge_accuracy=math.fsum(singles) / len(singles),
+        by_judge=tuple(
+            JudgeInfo(judge=number, items=len(r), accuracy=accuracy)
             for number, (r, accuracy) in enumerate(zip(right.values(), singles, strict=True), 1)
-        ],
-        "agreement": _agreement(choices, answers),
-        "gold_in_one_place": max(places.values()) / len(choices),
-    }
+        ),
+        agreement=_agreement(choices, answers),
+        gold_in_one_place=max(places.values()) / len(choices),
+    )
 
 
 def _agreement(choices: Sequence[Choice], answers: Answers) -> dict[str, float | None]:
@@ -279,45 +275,40 @@ def _agreement(choices: Sequence[Choice], answers: Answers) -> dict[str, float |
     return {name: value if math.isfinite(value) else None for name, value in found.items()}
 
 
-def _about(
-    suite: Suite, answers: Answers, human: Mapping[str, Any], name: str | None
-) -> dict[str, Any]:
+def _info(
+    suite: Suite,
+    answers: Answers,
+    human: HumanInfo,
+    left_out: Mapping[str, Sequence[str]],
+    name: str | None,
+) -> RunInfo:
     content = sorted((i, judge, a) for i, of in answers.items() for judge, a in of.items())
     fingerprint = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
-    shown = name or f"human ({human['judges']} judge{'s' if human['judges'] > 1 else ''})"
-    return {
-        "format": FORMAT,
-        "boxpen": __version__,
-        "suite": about_suite(suite),
-        "model": {
-            "name": shown,
-            "short": shown if name else "human",
-            "kind": "human",
-            "fingerprint": fingerprint,
-            "dtype": "none",
-            "languages": None,
-        },
-        "recipe": {**asdict(_MAJORITY), "digest": _MAJORITY.digest},
-        "policy": asdict(ScoringPolicy()),
-        "settled": {},
-        "beam": 0,
-        "left_out": {},
-        "parts_left_out": {},
-        "unread_contexts": 0,
-        "findings": [asdict(f) for f in lint(suite)],
-        "engine": {},
-        "seconds": 0.0,
-        "python": platform.python_version(),
-        "human": dict(human),
-        "signature": signature(
+    shown = name or f"human ({human.judges} judge{'s' if human.judges > 1 else ''})"
+    short = name or "human"
+    return RunInfo(
+        suite=SuiteInfo.of(suite),
+        model=ModelInfo(
+            name=shown, short=short, kind="human", fingerprint=fingerprint, dtype="none"
+        ),
+        recipe=RecipeInfo.of(_MAJORITY),
+        policy=ScoringPolicy(),
+        resolved_policy={},
+        beam=0,
+        left_out=left_out,
+        parts_left_out={},
+        unread_contexts=0,
+        findings=tuple(lint(suite)),
+        human=human,
+        signature=signature(
             suite=suite.name,
             suite_hash=suite.hash,
-            model=shown if name else "human",
+            model=short,
             fingerprint=fingerprint,
             kind="human",
             recipe=f"{_MAJORITY.name}@{_MAJORITY.digest}",
-            judges=human["judges"],
-            min_judges=human["min_judges"],
+            judges=human.judges,
+            min_judges=human.min_judges,
             ties=ScoringPolicy().ties,
         ),
-    }
+    )

@@ -39,7 +39,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
     if not several:
         if len(runs) < 2:
             raise RunError("only one run is given, expected two or more on the same suite")
-        listed = ", ".join(dict.fromkeys(run.about["suite"]["name"] for run in runs)) or "none"
+        listed = ", ".join(dict.fromkeys(run.info.suite.name for run in runs)) or "none"
         raise RunError(f"no two runs are on the same suite (suites: {listed})")
     pairs: list[Pair] = []
     for suite, some in several.items():
@@ -78,7 +78,7 @@ def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
     """Return the runs of every suite that has more than one, by their names."""
     found: dict[str, dict[str, Run]] = {}
     for run, name in zip(runs, labels(runs), strict=True):
-        found.setdefault(run.about["suite"]["name"], {})[name] = run
+        found.setdefault(run.info.suite.name, {})[name] = run
     several = {suite: some for suite, some in found.items() if len(some) > 1}
     titles = {suite: {run.suite_title for run in some.values()} for suite, some in several.items()}
     return {
@@ -120,12 +120,12 @@ def _corrected(pairs: Sequence[Pair]) -> list[Pair]:
 def _refuse(a: Run, b: Run, common: bool) -> None:
     """Raise if two runs are not comparable, naming the differences."""
     mine, theirs = _fields(a), _fields(b)
-    name, other = a.about["model"]["name"], b.about["model"]["name"]
+    name, other = a.info.model.name, b.info.model.name
     both = f"{name} and {other}" if name != other else f"two runs of {name}"
-    suite = a.about["suite"]["name"]
+    suite = a.info.suite.name
     if common and not same_items(a, b):
         raise RunError(f"{both} have different items with the same name in {suite}")
-    kinds = {a.about["model"]["kind"], b.about["model"]["kind"]}
+    kinds = {a.info.model.kind, b.info.model.kind}
     which = ("suite", "sample")
     must = {*AGREE, *(AGREE_WITHIN_KIND if len(kinds) == 1 else ())}
     if "human" in kinds:  # people have neither recipe nor norm
@@ -156,8 +156,8 @@ def labels(runs: Sequence[Run], groups: Sequence[object] | None = None) -> list[
         groups: Which runs are shown side by side; those of one suite if None.
     """
     if groups is None:
-        groups = [run.about["suite"]["name"] for run in runs]
-    shorts = [str(run.about["model"]["short"]) for run in runs]
+        groups = [run.info.suite.name for run in runs]
+    shorts = [run.info.model.short for run in runs]
     places = list(zip(shorts, groups, strict=True))
     fields = [_fields(run) for run in runs]
     differing: dict[object, list[str]] = {}
@@ -188,8 +188,8 @@ def _detail(key: str, run: Run, others: Sequence[Run]) -> str:
     value = _fields(run)[key]
     values = {_fields(other).get(key, "") for other in others}
     name, _, digest = value.partition("@")
-    if key == "suite" and len({r.about["suite"]["items"] for r in others}) == len(values):
-        return f"{run.about['suite']['items']:,} items"
+    if key == "suite" and len({r.info.suite.items for r in others}) == len(values):
+        return f"{run.info.suite.items:,} items"
     if key == "sample":
         return run.sample_note or "all items"
     if key == "model":
@@ -203,7 +203,7 @@ def same_items(a: Run, b: Run) -> bool:
     known = {v.id: (v.gold, len(v.scores)) for v in one}
     if any(known.get(v.id, (v.gold, len(v.scores))) != (v.gold, len(v.scores)) for v in other):
         return False
-    if a.about["recipe"]["digest"] != b.about["recipe"]["digest"]:
+    if a.info.recipe.digest != b.info.recipe.digest:
         return True  # which may put the same candidate in another way
     shared = a.candidates.keys() & b.candidates.keys()
     return all(_texts(a, a.candidates[i]) == _texts(b, b.candidates[i]) for i in shared)

@@ -68,10 +68,8 @@ class Rule:
 
     def concerns(self, run: Run) -> bool:
         """Whether the rule applies to a run."""
-        about = run.about
-        return self.suite in (None, about["suite"]["name"]) and (
-            self.model is None or self.model in (about["model"]["name"], about["model"]["short"])
-        )
+        suite, model = run.info.suite, run.info.model
+        return self.suite in (None, suite.name) and self.model in (None, model.name, model.short)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +169,7 @@ def _paired(run: Run, other: Run, rule: Rule) -> float:
         return [v for v in one.verdicts if rule.slice == "all" or v.tags.get(tag) == value]
 
     systems = {"run": chosen(run), "baseline": chosen(other)}
-    (pair,) = compare_verdicts(systems, run.about["suite"]["name"])
+    (pair,) = compare_verdicts(systems, run.info.suite.name)
     return pair.p
 
 
@@ -190,26 +188,26 @@ def _baseline(run: Run, rule: Rule, baselines: Sequence[Run]) -> Run:
     """Return the one baseline that a run is measured against."""
     if not baselines:
         raise RunError(f"the rule '{rule}' needs a baseline; give one with --baseline")
-    suite, model = run.about["suite"], run.about["model"]
-    fit = [b for b in baselines if b.about["suite"]["name"] == suite["name"]]
+    suite, model = run.info.suite, run.info.model
+    fit = [b for b in baselines if b.info.suite.name == suite.name]
     if not fit:
         raise RunError(
-            f"the baseline has no run of suite '{suite['name']}', as {run.name} needs; "
+            f"the baseline has no run of suite '{suite.name}', as {run.name} needs; "
             + _present(baselines)
         )
     # Where several fit, the same model is meant, decided in the same way.
-    fit = [b for b in fit if b.about["model"]["short"] == model["short"]] or fit
+    fit = [b for b in fit if b.info.model.short == model.short] or fit
     fit = [b for b in fit if _settings(b) == _settings(run)] or fit
     if len(fit) > 1:
         names = ", ".join(b.name for b in fit)
         raise RunError(f"{run.name} could be measured against {names}; give one as --baseline")
     other = fit[0]
-    if other.about["suite"]["hash"] != suite["hash"] or _ids(run) != _ids(other):
+    if other.info.suite.hash != suite.hash or _ids(run) != _ids(other):
         raise RunError(
-            f"suite '{suite['name']}' is not the same in {run.name} ({_items(run)}) and in the "
+            f"suite '{suite.name}' is not the same in {run.name} ({_items(run)}) and in the "
             f"baseline {other.name} ({_items(other)}); run both on the same items"
         )
-    if "human" not in (model["kind"], other.about["model"]["kind"]):
+    if "human" not in (model.kind, other.info.model.kind):
         for name, ours in _settings(run).items():
             theirs = _settings(other)[name]
             if ours != theirs:
@@ -222,11 +220,11 @@ def _baseline(run: Run, rule: Rule, baselines: Sequence[Run]) -> Run:
 
 def _settings(run: Run) -> dict[str, str]:
     """Return what must be equal for two numbers to compare, whatever the model."""
-    recipe, policy = run.about["recipe"], run.about["policy"]
+    recipe, policy = run.info.recipe, run.info.policy
     return {
-        "recipe": f"{recipe['name']}@{recipe['digest']}",
-        "norm": policy["norm"],
-        "ties": policy["ties"],
+        "recipe": f"{recipe.name}@{recipe.digest}",
+        "norm": policy.norm,
+        "ties": policy.ties,
     }
 
 
@@ -235,7 +233,7 @@ def _ids(run: Run) -> set[str]:
 
 
 def _items(run: Run) -> str:
-    return f"{len(run.verdicts)} items, hash {run.about['suite']['hash'][:8]}"
+    return f"{len(run.verdicts)} items, hash {run.info.suite.hash[:8]}"
 
 
 def _named(rule: Rule) -> str:
@@ -244,5 +242,5 @@ def _named(rule: Rule) -> str:
 
 
 def _present(runs: Sequence[Run]) -> str:
-    pairs = dict.fromkeys(f"{r.about['suite']['name']} × {r.about['model']['short']}" for r in runs)
+    pairs = dict.fromkeys(f"{r.info.suite.name} × {r.info.model.short}" for r in runs)
     return "there are: " + ", ".join(pairs)

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import platform
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from boxpen.errors import RunError
-from boxpen.items import Choice, Entail, Suite
+from boxpen.items import Choice, Entail
 from boxpen.metrics.summary import Row, Translation, summarise
-from boxpen.printable import printable
-from boxpen.runs.directory import FORMAT, read_run, run_frame, write_run
-from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
-from boxpen.scoring.policy import ScoringPolicy
-from boxpen.scoring.recipe import Recipe
-from boxpen.scoring.signature import signature
+from boxpen.runs.directory import read_run, write_run
+from boxpen.runs.info import RunInfo
+from boxpen.runs.tables import run_frame
+from boxpen.scoring.labels import names_of
 from boxpen.scoring.verdicts import Scored, Verdict, decide
-from boxpen.version import __version__
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.analysis.suites.lint import Finding
-    from boxpen.models.base import Model, ResolvedPolicy
+    from boxpen.models.base import Model
 
-__all__ = ["Row", "Run", "Translation", "about_suite"]
+__all__ = ["Row", "Run", "Translation"]
 
 
 @dataclass(frozen=True)
@@ -39,8 +34,8 @@ class Run:
     """The results of one model on one suite.
 
     Attributes:
-        about: What ``run.json`` holds: suite, model, recipe, policy, signature, what was left out
-            and why, lint findings, versions, time.
+        info: How it was made: suite, model, recipe, policy, signature, what was left out and why,
+            lint findings, versions, time.
         verdicts: One per judged item.
         candidates: The scored candidates of every item, by its id; of an entailment item its one
             pair of premise and hypothesis.
@@ -48,7 +43,7 @@ class Run:
         tokens: The texts of the candidates' tokens, if the model provides them.
     """
 
-    about: dict[str, Any]
+    info: RunInfo
     verdicts: tuple[Verdict, ...]
     candidates: Mapping[str, Sequence[Scored]]
     translations: tuple[Translation, ...] = ()
@@ -57,80 +52,35 @@ class Run:
     @classmethod
     def decided(
         cls,
-        *,
-        suite: Suite,
+        info: RunInfo,
         model: Model,
-        recipe: Recipe,
-        policy: ScoringPolicy,
-        resolved_policy: ResolvedPolicy,
         items: Sequence[Choice | Entail],
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
-        beam: int,
-        left_out: Mapping[str, Sequence[str]],
-        parts_left_out: Mapping[str, Sequence[str]],
-        unread_sources: int,
-        unread_contexts: int,
-        findings: Sequence[Finding],
-        engine: Mapping[str, object],
-        seconds: float,
-        remark: str | None = None,
     ) -> Run:
         """Make a run from scored candidates."""
-        about: dict[str, Any] = {
-            "format": FORMAT,
-            "boxpen": __version__,
-            "suite": about_suite(suite),
-            "model": {
-                "name": printable(model.name),
-                "short": printable(model.short),
-                "kind": model.kind,
-                "fingerprint": model.fingerprint,
-                "dtype": model.dtype,
-                **({"batch": model.batch} if model.batch else {}),
-                **({"access": model.access} if model.access else {}),
-                "languages": sorted(model.languages) if model.languages else None,
-                **({"labels": list(names_of(model.labels))} if model.labels else {}),
-                **({"remark": remark} if remark else {}),
-            },
-            "recipe": {**asdict(recipe), "digest": recipe.digest},
-            "policy": asdict(policy),
-            "settled": resolved_policy.as_dict(),
-            "beam": beam,
-            "left_out": {reason: list(ids) for reason, ids in left_out.items()},
-            "parts_left_out": {reason: list(names) for reason, names in parts_left_out.items()},
-            "unread_sources": unread_sources,
-            "unread_contexts": unread_contexts,
-            "findings": [asdict(f) for f in findings],
-            "engine": dict(engine),
-            "seconds": round(seconds, 3),
-            "python": platform.python_version(),
-        }
-        about["signature"] = _signature(about)
-        verdicts = tuple(decide(i, candidates[i.id], policy) for i in items)
-        used = {int(t) for c in candidates.values() for s in c for t in s.record.token_ids}
-        ids = sorted(used)
+        verdicts = tuple(decide(i, candidates[i.id], info.policy) for i in items)
+        ids = sorted({int(t) for c in candidates.values() for s in c for t in s.record.token_ids})
         tokens = dict(zip(ids, model.token_texts(ids), strict=False))
-        return cls(about, verdicts, candidates, tuple(translations), tokens)
+        return cls(info.signed(), verdicts, candidates, tuple(translations), tokens)
 
     @property
     def signature(self) -> str:
         """The signature: how the numbers of this run were obtained."""
-        return str(self.about["signature"])
+        return self.info.signature
 
     @property
     def sample_note(self) -> str:
         """``sample of 100 of 1,200, seed 0``; empty for a whole suite."""
-        sample = self.about["suite"].get("sample")
-        if not sample:
+        sample = self.info.suite.sample
+        if sample is None:
             return ""
-        drawn, whole, seed = map(int, re.split("[/@]", sample))
-        return f"sample of {drawn:,} of {whole:,}, seed {seed}"
+        return f"sample of {sample.drawn:,} of {sample.whole:,}, seed {sample.seed}"
 
     @property
     def suite_title(self) -> str:
         """The suite as tables name it, with the size of its sample if it is one."""
-        name = str(self.about["suite"]["name"])
+        name = self.info.suite.name
         return f"{name} ({self.sample_note})" if self.sample_note else name
 
     @property
@@ -138,34 +88,33 @@ class Run:
         """What a command takes for the suite: its file, or its name; ``FILE`` if neither tells."""
         from boxpen.catalog import suite_names
 
-        file, name = self.about["suite"].get("file"), str(self.about["suite"]["name"])
-        if file:
-            return shlex.quote(file)
-        return name if name in suite_names(parts=True) else "FILE"
+        suite = self.info.suite
+        if suite.file:
+            return shlex.quote(suite.file)
+        return suite.name if suite.name in suite_names(parts=True) else "FILE"
 
     @property
     def human(self) -> bool:
         """Whether people answered, not a model."""
-        return bool(self.about["model"]["kind"] == "human")
+        return self.info.model.kind == "human"
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels that competed, in the order of scores; none but of an inference classifier."""
-        numbers = _label_numbers(self.about)
-        return names_of(offered(numbers, _nli(self.about))) if numbers else ()
+        return names_of(self.info.competing())
 
     @property
     def setting(self) -> str:
         """``3-way``, ``2-way`` or ``binary``; empty but for an inference classifier."""
-        return _setting(self.about) or ""
+        return self.info.setting or ""
 
     @property
     def name(self) -> str:
         """A directory name that is the same for the same signature."""
         parts = (
-            self.about["suite"]["name"],
-            self.about["model"]["short"],
-            self.about["recipe"]["name"],
+            self.info.suite.name,
+            self.info.model.short,
+            self.info.recipe.name,
             hashlib.sha256(self.signature.encode()).hexdigest()[:8],
         )
         return re.sub(r"[^\w.-]+", "_", "-".join(part[-60:] for part in parts)).strip("_")
@@ -180,27 +129,27 @@ class Run:
             summarise(
                 self.verdicts,
                 self.translations,
-                suite=self.about["suite"]["name"],
-                model=self.about["model"]["name"],
+                suite=self.info.suite.name,
+                model=self.info.model.name,
                 signature=self.signature,
-                beam=self.about["beam"],
+                beam=self.info.beam,
             )
         )
 
     def __repr__(self) -> str:
         # Of a suite that is translated only, there is no accuracy.
         first = next((row for row in self.summary() if row.metric in ("accuracy", "bleu")), None)
-        number = f", {first.metric} {_number(first)}" if first else ""
+        number = f", {first.metric} {first}" if first else ""
         return (
-            f"{self.suite_title} × {self.about['model']['name']}\n"
+            f"{self.suite_title} × {self.info.model.name}\n"
             f"{len(self.verdicts) or len(self.translations)} items{number}\n{self.signature}"
         )
 
     def _repr_html_(self) -> str:
         """Return a small table, for notebooks."""
         rows = [row for row in self.summary() if row.slice == "all"]
-        cells = [("suite", self.suite_title), ("model", str(self.about["model"]["name"]))]
-        cells += [(row.metric.replace("_", " "), f"{_number(row)} (n = {row.n})") for row in rows]
+        cells = [("suite", self.suite_title), ("model", self.info.model.name)]
+        cells += [(row.metric.replace("_", " "), f"{row} (n = {row.n})") for row in rows]
         cells.append(("signature", self.signature))
         body = (f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in cells)
         return f"<table>{''.join(body)}</table>"
@@ -229,7 +178,7 @@ class Run:
     def text_of(self, scored: Scored) -> str:
         """Return a candidate after its context, as people read it."""
         # A language model reads one text, with the space in it; others read two.
-        joint = " / " if self.about["model"]["kind"] in ("nli", "choice") else ""
+        joint = " / " if self.info.model.kind in ("nli", "choice") else ""
         return joint.join(filter(None, (scored.prefix, scored.text))).strip()
 
     def rescore(self, **policy: Any) -> Run:
@@ -249,17 +198,15 @@ class Run:
                 "only norm, ties and nli can be changed without it"
             )
         self._refuse(policy)
-        changed = ScoringPolicy(**self.about["policy"]).but(**policy)
-        about = {**self.about, "policy": asdict(changed)}
-        about["signature"] = _signature(about)
+        info = replace(self.info, policy=self.info.policy.but(**policy)).signed()
         verdicts = tuple(
-            decide(self._as_item(v), self.candidates[v.id], changed) for v in self.verdicts
+            decide(self._as_item(v), self.candidates[v.id], info.policy) for v in self.verdicts
         )
-        return replace(self, about=about, verdicts=verdicts)
+        return replace(self, info=info, verdicts=verdicts)
 
     def _refuse(self, policy: Mapping[str, Any]) -> None:
         """Raise if a policy does not fit what was scored."""
-        kind, norm = self.about["model"]["kind"], policy.get("norm")
+        kind, norm = self.info.model.kind, policy.get("norm")
         if norm not in (None, "sum") and kind in ("nli", "choice"):
             raise RunError(
                 f"norm '{norm}' is for likelihoods, but a run of the kind '{kind}' has none"
@@ -269,7 +216,7 @@ class Run:
             return
         if not self.labels:
             raise RunError(f"'nli' is for inference classifiers, but this run is of a {kind} model")
-        competing = names_of(offered(_label_numbers(self.about), wanted))
+        competing = names_of(self.info.competing(wanted))
         lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
         if lost:
             raise RunError(
@@ -312,64 +259,3 @@ class Run:
             RunError: If it is not one, or a file of it is damaged.
         """
         return cls(*read_run(Path(path)))
-
-
-def _number(row: Row) -> str:
-    digits = 1 if row.metric == "bleu" else 3
-    return f"{row.value:.{digits}f} [{row.low:.{digits}f}, {row.high:.{digits}f}]"
-
-
-def about_suite(suite: Suite) -> dict[str, Any]:
-    """Return what ``run.json`` holds about a suite."""
-    return {
-        "name": suite.name,
-        "hash": suite.hash,
-        "items": len(suite),
-        **asdict(suite.card),
-        **({"file": printable(suite.file)} if suite.file else {}),
-        **({"sample": suite.sample} if suite.sample else {}),
-    }
-
-
-def _signature(about: Mapping[str, Any]) -> str:
-    suite, model, recipe = about["suite"], about["model"], about["recipe"]
-    resolved_policy = about["settled"]
-    return signature(
-        suite=suite["name"],
-        suite_hash=suite["hash"],
-        sample=suite.get("sample"),
-        model=model["short"],
-        fingerprint=model["fingerprint"],
-        kind=model["kind"],
-        recipe=f"{recipe['name']}@{recipe['digest']}",
-        bos=resolved_policy.get("bos"),
-        eos=resolved_policy.get("eos"),
-        norm=None if model["kind"] in ("nli", "choice") else about["policy"]["norm"],
-        nli=_setting(about),
-        pll=resolved_policy.get("pll"),
-        ties=about["policy"]["ties"],
-        context=_context(about),
-        dtype=model["dtype"],
-        batch=model.get("batch"),
-        api=model.get("access"),
-        max=resolved_policy.get("max_length"),
-    )
-
-
-def _context(about: Mapping[str, Any]) -> str | None:
-    """Return how contexts were changed, if they were; earlier versions do not say."""
-    context = about["policy"].get("context", "given")
-    return None if context == "given" else context
-
-
-def _label_numbers(about: Mapping[str, Any]) -> list[int]:
-    return [NAMES.index(name) for name in about["model"].get("labels", ())]
-
-
-def _nli(about: Mapping[str, Any]) -> str:
-    return str(about["policy"].get("nli", ScoringPolicy().nli))  # earlier versions do not say
-
-
-def _setting(about: Mapping[str, Any]) -> str | None:
-    numbers = _label_numbers(about)
-    return setting_of(numbers, _nli(about)) if numbers else None

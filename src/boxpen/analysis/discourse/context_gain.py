@@ -14,7 +14,6 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from boxpen.analysis.discourse.class_judge import PHENOMENA, check_class
 from boxpen.analysis.discourse.connective_judge import connective_classes
@@ -27,7 +26,6 @@ from boxpen.metrics.randomise import randomisation
 from boxpen.runs.comparison import labels, same_items
 from boxpen.runs.run import Run
 from boxpen.scoring.normalise import TIE_TOLERANCE
-from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["CONTEXTS", "CONTRASTS", "ContextGains", "Gain", "System", "context_gains", "sign_flip"]
@@ -149,13 +147,13 @@ def sign_flip(sums: Sequence[float]) -> float:
 
 def _one_suite(runs: Sequence[Run]) -> str:
     """Return the suite of runs that all have scored references."""
-    names = list(dict.fromkeys(str(run.about["suite"]["name"]) for run in runs))
+    names = list(dict.fromkeys(run.info.suite.name for run in runs))
     if len(names) != 1:
         raise RunError(
             f"the runs are of {len(names)} suites ({', '.join(names) or 'none'}), expected one"
         )
     for run in runs:
-        kind = run.about["model"]["kind"]
+        kind = run.info.model.kind
         if kind in ("human", "nli", "choice"):
             raise RunError(
                 f"run {run.name} is of the kind '{kind}' and has no log-probabilities of texts; "
@@ -183,11 +181,11 @@ def _groups(runs: Sequence[Run]) -> list[dict[str, Run]]:
     """Return the runs of every system by context."""
     found: dict[str, dict[str, Run]] = {}
     for run in runs:
-        context: str = _policy(run).context
+        context: str = run.info.policy.context
         group = found.setdefault(_made(run), {})
         if context in group:
             raise RunError(
-                f"{run.about['model']['short']} has two runs with --context {context} "
+                f"{run.info.model.short} has two runs with --context {context} "
                 f"({group[context].name} and {run.name}), expected one"
             )
         group[context] = run
@@ -196,25 +194,20 @@ def _groups(runs: Sequence[Run]) -> list[dict[str, Run]]:
             ((context, run),) = group.items()
             other = "none" if context == "given" else "given"
             raise RunError(
-                f"{run.about['model']['short']} has only a run with --context {context}, made as "
+                f"{run.info.model.short} has only a run with --context {context}, made as "
                 f"{run.signature}; make one more: boxpen run --suite {run.suite_argument} "
-                f"--model {run.about['model']['name']} --context {other}"
+                f"--model {run.info.model.name} --context {other}"
             )
     return [{c: group[c] for c in CONTEXTS if c in group} for group in found.values()]
 
 
-def _policy(run: Run) -> ScoringPolicy:
-    return ScoringPolicy(**run.about["policy"])  # with what earlier versions do not say
-
-
 def _made(run: Run) -> str:
     """Return all that changes a number, but for the context and for how many items there are."""
-    about: Mapping[str, Any] = run.about
-    settled = sorted(about["settled"].items())
-    model, recipe = about["model"], about["recipe"]
-    how = replace(_policy(run), context="given")
-    made = (model["fingerprint"], model["dtype"], model.get("batch"))
-    return repr((*made, recipe["digest"], settled, how))
+    info = run.info
+    resolved = sorted(info.resolved_policy.items())
+    how = replace(info.policy, context="given")
+    made = (info.model.fingerprint, info.model.dtype, info.model.batch)
+    return repr((*made, info.recipe.digest, resolved, how))
 
 
 def _shared(name: str, group: Mapping[str, Run], suite: str) -> list[str]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from boxpen.analysis.discourse.class_judge import PHENOMENA, Ruling, check_class, judge
 from boxpen.errors import RunError
 from boxpen.runs.run import Run, Translation
-from boxpen.scoring.policy import ScoringPolicy
 
 __all__ = ["Rendering", "named_by_context", "renderings_of", "ruling_of"]
 
@@ -57,18 +56,18 @@ def named_by_context(runs: Sequence[Run]) -> list[Run]:
     contexts: dict[str, set[str]] = {}
     weights: dict[str, set[str]] = {}
     for run in runs:
-        model = run.about["model"]
-        contexts.setdefault(model["name"], set()).add(_context(run))
-        weights.setdefault(model["name"], set()).add(model["fingerprint"])
+        model = run.info.model
+        contexts.setdefault(model.name, set()).add(_context(run))
+        weights.setdefault(model.name, set()).add(model.fingerprint)
     out = []
     for run in runs:
-        model = run.about["model"]
-        if len(contexts[model["name"]]) > 1:
+        model = run.info.model
+        if len(contexts[model.name]) > 1:
             after = _CONTEXTS[_context(run)]
-            if len(weights[model["name"]]) > 1:
-                after = f" (@{model['fingerprint'][:8]}){after}"
-            named = {key: model[key] + after for key in ("name", "short")}
-            run = replace(run, about={**run.about, "model": {**model, **named}})
+            if len(weights[model.name]) > 1:
+                after = f" (@{model.fingerprint[:8]}){after}"
+            named = replace(model, name=model.name + after, short=model.short + after)
+            run = replace(run, info=replace(run.info, model=named))
         out.append(run)
     return out
 
@@ -85,7 +84,7 @@ def renderings_of(systems: Iterable[tuple[str, Sequence[Run]]]) -> list[Renderin
     found: dict[tuple[str, ...], Rendering] = {}
     for system, runs in systems:
         for run in runs:
-            suite = run.about["suite"]["name"]
+            suite = run.info.suite.name
             made = [t for t in run.translations if t.tags.get("set") in PHENOMENA]
             if not made:
                 raise RunError(
@@ -115,7 +114,7 @@ def ruling_of(one: Rendering) -> Ruling:
 
 
 def _context(run: Run) -> str:
-    return ScoringPolicy(**run.about["policy"]).context  # which earlier versions do not say
+    return run.info.policy.context
 
 
 def _rendering(system: str, made: Translation, run: Run) -> Rendering:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from boxpen.analysis.suites.characters import HAN
 from boxpen.items import Choice, Suite, Translate
+from boxpen.text.characters import HAN
 
 __all__ = ["Worded", "divided", "is_negation", "negations", "worded", "words"]
 

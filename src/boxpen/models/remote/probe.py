@@ -308,26 +308,46 @@ class _Probe:
         self._check_generated(ask, tokenizer)
         self._check_foreign(ask, tokenizer)
         if tokenizer is not None:
-            sent = [(*tokenizer.adds, *ids) for ids in self._ids(tokenizer, texts[:2])]
-            for one, other in zip(ask(texts[:2]), ask(sent), strict=True):
-                if len(one.logprobs) != len(other.logprobs) or not all(
-                    map(close, one.logprobs[1:], other.logprobs[1:])
-                ):
-                    raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
-            findings.bos = bool(tokenizer.adds)
+            one, other = ask(texts[:2])
+            self._check_tokenizer(
+                tokenizer,
+                texts[:2],
+                [one.logprobs[1:], other.logprobs[1:]],
+                lambda sent: [found.logprobs[1:] for found in ask(sent)],
+            )
+
+    def _check_tokenizer(
+        self,
+        tokenizer: Tokenizer,
+        texts: Sequence[str],
+        values: Sequence[Sequence[float]],
+        ask: Callable[[Sequence[Prompt]], Sequence[Sequence[float]]],
+    ) -> None:
+        """Compare the values of texts with those of their tokens; find out what is added."""
+        plain = self._ids(tokenizer, texts)
+        bos = () if tokenizer.bos is None else (tokenizer.bos,)
+        for adds in dict.fromkeys((tokenizer.adds, (), bos)):
+            found = ask([(*adds, *ids) for ids in plain])
+            if all(_all_close(*pair) for pair in zip(values, found, strict=True)):
+                self.findings.bos = bool(adds)
+                return
+        raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
 
     def _check_beginning(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
-        texts = [head + _FILLER * 16 for head in ("Red.", "No.")]
-        prompts = self._prompts(tokenizer, texts)
-        try:
-            one, other = ask(prompts)
-        except UnansweredError as error:
-            if error.status is None:
-                raise
-            self.findings.notes.append(f"long texts were not checked ({error.reason})")
+        """Check that the beginning of a long text is read."""
+        for times in (16, 3):
+            texts = [head + _FILLER * times for head in ("Red.", "No.")]
+            try:
+                one, other = ask(self._prompts(tokenizer, texts))
+            except UnansweredError as error:
+                if error.status is None:
+                    raise
+                reason = error.reason
+                continue
+            if one.logprobs[-20:] == other.logprobs[-20:]:
+                raise MismatchError("the beginning of a long text changes nothing: it is cut off")
             return
-        if one.logprobs[-20:] == other.logprobs[-20:]:
-            raise MismatchError("the beginning of a long text changes nothing: it is cut off")
+        self.findings.notes.append(f"long texts were not checked ({reason})")
 
     def _check_foreign(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
         prompts = self._prompts(tokenizer, [_FOREIGN])
@@ -351,11 +371,14 @@ class _Probe:
             self.findings.notes.append(f"generated tokens were not compared ({error})")
             return
         _check_sums(made)
+        usable = [n for n, token in enumerate(made) if token.text and token.text.isascii()]
+        texts, made = [texts[n] for n in usable], [made[n] for n in usable]
+        prompts = [prompts[n] for n in usable]
         whole = [text + token.text for text, token in zip(texts, made, strict=True)]
         longer = self._prompts(tokenizer, whole)
         for before, after, token in zip(ask(prompts), ask(longer), made, strict=True):
             # A generated token may be tokenised differently behind a text.
-            if after.ids[:-1] != before.ids or not token.text:
+            if after.ids[:-1] != before.ids:
                 continue
             compared += 1
             if not close(token.logprob, after.logprobs[-1]):
@@ -369,24 +392,24 @@ class _Probe:
     def _check_forced(self, tokenizer: Tokenizer) -> None:
         heads = [head for head, *_ in _PAIRS]
         prompts = self._framed(tokenizer, heads)
-        plain = [(*tokenizer.adds, *ids) for ids in self._ids(tokenizer, heads)]
-        texts = self._first(heads, [len(ids) for ids in plain])
-        for one, other in zip(texts, self._first(plain, [len(ids) for ids in plain]), strict=True):
-            if not one.top or not all(map(close, _tops(one), _tops(other))):
-                raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
-        made = self._first(prompts, [len(p) for p in prompts])
+        self._check_tokenizer(
+            tokenizer,
+            heads,
+            [*map(_tops, self._first(heads))],
+            lambda p: [*map(_tops, self._first(p))],
+        )
+        made = self._first(prompts)
         _check_sums(made)
         expected: dict[Node, float] = {}
         nodes: list[Node] = []
         for prompt, token, (_, *words) in zip(prompts, made, _PAIRS, strict=True):
-            others = sorted(token.top, key=lambda one: -one[2])[1:3]
-            if len(others) < 2:
-                raise MismatchError("the answer has no log-probabilities of the most likely tokens")
-            for number, text, logprob in others:
+            for number, text, logprob in sorted(token.top, key=lambda one: -one[2])[1:]:
                 ids = (number,) if number is not None else self._ids(tokenizer, [text])[0]
                 if len(ids) == 1:
                     expected[*prompt, ids[0]] = logprob
             nodes += [(*prompt, self._ids(tokenizer, [word])[0][0]) for word in words]
+        if len(expected) < 2:
+            raise MismatchError("the answer has no log-probabilities of the most likely tokens")
         nodes = list(dict.fromkeys((*expected, *nodes)))
         found = self._forced(tokenizer, nodes)
         again = self._forced(tokenizer, nodes[::-1])[::-1]
@@ -401,20 +424,17 @@ class _Probe:
             raise MismatchError("the same request has different answers")
         _not_constant(found)
         self.findings.values = (*itertools.chain.from_iterable(map(_tops, made)), *found)
-        self.findings.bos = bool(tokenizer.adds)
-        long = self._framed(tokenizer, [head + _FILLER * 16 for head in ("Red.", "No.")])
-        one, other = self._first(long, [len(prompt) for prompt in long])
-        if _tops(one) == _tops(other):
-            raise MismatchError("the beginning of a long text changes nothing: it is cut off")
+        self._check_beginning(lambda long: [*map(_as_scores, self._first(long))], tokenizer)
         (foreign,) = self._framed(tokenizer, [_FOREIGN])
         try:
             self._forced(tokenizer, [foreign[: i + 1] for i in range(1, min(4, len(foreign)))])
         except MismatchError as error:
             self.findings.notes.append(f"Chinese text will be unanswered: {error}")
 
-    def _first(self, prompts: Sequence[Prompt], sent: Sequence[int]) -> list[FirstToken]:
+    def _first(self, prompts: Sequence[Prompt]) -> list[FirstToken]:
         answers = self._ask("none", prompts, top=_TOP)
-        return [first_token(a, count) for a, count in zip(answers, sent, strict=True)]
+        pairs = zip(answers, prompts, strict=True)
+        return [first_token(a, None if isinstance(p, str) else len(p)) for a, p in pairs]
 
     def _forced(self, tokenizer: Tokenizer, nodes: Sequence[Node]) -> list[float]:
         found: dict[Node, float] = {}
@@ -429,6 +449,14 @@ class _Probe:
 
 def _tops(token: FirstToken) -> list[float]:
     return sorted((logprob for _, _, logprob in token.top), reverse=True)
+
+
+def _as_scores(token: FirstToken) -> TokenScores:
+    return TokenScores((), (), tuple(_tops(token)))
+
+
+def _all_close(one: Sequence[float], other: Sequence[float]) -> bool:
+    return len(one) == len(other) > 0 and all(map(close, one, other))
 
 
 def _check_sums(tokens: Sequence[FirstToken]) -> None:

@@ -248,7 +248,15 @@ def _read_vllm(answer: Answer, prompt: Prompt) -> TokenScores:
     if isinstance(prompt, str):
         # The first token is not shown: BOS, or the beginning of the text.
         rest = "".join(texts)
-        head = prompt[: -len(rest)] if rest and prompt.endswith(rest) else ""
+        if rest and prompt.endswith(rest):
+            head = prompt[: -len(rest)]
+        else:  # the server shows tokens in another way than they are in the text
+            second = (texts[1:2] or [""])[0]
+            if "\ufffd" in second:  # a part of the first character that is not ASCII
+                place = next((i for i, c in enumerate(prompt) if not c.isascii()), 0)
+            else:
+                place = max(0, prompt.find(second.strip() or second))
+            head = prompt[:place]
         ids[0], texts[0] = _made_up(head), head
     return TokenScores(tuple(ids), tuple(texts), tuple(values))
 

@@ -38,7 +38,7 @@ def junit_xml(outcomes: Sequence[Outcome]) -> bytes:
 
 
 def _add_run(root: ElementTree.Element, run: Run, outcomes: Sequence[Outcome]) -> None:
-    suite, model = run.about["suite"]["name"], run.about["model"]["short"]
+    suite, model = run.info.suite.name, run.info.model.short
     name = f"{run.suite_title} × {model}"
     group = ElementTree.SubElement(root, "testsuite", _counts(name, outcomes))
     properties = ElementTree.SubElement(group, "properties")

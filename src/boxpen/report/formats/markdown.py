@@ -16,7 +16,7 @@ _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 
 def run_markdown(run: Run) -> str:
     """Return one run: its table, its notes, its signature."""
-    lines = [f"### {run.suite_title} × {run.about['model']['name']}", ""]
+    lines = [f"### {run.suite_title} × {run.info.model.name}", ""]
     lines += markdown_table(run.summary())
     lines += ["", f"`{run.signature}`", ""]
     lines += [f"- {note}" for note in notes(run)]

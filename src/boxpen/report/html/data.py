@@ -19,6 +19,7 @@ from boxpen.metrics.choice import (
 )
 from boxpen.metrics.intervals import Estimate
 from boxpen.runs.comparison import labels, same_items
+from boxpen.runs.info import SuiteInfo
 from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
@@ -73,10 +74,9 @@ class Entry:
     @property
     def unit(self) -> str:
         """What scores and margins are measured in."""
-        if self.run.about["model"]["kind"] == "choice":
+        if self.run.info.model.kind == "choice":
             return "logits"
-        norm = str(self.run.about["policy"]["norm"])
-        return _UNITS.get(norm, norm)
+        return _UNITS[self.run.info.policy.norm]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class SuiteView:
     """
 
     name: str
-    card: Mapping[str, Any]
+    card: SuiteInfo
     entries: tuple[Entry, ...]
     guess: Mapping[str, Estimate]
     cuts: tuple[Cut, ...]
@@ -177,9 +177,9 @@ class SuiteView:
     @property
     def sizes(self) -> list[int]:
         """How many items the runs judged, where they did not judge the same; else nothing."""
-        suites = [e.run.about["suite"] for e in self.entries]
-        different = len({suite["hash"] for suite in suites}) > 1
-        return sorted({int(suite["items"]) for suite in suites}) if different else []
+        suites = [e.run.info.suite for e in self.entries]
+        different = len({suite.hash for suite in suites}) > 1
+        return sorted({suite.items for suite in suites}) if different else []
 
     @property
     def main_cut(self) -> Cut | None:
@@ -204,7 +204,7 @@ def suite_views(
             groups.append([run])
         else:
             fitting.append(run)
-    names = Counter(group[0].about["suite"]["name"] for group in groups)
+    names = Counter(group[0].info.suite.name for group in groups)
     places = [n for n, group in enumerate(groups) for _ in group]
     named_runs = iter(labels([run for group in groups for run in group], places))
     every = [[next(named_runs) for _ in group] for group in groups]
@@ -215,11 +215,10 @@ def suite_views(
                 marks.setdefault(label, len(marks))
     views = []
     for group, named in zip(groups, every, strict=True):
-        suite = group[0].about["suite"]
-        name = str(suite["name"])
-        shown = name
+        suite = group[0].info.suite
+        shown = name = suite.name
         if names[name] > 1:
-            shown = f"{name}@{suite['hash'][:8]} {group[0].setting}".rstrip()
+            shown = f"{name}@{suite.hash[:8]} {group[0].setting}".rstrip()
         entries = [_entry(run, label, marks) for run, label in zip(group, named, strict=True)]
         views.append(_view(shown, sorted(entries, key=lambda e: e.human), (notes or {}).get(name)))
     return views
@@ -227,7 +226,7 @@ def suite_views(
 
 def _same_suite(group: Sequence[Run], run: Run) -> bool:
     """Whether a run belongs to a group: the same suite, the same answers."""
-    if run.about["suite"]["name"] != group[0].about["suite"]["name"]:
+    if run.info.suite.name != group[0].info.suite.name:
         return False
     if run.labels != group[0].labels:
         return False
@@ -259,7 +258,7 @@ def _view(name: str, entries: Sequence[Entry], notes: SuiteNotes | None) -> Suit
     blocks += [_blocks(e.label, e.mark, e.run.verdicts) for e in entries]
     return SuiteView(
         name=name,
-        card=max((e.run.about["suite"] for e in entries), key=lambda card: int(card["items"])),
+        card=max((e.run.info.suite for e in entries), key=lambda card: card.items),
         entries=tuple(entries),
         guess=guess,
         cuts=tuple(_cuts([e for e in entries if e.run.verdicts])),
@@ -299,9 +298,8 @@ def _findings(runs: Sequence[Run]) -> list[Finding]:
     """Return what lint found in a suite, the commonest rule first; each finding once."""
     seen: dict[str, dict[tuple[str, str], None]] = {}
     for run in runs:
-        for found in run.about["findings"]:
-            text = (str(found.get("item", "")), str(found.get("message", "")))
-            seen.setdefault(found["rule"], {})[text] = None
+        for found in run.info.findings:
+            seen.setdefault(found.rule, {})[str(found.item), found.message] = None
     ordered = sorted(seen.items(), key=lambda pair: -len(pair[1]))
     return [Finding(rule, len(found), tuple(found)[:5]) for rule, found in ordered]
 

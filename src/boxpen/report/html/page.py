@@ -48,21 +48,21 @@ def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
 
     known = set(suite_names(parts=True))
     out: dict[str, SuiteNotes] = {}
-    for name in dict.fromkeys(run.about["suite"]["name"] for run in runs):
+    for name in dict.fromkeys(run.info.suite.name for run in runs):
         # A suite of a file may be called as if it were a part of another: 'cats.sm-duals'.
         if name not in known:
             missing.append(
                 f"no shortcuts of {name}: it is not known by name; see boxpen suite audit FILE"
             )
             continue
-        judged = {v.id for run in runs if run.about["suite"]["name"] == name for v in run.verdicts}
+        judged = {v.id for run in runs if run.info.suite.name == name for v in run.verdicts}
         try:
             suite = load_suite(name)
         except BoxpenError as error:
             missing.append(f"no shortcuts of {name}: {error}")
             continue
         part = suite.take([i for i in suite if i.id in judged])
-        hashes = {run.about["suite"]["hash"] for run in runs if run.about["suite"]["name"] == name}
+        hashes = {run.info.suite.hash for run in runs if run.info.suite.name == name}
         if part.hash not in hashes:
             missing.append(f"no shortcuts of {name}: it is not what it was when it was run")
             continue

@@ -155,7 +155,7 @@ def _title(views: Sequence[SuiteView], models: Sequence[str]) -> str:
 def _models(runs: Sequence[Run]) -> list[str]:
     """Return the short names of the models, each once for every set of weights."""
     found = dict.fromkeys(
-        (r.about["model"]["short"], r.about["model"]["fingerprint"]) for r in runs if not r.human
+        (r.info.model.short, r.info.model.fingerprint) for r in runs if not r.human
     )
     shorts = [short for short, _ in found]
     return [s if shorts.count(s) == 1 else f"{s}@{weights[:8]}" for s, weights in found]

@@ -9,7 +9,8 @@ Nothing is mended and nothing refused: a finding says which item a human should 
 - ``duplicate-item``: the same content under two ids
 - ``long-field``: over 2,000 characters, or over 20 times the suite's median for that field
 - ``edge-space``, ``special-token``: white space at an edge; a literal ``[SEP]``, ``</s>``, ``_eos``
-- ``invisible-character``, ``mixed-script``, ``full-width``: see ``characters.py``
+- ``invisible-character``, ``mixed-script``, ``full-width``: see
+  ``boxpen.text.characters``
 - ``expected-word``: neither source nor right answer has the word that the tag ``word`` promises; of
   one in parts, such as 当…时, all of them in their order
 - ``block-size``, ``block-label``: a block of another size than most, or, in a suite where the label
@@ -28,10 +29,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from boxpen.analysis.suites.characters import strange_characters
-from boxpen.analysis.suites.texts import Text, answers, texts
 from boxpen.items import Choice, Entail, Item, Suite, item_to_dict
+from boxpen.text.characters import strange_characters
 
 __all__ = ["Finding", "lint"]
 
@@ -73,7 +74,7 @@ def lint(suite: Suite) -> list[Finding]:
     findings: list[Finding] = []
     for item in suite:
         found = [*_unusable(item), *_alike(item), *_promised_word(item)]
-        for text in texts(suite, item):
+        for text in _texts(suite, item):
             found += _text_faults(text, limits)
         if item.id in first_id:
             found.append(("duplicate-id", "is the id of an item before it"))
@@ -99,7 +100,7 @@ def _unusable(item: Item) -> _Faults:
 
 
 def _alike(item: Item) -> _Faults:
-    for (name, text), (other_name, other) in itertools.combinations(answers(item), 2):
+    for (name, text), (other_name, other) in itertools.combinations(_answers(item), 2):
         pair = f"{name} and {other_name}"
         if text == other:
             yield "identical", f"has the same text in {pair}"
@@ -152,7 +153,7 @@ def _has_word(text: str, word: str) -> bool:
     return True
 
 
-def _text_faults(text: Text, limits: dict[str, float]) -> _Faults:
+def _text_faults(text: _Text, limits: dict[str, float]) -> _Faults:
     name = text.field
     if not text.text.strip():
         yield "empty-field", f"has an empty {name}"
@@ -171,7 +172,7 @@ def _text_faults(text: Text, limits: dict[str, float]) -> _Faults:
 def _limits(suite: Suite) -> dict[str, float]:
     lengths: dict[str, list[int]] = {}
     for item in suite:
-        for text in texts(suite, item):
+        for text in _texts(suite, item):
             lengths.setdefault(_kind(text.field), []).append(len(text.text))
     return {
         kind: min(LONG, max(1, LONG_FACTOR * statistics.median(counts)))
@@ -238,3 +239,44 @@ def _unbalanced(suite: Suite) -> Iterator[str]:
                 f"candidate {worst} is gold in {golds[worst]:,} of {count:,} items with {size} "
                 f"candidates, expected about {expected:,.0f}"
             )
+
+
+class _Text(NamedTuple):
+    """One text of an item, as it is written."""
+
+    field: str
+    text: str
+    language: str | None
+
+
+def _texts(suite: Suite, item: Item) -> Iterator[_Text]:
+    """Yield every text of an item that is there."""
+    language, source_language = suite.languages_of(item)
+    if isinstance(item, Entail):
+        yield _Text("premise", item.premise, language)
+        yield _Text("hypothesis", item.hypothesis, language)
+        return
+    # The context goes with the source where there is one, else with the candidates.
+    if item.source is not None:
+        yield _Text("source", item.source, source_language)
+    if item.context is not None:
+        yield _Text("context", item.context, language if item.source is None else source_language)
+    if isinstance(item, Choice):
+        for index, candidate in enumerate(item.candidates):
+            yield _Text(f"candidate {index}", candidate, language)
+        return
+    yield _Text("reference", item.reference, language)
+    if item.reference_context is not None:
+        yield _Text("reference_context", item.reference_context, language)
+    for index, wrong in enumerate(item.contrast):
+        yield _Text(f"contrast {index}", wrong, language)
+
+
+def _answers(item: Item) -> list[tuple[str, str]]:
+    """Return the texts that a model decides between, with the names of their fields."""
+    if isinstance(item, Choice):
+        return [(f"candidate {index}", text) for index, text in enumerate(item.candidates)]
+    if isinstance(item, Entail):
+        return [("premise", item.premise), ("hypothesis", item.hypothesis)]
+    contrast = [(f"contrast {index}", text) for index, text in enumerate(item.contrast)]
+    return [("reference", item.reference), *contrast]

@@ -1,0 +1,391 @@
+"""What ``run.json`` holds: how a run was made, so that it can be repeated."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+from boxpen.catalog.lint import Finding
+from boxpen.items import Suite
+from boxpen.printable import printable
+from boxpen.scoring.labels import NAMES, names_of, offered, setting_of
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.signature import signature
+from boxpen.version import __version__
+
+if TYPE_CHECKING:
+    from boxpen.models.base import Model
+
+__all__ = [
+    "FORMAT",
+    "HumanInfo",
+    "JudgeInfo",
+    "ModelInfo",
+    "RecipeInfo",
+    "RunInfo",
+    "Sample",
+    "SuiteInfo",
+]
+
+FORMAT = 1
+
+_SCALARS: dict[str, tuple[Any, str]] = {
+    "str": (str, "a string"),
+    "int": (int, "a number"),
+    "float": ((int, float), "a number"),
+}
+_OPTIONAL = {"optional": True}  # not written if None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """An object of ``run.json``; keys that this version does not know are kept in ``more``."""
+
+    more: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Read the object.
+
+        Raises:
+            KeyError: If a key is missing.
+            TypeError: If a value has the wrong type.
+            ValueError: If a value is impossible.
+        """
+        rest, given = dict(data), {}
+        for one in fields(cls):
+            key = one.metadata.get("key", one.name)
+            if one.name != "more" and key in rest:
+                value = rest.pop(key)
+                _check_type(key, value, str(one.type))
+                read = one.metadata.get("read")
+                given[one.name] = value if read is None else read(value)
+            elif one.default is one.default_factory is MISSING:
+                raise KeyError(key)
+        return cls(**given, more=rest)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as it is written."""
+        out = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name != "more" and not (value is None and one.metadata.get("optional")):
+                out[one.metadata.get("key", one.name)] = _plain(value)
+        return {**out, **self.more}
+
+
+def _check_type(key: str, value: Any, expected: str) -> None:
+    kind = expected.removesuffix(" | None")
+    if value is None and kind != expected:
+        return
+    if kind in _SCALARS:
+        types, name = _SCALARS[kind]
+        if not isinstance(value, types):
+            raise TypeError(f"expected {name}, found {value!r}")
+        str(value).encode()  # lone surrogates cannot be printed
+    elif kind.startswith("tuple"):
+        if not isinstance(value, list):
+            raise TypeError(f"`{key}` must be a list")
+    elif kind != "Sample" and not isinstance(value, dict):
+        raise TypeError(f"`{key}` must be an object")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, _Part):
+        return value.to_json()
+    if isinstance(value, Sample):
+        return str(value)
+    if is_dataclass(value):
+        return asdict(value)  # type: ignore[arg-type]
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How the items of a run were drawn from a larger suite."""
+
+    drawn: int
+    whole: int
+    seed: int
+
+    @classmethod
+    def parse(cls, text: object) -> Sample:
+        """Read ``DRAWN/WHOLE@SEED``."""
+        found = re.fullmatch("([0-9]+)/([0-9]+)@([0-9]+)", str(text))
+        if not found or not 0 < int(found[1]) <= int(found[2]):
+            raise ValueError(f"it has the sample {text!r}, expected DRAWN/WHOLE@SEED")
+        return cls(*map(int, found.groups()))
+
+    def __str__(self) -> str:
+        return f"{self.drawn}/{self.whole}@{self.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteInfo(_Part):
+    """The suite: its items that were judged, and its card (see ``boxpen.Card``)."""
+
+    name: str
+    hash: str
+    items: int
+    title: str = ""
+    language: str | None = None
+    source_language: str | None = None
+    licence: str = ""
+    citation: str = ""
+    url: str = ""
+    version: str = "1"
+    notes: str = ""
+    file: str | None = field(default=None, metadata=_OPTIONAL)
+    sample: Sample | None = field(default=None, metadata={"read": Sample.parse, **_OPTIONAL})
+
+    @classmethod
+    def of(cls, suite: Suite) -> SuiteInfo:
+        """Describe a suite."""
+        return cls(
+            name=suite.name,
+            hash=suite.hash,
+            items=len(suite),
+            **asdict(suite.card),
+            file=printable(suite.file) if suite.file else None,
+            sample=Sample.parse(suite.sample) if suite.sample else None,
+        )
+
+
+def _names(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
+def _labels(names: Sequence[str]) -> tuple[str, ...]:
+    for label in names:
+        if label not in NAMES:
+            raise ValueError(f"it has the label {label!r}, expected {', '.join(NAMES)}")
+    return tuple(names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInfo(_Part):
+    """The model.
+
+    Attributes:
+        short: Its name in tables.
+        batch: How texts were batched, if that changes scores.
+        access: How a model behind an API was asked.
+        labels: The labels of an inference classifier, in the order of its outputs.
+        remark: What a self-check of the model found.
+    """
+
+    name: str
+    short: str
+    kind: str
+    fingerprint: str
+    dtype: str
+    batch: str | None = field(default=None, metadata=_OPTIONAL)
+    access: str | None = field(default=None, metadata=_OPTIONAL)
+    languages: tuple[str, ...] | None = field(default=None, metadata={"read": _names})
+    labels: tuple[str, ...] | None = field(default=None, metadata={"read": _labels, **_OPTIONAL})
+    remark: str | None = field(default=None, metadata=_OPTIONAL)
+
+    @classmethod
+    def of(cls, model: Model, remark: str | None) -> ModelInfo:
+        """Describe a model."""
+        return cls(
+            name=printable(model.name),
+            short=printable(model.short),
+            kind=model.kind,
+            fingerprint=model.fingerprint,
+            dtype=model.dtype,
+            batch=model.batch or None,
+            access=model.access or None,
+            languages=tuple(sorted(model.languages)) if model.languages else None,
+            labels=names_of(model.labels) if model.labels else None,
+            remark=remark or None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipeInfo(_Part):
+    """The recipe; its templates are in ``more``."""
+
+    name: str
+    digest: str
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> RecipeInfo:
+        """Describe a recipe."""
+        more = {key: value for key, value in asdict(recipe).items() if key != "name"}
+        return cls(name=recipe.name, digest=recipe.digest, more=more)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object as it is written, with the digest last."""
+        return {"name": self.name, **self.more, "digest": self.digest}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeInfo(_Part):
+    """One human judge, by number."""
+
+    judge: int
+    items: int
+    accuracy: float
+
+
+def _judges(judges: Sequence[Mapping[str, Any]]) -> tuple[JudgeInfo, ...]:
+    if not judges:
+        raise ValueError("it names no judges")
+    return tuple(map(JudgeInfo.from_json, judges))
+
+
+def _numbers(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    for value in values.values():
+        if not isinstance(value, int | float | None):
+            raise TypeError(f"expected a number, found {value!r}")
+    return values
+
+
+@dataclass(frozen=True, kw_only=True)
+class HumanInfo(_Part):
+    """The judges of a run of human answers.
+
+    Attributes:
+        fewest: Answers per item, at least.
+        most: Answers per item, at most.
+        agreement: Measures of agreement by name; None if undefined.
+        gold_in_one_place: Share of items whose right answer has the commonest position.
+    """
+
+    judges: int
+    answers: int
+    min_judges: int
+    fewest: int
+    most: int
+    single_judge_accuracy: float
+    by_judge: tuple[JudgeInfo, ...] = field(metadata={"read": _judges})
+    agreement: Mapping[str, float | None] = field(metadata={"read": _numbers})
+    gold_in_one_place: float
+
+
+def _policy(data: Mapping[str, Any]) -> ScoringPolicy:
+    for name in ("norm", "ties"):  # earlier versions did not write all the others
+        data[name]
+    return ScoringPolicy(**data)
+
+
+def _resolved(data: Mapping[str, Any]) -> Mapping[str, object]:
+    for name, value in data.items():
+        if not isinstance(value, str | int):
+            raise TypeError(f"it has {value!r} for '{name}', expected a text, a number or a bool")
+    return data
+
+
+def _id_lists(data: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    if not all(isinstance(ids, list) for ids in data.values()):
+        raise TypeError("`left_out` must hold lists of items")
+    return data
+
+
+def _name_lists(data: Mapping[str, Any]) -> Mapping[str, Sequence[str]]:
+    if not all(isinstance(name, str) for names in data.values() for name in names):
+        raise TypeError("`parts_left_out` must hold lists of strings")
+    return data
+
+
+def _findings(found: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    if not all(isinstance(one["rule"], str) for one in found):
+        raise TypeError("a finding has no rule")
+    return tuple(Finding(f["rule"], f.get("item"), f.get("message", "")) for f in found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInfo(_Part):
+    """How a run was made.
+
+    Attributes:
+        format: Version of the run directory.
+        boxpen: Version of boxpen.
+        resolved_policy: The policy fields that change log-probabilities, without ``auto``.
+        beam: Beam size of translations.
+        left_out: Ids of the items that were left out, by reason.
+        parts_left_out: Names of the parts that were left out as a whole, by reason.
+        unread_sources: Number of translations judged without their source.
+        unread_contexts: Number of items with a context that the model does not read.
+        findings: What lint found in the suite.
+        engine: What was computed and how.
+        human: The judges, if people answered.
+    """
+
+    format: int = FORMAT
+    boxpen: str = __version__
+    suite: SuiteInfo = field(metadata={"read": SuiteInfo.from_json})
+    model: ModelInfo = field(metadata={"read": ModelInfo.from_json})
+    recipe: RecipeInfo = field(metadata={"read": RecipeInfo.from_json})
+    policy: ScoringPolicy = field(metadata={"read": _policy})
+    resolved_policy: Mapping[str, object] = field(metadata={"key": "settled", "read": _resolved})
+    beam: int
+    left_out: Mapping[str, Sequence[str]] = field(metadata={"read": _id_lists})
+    parts_left_out: Mapping[str, Sequence[str]] = field(metadata={"read": _name_lists})
+    unread_sources: int | None = field(default=None, metadata=_OPTIONAL)
+    unread_contexts: int
+    findings: tuple[Finding, ...] = field(metadata={"read": _findings})
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    python: str = platform.python_version()
+    human: HumanInfo | None = field(
+        default=None, metadata={"read": HumanInfo.from_json, **_OPTIONAL}
+    )
+    signature: str = ""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunInfo:
+        """Read the content of ``run.json``; raise as other parts do."""
+        data["signature"]
+        info = super().from_json(data)
+        if info.model.kind == "human" and info.human is None:
+            raise KeyError("human")
+        return info
+
+    def signed(self) -> RunInfo:
+        """Return the information with the signature of a model's run."""
+        suite, model, policy = self.suite, self.model, self.policy
+        line = signature(
+            suite=suite.name,
+            suite_hash=suite.hash,
+            sample=str(suite.sample) if suite.sample else None,
+            model=model.short,
+            fingerprint=model.fingerprint,
+            kind=model.kind,
+            recipe=f"{self.recipe.name}@{self.recipe.digest}",
+            bos=self.resolved_policy.get("bos"),
+            eos=self.resolved_policy.get("eos"),
+            norm=None if model.kind in ("nli", "choice") else policy.norm,
+            nli=self.setting,
+            pll=self.resolved_policy.get("pll"),
+            ties=policy.ties,
+            context=None if policy.context == "given" else policy.context,
+            dtype=model.dtype,
+            batch=model.batch,
+            api=model.access,
+            max=self.resolved_policy.get("max_length"),
+        )
+        return replace(self, signature=line)
+
+    @property
+    def label_numbers(self) -> list[int]:
+        """The labels of an inference classifier by number, in the order of its outputs."""
+        return [NAMES.index(name) for name in self.model.labels or ()]
+
+    def competing(self, nli: str | None = None) -> tuple[int, ...]:
+        """Return the labels that compete, by number, in a setting; the policy's if None."""
+        numbers = self.label_numbers
+        return tuple(offered(numbers, nli or self.policy.nli)) if numbers else ()
+
+    @property
+    def setting(self) -> str | None:
+        """``3-way``, ``2-way`` or ``binary``, for inference classifiers."""
+        numbers = self.label_numbers
+        return setting_of(numbers, self.policy.nli) if numbers else None

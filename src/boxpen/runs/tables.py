@@ -1,0 +1,229 @@
+"""The tables of a run: verdicts, records, translations and tokens, as Polars frames and Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from boxpen.errors import RunError, nearest
+from boxpen.metrics.summary import Translation
+from boxpen.scoring.labels import NAMES
+from boxpen.scoring.requests import Record
+from boxpen.scoring.verdicts import Scored, Verdict
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from boxpen.runs.run import Run
+
+__all__ = [
+    "COLUMNS",
+    "parquet",
+    "read_candidates",
+    "read_translations",
+    "read_verdicts",
+    "run_frame",
+]
+
+# Kinds of columns; with a question mark, the column may hold nulls.
+COLUMNS = {
+    "verdicts": {
+        "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
+        "tied": "int", "credit": "float", "margin": "float", "truncated": "bool",
+        "crossing": "bool", "tags": "str",
+    },
+    "records": {
+        "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
+        "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
+        "unknown": "int", "truncated": "bool", "crossing": "bool",
+    },
+    "translations": {
+        "id": "str", "source": "str", "reference": "str", "translation": "str",
+        "language": "str?", "tags": "str", "context": "str?", "reference_context": "str?",
+    },
+    "tokens": {
+        "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
+        "token": "str", "logprob": "single",
+    },
+}  # fmt: skip
+_LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
+
+
+def run_frame(run: Run, table: str) -> pl.DataFrame:
+    """Return a table of a run: verdicts, records, translations, or tokens.
+
+    Raises:
+        RunError: If there is no such table.
+    """
+    if table not in COLUMNS:
+        raise RunError(f"table '{table}' is unknown, {nearest(table, list(COLUMNS))}")
+    rows: Iterable[Mapping[str, Any]]
+    if table == "verdicts":
+        rows = ({**asdict(v), "tags": json.dumps(dict(v.tags))} for v in run.verdicts)
+    elif table == "translations":
+        rows = ({**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations)
+    elif table == "records":
+        rows = (_record_row(*found) for found in _records(run))
+    else:
+        texts = dict(enumerate(NAMES)) if run.labels else run.tokens
+        rows = (
+            dict(
+                zip(
+                    COLUMNS[table],
+                    (item, index, role, at, token, texts.get(token), lp),
+                    strict=True,
+                )
+            )
+            for item, index, role, _, record in _records(run)
+            for at, (token, lp) in enumerate(
+                zip(record.token_ids.tolist(), record.logprobs.tolist(), strict=True)
+            )
+        )
+    return _frame(rows, COLUMNS[table])
+
+
+def _records(run: Run) -> Iterator[tuple[str, int, str, Scored, Record]]:
+    """Yield every record: item, number of the candidate, role, candidate, record."""
+    for item, members in run.candidates.items():
+        for index, scored in enumerate(members):
+            yield item, index, "candidate", scored, scored.record
+            if scored.unconditional is not None:
+                yield item, index, "unconditional", scored, scored.unconditional
+
+
+def _record_row(
+    item: str, index: int, role: str, scored: Scored, record: Record
+) -> dict[str, object]:
+    return {
+        "item": item,
+        "candidate": index,
+        "role": role,
+        "prefix": scored.prefix,
+        "text": scored.text,
+        "source": scored.source,
+        "token_ids": record.token_ids.tolist(),
+        "logprobs": record.logprobs.tolist(),
+        "unscored": record.unscored,
+        "unknown": record.unknown,
+        "truncated": record.truncated,
+        "crossing": record.crossing,
+    }
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Return a frame as the content of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def read_verdicts(path: Path) -> tuple[Verdict, ...]:
+    """Read the table of verdicts."""
+    return tuple(
+        Verdict(**{**row, "scores": tuple(row["scores"]), "tags": _tags(row)})
+        for row in _rows(path, "verdicts")
+    )
+
+
+def read_translations(path: Path) -> tuple[Translation, ...]:
+    """Read the table of translations."""
+    return tuple(Translation(**{**row, "tags": _tags(row)}) for row in _rows(path, "translations"))
+
+
+def read_candidates(path: Path) -> dict[str, list[Scored]]:
+    """Read the table of records; join them to items by id and place, never by line order."""
+    found: dict[tuple[str, int], dict[str, Scored]] = {}
+    for row in _rows(path, "records"):
+        record = Record(
+            token_ids=np.array(row["token_ids"], dtype=np.int32),
+            logprobs=np.array(row["logprobs"], dtype=np.float32),
+            unscored=row["unscored"],
+            unknown=row["unknown"],
+            truncated=row["truncated"],
+            crossing=row["crossing"],
+        )
+        if len(record.token_ids) != len(record.logprobs):
+            raise ValueError(f"a record of item '{row['item']}' is damaged")
+        scored = Scored(row["text"], record, None, row["prefix"], row["source"])
+        roles = found.setdefault((row["item"], row["candidate"]), {})
+        if row["role"] in roles:
+            raise ValueError(f"candidate {row['candidate']} of '{row['item']}' has two records")
+        roles[row["role"]] = scored
+    out: dict[str, dict[int, Scored]] = {}
+    for (item, index), roles in found.items():
+        free = roles.get("unconditional")
+        scored = replace(roles["candidate"], unconditional=free.record if free else None)
+        out.setdefault(item, {})[index] = scored
+    for item, members in out.items():
+        if lacking := set(range(len(members))) - members.keys():
+            raise ValueError(f"item '{item}' has no candidate {min(lacking)}")
+    return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
+
+
+def _rows(path: Path, table: str) -> list[dict[str, Any]]:
+    import polars as pl
+
+    if not path.is_file():  # Polars has several messages for this
+        raise FileNotFoundError("there is no such file")
+    # Not by its path: Polars takes only those that are UTF-8.
+    frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
+    for name, kind in COLUMNS[table].items():
+        if name in frame.columns:
+            _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
+        elif name not in _LATER:
+            raise KeyError(name)
+    return frame.to_dicts()
+
+
+def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
+    """Raise if a column is of another type, or holds a null or a number that is not finite."""
+    import polars as pl
+
+    expected = _types()[kind]
+    if column.dtype != expected and not (nullable and column.dtype == pl.Null):
+        raise TypeError(f"column '{column.name}' is of {column.dtype}, expected {expected}")
+    if not nullable and column.null_count():
+        raise ValueError(
+            f"column '{column.name}' is null in row {(column.is_null().arg_max() or 0) + 1}"
+        )
+    values = column.explode(empty_as_null=False) if isinstance(expected, pl.List) else column
+    if values is not column and values.null_count():
+        raise ValueError(f"column '{column.name}' has a list with a null")
+    if values.dtype.is_float() and not values.is_finite().all():
+        raise ValueError(f"column '{column.name}' has a number that is not finite")
+
+
+def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+    tags = json.loads(row["tags"])
+    if not isinstance(tags, dict) or not all(isinstance(value, str) for value in tags.values()):
+        raise TypeError(f"item '{row['id']}' has tags that are not texts")
+    return tags
+
+
+def _types() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "str": pl.String(),
+        "int": pl.Int64(),
+        "float": pl.Float64(),
+        "single": pl.Float32(),
+        "bool": pl.Boolean(),
+        "ints": pl.List(pl.Int32()),
+        "floats": pl.List(pl.Float32()),
+        "scores": pl.List(pl.Float64()),
+    }
+
+
+def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl.DataFrame:
+    import polars as pl
+
+    types = _types()
+    schema = {name: types[kind.removesuffix("?")] for name, kind in columns.items()}
+    return pl.DataFrame(list(rows), schema=schema)
