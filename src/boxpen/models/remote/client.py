@@ -381,7 +381,7 @@ class Client:
     def redacted(self, text: str) -> str:
         """Return a text without the values of headers."""
         for value in self._headers.values():
-            for part in {value, value.removeprefix("Bearer ")}:
+            for part in (value, value.removeprefix("Bearer ")):
                 text = text.replace(part, "…")
         return printable(text)
 

@@ -156,8 +156,10 @@ def _listed(client: Client) -> Findings:
     """Find the model in the server's list."""
     wanted = client.settings.model
     try:
-        listed = client.call("/models", retries=1).get("data")
-    except UnansweredError:
+        listed = client.call("/models").get("data")
+    except UnansweredError as error:
+        if error.status is None:
+            raise
         listed = None
     known = [m for m in listed or () if isinstance(m, dict) and isinstance(m.get("id"), str)]
     names = [m["id"] for m in known]
