@@ -68,10 +68,8 @@ def with_boxpen(file: Path) -> Kept:
 
     from boxpen.build.kg.read.graph import GraphSpec, read_graph
 
-    keep = [
-        pl.col("relation").is_in([name.lower() for name in RELATIONS]),
-        pl.col("language") == "en",
-    ]
+    relations = [name.lower() for name in RELATIONS]
+    keep = pl.col("relation").is_in(relations) & (pl.col("language") == "en")
     kept = [
         chunk.triples.filter(pl.col("weight") >= 1, pl.col("head") != pl.col("tail"))
         for chunk in read_graph(GraphSpec((file,), "conceptnet"), keep=keep)

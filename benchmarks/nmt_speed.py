@@ -26,18 +26,20 @@ from typing import Any
 
 import torch
 
-from boxpen.models.engine.planning import unplanned_attention
-from boxpen.nmt.arithmetic import fast_arithmetic
+from boxpen.ahead import ahead
+from boxpen.models.engine.cudnn import unplanned_attention
 from boxpen.nmt.config import ModelConfig, NmtConfig, TrainConfig
-from boxpen.nmt.data.feed import AHEAD, Feed, Place, Step
+from boxpen.nmt.data.feed import Feed
 from boxpen.nmt.data.inputs import batch_of
 from boxpen.nmt.data.prepared import Prepared, open_prepared
 from boxpen.nmt.data.subwords import PAD
 from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.learner import Learner
-from boxpen.nmt.processes import Processes
-from boxpen.scoring.ahead import ahead
 from boxpen.text.corpus import CorpusSpec
+from boxpen.training.arithmetic import fast_arithmetic
+from boxpen.training.loop import AHEAD
+from boxpen.training.processes import Processes
+from boxpen.training.state import Place, Step
 
 RESULTS = Path(__file__).parents[1] / "build" / "nmt_speed.json"
 RATIO = 2.0

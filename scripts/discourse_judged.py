@@ -21,7 +21,7 @@ from results import DOCS, write
 
 import boxpen
 from boxpen.metrics.intervals import wilson
-from boxpen.review import Journal, Rule, agreement_table, latest, settle
+from boxpen.review import Journal, Rule, agreement_table, decide, latest
 
 EACH = 50
 SEED = 8
@@ -119,7 +119,7 @@ def precision() -> str:
     """Return how many candidates are good, and how far the readers agree."""
     given = Journal(DOCS / "discourse-review.jsonl").read().judgements
     parts = {item: item.split("-")[0] for item in latest(given)}
-    decided = settle(given, Rule("unanimous"), 2)
+    decided = decide(given, Rule("unanimous"), 2)
     agreement = {row.part: row for row in agreement_table(given, parts)}
     out = ["| phenomenon | judged | good | precision | alike | kappa |", "|---" * 6 + "|"]
     for part in PHENOMENA:

@@ -52,10 +52,10 @@ from boxpen.review import (
     Journal,
     Rule,
     agreement_table,
+    decide,
     import_sheets,
     latest,
     ordered,
-    settle,
     write_sheet,
 )
 from boxpen.runs.run import Run
@@ -394,7 +394,7 @@ def _judged(sample: int) -> tuple[dict[str, dict[str, str]], dict[str, str | Non
     drawn = {one: row for one, row in _drawn().items() if row["sample"] == str(sample)}
     given = [one for one in Journal(REVIEW).read().judgements if one.item in drawn]
     judges = max((len(of) for of in latest(given).values()), default=1)
-    decided = settle(given, Rule("unanimous", otherwise="reject"), judges, drawn)
+    decided = decide(given, Rule("unanimous", otherwise="reject"), judges, drawn)
     return drawn, {one: decision.verdict for one, decision in decided.items()}
 
 

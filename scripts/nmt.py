@@ -37,7 +37,7 @@ from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.translate import translate_lines
 from boxpen.report.curve import curve_svg
 from boxpen.report.formats.markdown import cell
-from boxpen.report.training import read_log, training_svg
+from boxpen.report.training.plot import read_log, training_svg
 from boxpen.runs.directory import run_directories
 from boxpen.text.normal import normalised
 

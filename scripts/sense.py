@@ -33,8 +33,8 @@ import boxpen
 from boxpen.analysis.slices import cut
 from boxpen.build.kg.wording.sentences import Verbalised, verbalise, write_sentences
 from boxpen.errors import BoxpenError
-from boxpen.lm.classifier.options import Options
 from boxpen.lm.job import train_lm
+from boxpen.lm.options import Options
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.metrics.intervals import Estimate

@@ -67,7 +67,7 @@ class TestReading:
             ("item,judge,answer\ni0,ann\n", ("line 2", "2 cell(s), expected 3")),
             ("item,answer\ni0,0\n", ("no column 'judge'",)),
             ("id,ann\ni0,0\n", ("line 1", "id, ann", "'item'")),
-            ("item\ni0\n", ("line 1", "one column a judge")),
+            ("item\ni0\n", ("line 1", "one column per judge")),
             ("item,ann,ann\ni0,0,0\n", ("'ann' twice",)),
             ("item,,ann\ni0,0,0\n", ("without a name",)),
             ('item,ann\n"i0,0\n', ("line 2", "not a valid row")),

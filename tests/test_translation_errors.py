@@ -24,20 +24,19 @@ from boxpen.errors import BuildError, RunError
 from boxpen.report.translation_errors import (
     PAPER,
     error_table,
-    errors_markdown,
     errors_object,
-    errors_terminal,
+    errors_page,
 )
 from boxpen.review import (
     Decision,
     Judgement,
     Question,
     Rule,
+    decide_labels,
     label_agreement,
     label_pairs,
     labels_of,
     sampled,
-    settle_labels,
 )
 from boxpen.runs.run import Translation
 from small_runs import small_run
@@ -204,11 +203,11 @@ class TestDecisions:
     )
     def test_label_by_label(self, verdicts, rule, expected):
         given = [Judgement("x", f"j{n}", verdict) for n, verdict in enumerate(verdicts)]
-        assert settle_labels(given, ErrorTask.verdicts, Rule(rule))["x"].verdict == expected
+        assert decide_labels(given, ErrorTask.verdicts, Rule(rule))["x"].verdict == expected
 
     @given(GIVEN)
     def test_the_majority_by_counting(self, given):
-        found = settle_labels(given, ErrorTask.verdicts, items="xyz")
+        found = decide_labels(given, ErrorTask.verdicts, items="xyz")
         for item in "xyz":
             of = [labels_of(one.verdict) for one in given if one.item == item]
             most = {k for k in FORMS if sum(k in labels for labels in of) * 2 > len(of)}
@@ -221,14 +220,14 @@ class TestDecisions:
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("x", "cy", f"{C}+{O}"),
                       ("y", "ann", M), ("y", "bo", M), ("z", "ann", M), ("z", "bo", C))  # fmt: skip
         rule = Rule("adjudicator", adjudicator="cy")
-        found = settle_labels(given, ErrorTask.verdicts, rule, min_judges=2)
+        found = decide_labels(given, ErrorTask.verdicts, rule, min_judges=2)
         assert [found[item].verdict for item in "xyz"] == [f"{C}+{O}", M, None]
         assert "cy decides" in found["z"].reason
 
     def test_reasons(self):
         given = votes(("x", "ann", C), ("x", "bo", RIGHT), ("y", "ann", C),
                       *(("z", f"j{n}", v) for n, v in enumerate((C, C, M, O, RIGHT))))  # fmt: skip
-        found = settle_labels(given, ErrorTask.verdicts, min_judges=2, items=["x", "y", "z", "w"])
+        found = decide_labels(given, ErrorTask.verdicts, min_judges=2, items=["x", "y", "z", "w"])
         assert found["x"].reason == "judges are divided: common sense 1, right 1"
         assert found["y"].reason == "judged by 1, expected 2 or more"
         assert found["z"].reason.startswith("judges are divided: common sense 2, ")
@@ -236,11 +235,11 @@ class TestDecisions:
 
     def test_a_withdrawn_verdict_is_none(self):
         given = votes(("x", "ann", C), ("x", "ann", ""))
-        assert settle_labels(given, ErrorTask.verdicts)["x"].verdict is None
+        assert decide_labels(given, ErrorTask.verdicts)["x"].verdict is None
 
     def test_a_journal_of_something_else(self):
         with pytest.raises(BuildError, match="'ann' on item 'x' is 'reject', expected right"):
-            settle_labels(votes(("x", "ann", "reject")), ErrorTask.verdicts)
+            decide_labels(votes(("x", "ann", "reject")), ErrorTask.verdicts)
 
 
 class TestAgreement:
@@ -318,7 +317,7 @@ class TestShares:
         found = outputs_of([("one", [one]), ("two", [two])])
         items = [q.item for q in ErrorTask(found).questions()]
         given = [Judgement(i, "ann", v) for i, v in zip(items, (C, M, RIGHT, RIGHT), strict=True)]
-        rows = error_shares(found, settle_labels(given, ErrorTask.verdicts))
+        rows = error_shares(found, decide_labels(given, ErrorTask.verdicts))
         assert [(r.system, r.part, r.counts[C], r.counts[M], r.right.value) for r in rows] == [
             (system, *line)
             for system in ("one", "two")
@@ -392,7 +391,7 @@ class TestReport:
         return error_table(found, ErrorTask(found).decide(given, Rule("any")), paper=True)
 
     def test_markdown(self, table):
-        text = errors_markdown(table)
+        text = errors_page(table).markdown()
         assert "### sys\\|tem: types among all errors" in text
         assert "| paper |  |  |  | 71.6 | 22.7 | 5.7 |" in text
         assert "| total | 3 | 33.3 [" in text
@@ -403,7 +402,7 @@ class TestReport:
         assert "judged, not decided" not in text
 
     def test_other_suites_stand_without_the_paper(self, table):
-        assert "paper" not in errors_markdown(replace(table, paper=False))
+        assert "paper" not in errors_page(replace(table, paper=False)).markdown()
         assert errors_object(replace(table, paper=False))["paper"] is None
 
     def test_the_terminal_has_the_same_numbers_in_80_columns(self, table):
@@ -412,7 +411,7 @@ class TestReport:
         from rich.console import Console
 
         stream = StringIO()
-        for part in errors_terminal(table):
+        for part in errors_page(table).terminal():
             Console(file=stream, width=80).print(part)
         text = stream.getvalue()
         assert max(map(len, text.splitlines())) <= 80

@@ -408,11 +408,11 @@ class TestCommands:
         assert sum(data["balance"]["positions"]["2"]) == 40
 
     def test_words(self, path):
-        done = self.invoke("words", path, "--top", "3")
+        done = self.invoke("stats", path, "--words", "--top", "3")
         assert done.exit_code == 0, done.output
         assert "words per sentence" in done.stdout
         assert max(map(len, done.stdout.splitlines())) <= 80
-        data = json.loads(self.invoke("words", path, "--top", "3", "--json").stdout)
+        data = json.loads(self.invoke("stats", path, "--words", "--top", "3", "--json").stdout)
         assert len(data["right"]["different"]) == 3
         assert data["right"]["length"] == 6.0
 
@@ -423,7 +423,7 @@ class TestCommands:
         for args, part in (
             (("audit", path, "--by", "sett"), "has no tag 'sett', did you mean 'set'?"),
             (("audit", tmp_path / "mt.jsonl"), "has nothing to pick from"),
-            (("words", tmp_path / "mt.jsonl"), "has no candidates to compare"),
+            (("stats", tmp_path / "mt.jsonl", "--words"), "has no candidates to compare"),
         ):
             done = self.invoke(*args)
             assert done.exit_code == 2

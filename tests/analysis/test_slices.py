@@ -130,7 +130,7 @@ def test_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["", "k", "-3", "1/0", "0", "many", "1e5x"])
 def test_what_is_no_size(text):
-    with pytest.raises(RunError, match="is no size"):
+    with pytest.raises(RunError, match="is not a size"):
         parse_size(text)
 
 

@@ -10,7 +10,7 @@ import pytest
 from boxpen.analysis.trends import trends
 from boxpen.errors import RunError
 from boxpen.metrics.trend import trend
-from boxpen.report.trends import trends_markdown, trends_object
+from boxpen.report.trends import trends_object, trends_page
 from boxpen.runs.run import Run
 from small_runs import small_run
 
@@ -57,11 +57,12 @@ def test_items_in_blocks_are_permuted_in_blocks():
 
 def test_what_is_no_number_is_refused():
     run = stepped("++--", "1231")
-    with pytest.raises(RunError, match="no trend by 'set': its value 'A' is no number, expected"):
+    refusal = "no trend by 'set': its value 'A' is not a number; expected"
+    with pytest.raises(RunError, match=refusal):
         trends(run, "set")
     for odd in ("1–2", "nan", "1e", "e3", "٣", "1_0"):
         other = replace(run, verdicts=tuple(replace(v, tags={"steps": odd}) for v in run.verdicts))
-        with pytest.raises(RunError, match="is no number"):
+        with pytest.raises(RunError, match="is not a number"):
             trends(other, "steps")
     with pytest.raises(RunError, match="all items have the value 2, expected two values or more"):
         trends(stepped("++--", "2222"), "steps")
@@ -96,7 +97,7 @@ def test_a_number_may_have_any_form_and_is_shown_in_its_first():
     (found,) = trends(run, "steps")
     assert [(value, right.n) for value, right in found.trend.levels] == [(0, 2), (1, 2), (1000, 2)]
     assert found.values == ("0", "+1.0", "1e3")
-    assert "| system | part | 0 | +1.0 | 1e3 | slope" in trends_markdown([(run, [found])])
+    assert "| system | part | 0 | +1.0 | 1e3 | slope" in trends_page([(run, [found])]).markdown()
 
 
 def test_levels_are_headed_as_the_tag_has_them():
@@ -104,7 +105,7 @@ def test_levels_are_headed_as_the_tag_has_them():
     run = stepped("+-++", [day for day in days for _ in range(2)])
     other = stepped("+-++", ["20240103", "20240102", "20240103", "20240102"])
     found = [(one, trends(one, "steps")) for one in (run, other)]
-    shown = trends_markdown(found)
+    shown = trends_page(found).markdown()
     assert "| system | part | 20240101 | 20240102 | 20240103 | slope, points [95 %] | p |" in shown
     with pytest.raises(RunError, match="all items have the value 20240101, expected two"):
         trends(stepped("++", [days[0]] * 2), "steps")
@@ -119,7 +120,7 @@ def test_numbers_that_are_one_to_the_machine_are_not_put_together():
 def test_the_table_shows_levels_slope_and_what_may_be_chance():
     run = stepped("++++-+--", "11223344")
     found = [(run, trends(run, "steps"))]
-    shown = trends_markdown(found)
+    shown = trends_page(found).markdown()
     assert "### small: accuracy by steps, % [95 %]" in shown
     assert "| system | part | 1 | 2 | 3 | 4 | slope, points [95 %] | p |" in shown
     assert "| one | all | 100.0 [34.2, 100.0] |" in shown
@@ -128,12 +129,18 @@ def test_the_table_shows_levels_slope_and_what_may_be_chance():
     (row,) = trends_object(found)
     assert row["slope"]["value"] == pytest.approx(-0.35)
     assert [level["number"] for level in row["levels"]] == [1, 2, 3, 4]
-    assert "may be chance" in trends_markdown([(r := stepped("+-+-", "1122"), trends(r, "steps"))])
+    assert (
+        "may be chance"
+        in trends_page([(r := stepped("+-+-", "1122"), trends(r, "steps"))]).markdown()
+    )
 
 
 def test_levels_that_are_guessed_unequally_are_told():
     run = stepped("+-+-", "1122")
-    assert "guessing" not in trends_markdown([(run, trends(run, "steps"))])
+    assert "guessing" not in trends_page([(run, trends(run, "steps"))]).markdown()
     wide = replace(run.verdicts[3], scores=(0.0, 1.0, 2.0, 3.0))
     other = replace(run, verdicts=(*run.verdicts[:3], wide))
-    assert "guessing does not earn the same" in trends_markdown([(other, trends(other, "steps"))])
+    assert (
+        "guessing does not earn the same"
+        in trends_page([(other, trends(other, "steps"))]).markdown()
+    )

@@ -215,13 +215,13 @@ def test_a_word_outside_of_the_softmax_has_no_number():
 def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
     """What cuDNN is told while a layer runs; a GPU is not needed to see it."""
     from boxpen.lm.bilm import layers
-    from boxpen.models.engine import precision
+    from boxpen.models.engine import cudnn as settings
 
     cudnn = torch.backends.cudnn
     before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision
     seen = []
-    full = precision.full_precision
-    for place in (layers, precision):
+    full = settings.full_precision
+    for place in (layers, settings):
         monkeypatch.setattr(place, "full_precision", lambda _: full("cuda"))
     model = made(input="characters")
     for module in model.modules():
@@ -241,7 +241,7 @@ def test_a_gpu_rounds_neither_filters_nor_memories(monkeypatch):
 
 
 def test_layers_that_run_at_once_leave_the_settings_of_cudnn():
-    from boxpen.models.engine.precision import full_precision
+    from boxpen.models.engine.cudnn import full_precision
 
     cudnn = torch.backends.cudnn
     before = cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision

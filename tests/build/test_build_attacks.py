@@ -10,7 +10,7 @@ from boxpen.build.kg.stages import BUILDER
 from boxpen.build.kg.triples import read_table, write_table
 from boxpen.build.kg.wording.templates import load_templates
 from boxpen.errors import BuildError, TrainError
-from boxpen.lm.classifier.options import Options
+from boxpen.lm.options import Options
 
 GRAPH = "head\trelation\ttail\n" + "".join(
     f"{head}\tisa\t{tail}\n"
@@ -68,7 +68,7 @@ def refusal(folder, *changes, more="", stage=None):
         ('"out"', '"a\\u0000b"', "expected the path of a file"),
         ('"graph.tsv"', '"."', "expected existing files: "),
         ('"graph.tsv"', '"**.tsv"', "can only be an entire path component"),
-        ('language = "en"', 'encoding = "a\\u0000b"', "there is no encoding"),
+        ('language = "en"', 'encoding = "a\\u0000b"', "unknown encoding"),
         ("count = 1", "count = 100000000000000000000", "expected 1 to 1,000"),
         ('["nli"]', "[]", "render.tasks is empty, expected one task or more, each once"),
         ('["nli"]', '["nli", "nli"]', "render.tasks is nli, nli, expected one task or"),
@@ -108,16 +108,16 @@ TEMPLATE = '[[isa.nli]]\nname = "mine"\npremise = "This is {head}."\nhypothesis 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TEMPLATE + "head = 3\n", "line 5: head 3, expected any, person"),
-        (TEMPLATE + "form = true\n", "line 5: form True, expected np, vp"),
-        (TEMPLATE + "form = {a = 1}\n", "line 5: form {'a': 1}, expected np, vp"),
-        ('[tasks]\nriddle = ["qa"]\n', "line 2: task 'riddle' is of the kind ['qa']"),
-        ("[tasks]\nriddle = {a = 1}\n", "line 2: task 'riddle' is of the kind {'a': 1}"),
+        (TEMPLATE + "head = 3\n", "line 5: head is 3, expected any, person"),
+        (TEMPLATE + "form = true\n", "line 5: form is True, expected np, vp"),
+        (TEMPLATE + "form = {a = 1}\n", "line 5: form is {'a': 1}, expected np, vp"),
+        ('[tasks]\nriddle = ["qa"]\n', "line 2: task 'riddle' is ['qa'], expected nli"),
+        ("[tasks]\nriddle = {a = 1}\n", "line 2: task 'riddle' is {'a': 1}, expected nli"),
         ("a = " + "[" * 3000, "is not TOML"),
-        (TEMPLATE.replace("It is", "It is" + "(|n't)" * 40), "line 4: 'It is(|n't)"),
+        (TEMPLATE.replace("It is", "It is" + "(|n't)" * 40), "line 4: hypothesis is "),
         (
             TEMPLATE.replace("It is", "It (is|was)" * 9).replace("This is", "This (is|was)" * 9),
-            "line 1: the template has more than 10,000 forms",
+            "line 1: expected 10,000 forms of a template or fewer",
         ),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_template_file_saved_by_an_editor_of_windows_is_read(tmp_path):
     plain = len(load_templates().of("nli", "isa"))
     assert len(load_templates([path]).of("nli", "isa")) == plain + 1
     path.write_bytes(b"\xe9\xff")
-    with pytest.raises(BuildError, match=r"mine\.toml is not UTF-8 \(byte 1\)"):
+    with pytest.raises(BuildError, match=r"mine\.toml is not UTF-8"):
         load_templates([path])
 
 
@@ -216,7 +216,7 @@ def test_no_triple_to_draw(folder):
     list(BUILDER.runner(config_of(folder)).run())
     path = folder / "out" / "ranked.parquet"
     pl.read_parquet(path).clear().write_parquet(path)
-    assert "no triple could be drawn of 0" in refusal(folder, stage="sample")
+    assert "ranked.parquet has no triple to draw" in refusal(folder, stage="sample")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

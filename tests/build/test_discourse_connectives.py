@@ -96,7 +96,7 @@ def test_a_word_with_the_same_translation_lowers_the_score() -> None:
     assert good is not None
     assert bad is not None
     assert bad.score < good.score
-    assert "'when' may stand for it too" in bad.reason
+    assert "'when' may be translated by it too" in bad.reason
 
 
 @pytest.mark.parametrize(

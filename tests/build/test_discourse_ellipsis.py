@@ -76,7 +76,7 @@ def test_an_ellipsis_has_a_reason() -> None:
     found = ellipsis(snippet)
     assert found is not None
     assert found.word == "喜欢"
-    assert found.reason == "'do' stands for 喜欢, which the context has"
+    assert found.reason == "'do' is short for 喜欢, which the context has"
     [candidate] = candidates(snippet)
     assert (candidate.phenomenon, candidate.cls, candidate.word) == ("ellipsis", "ellipsis", "喜欢")
     assert candidate.contrast == ("我也做。",)

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 import boxpen
 from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
-from boxpen.build.discourse.config import EXAMPLE, MineConfig, read_config
-from boxpen.build.discourse.pool import Pool, lot
+from boxpen.build.discourse.config import EXAMPLE, MineConfig
 from boxpen.build.discourse.review import CandidateTask
-from boxpen.build.discourse.sample import sample_candidates
+from boxpen.build.discourse.sample import Pool, lot, sample_candidates
 from boxpen.build.discourse.stages import BUILDER
 from boxpen.build.discourse.work import read_rows
 from boxpen.catalog import write_suite
@@ -82,7 +81,7 @@ def config_file(folder, text=CONFIG):
 
 
 def run(path, stage=None):
-    return list(BUILDER.runner(read_config(path)).run(stage))
+    return list(BUILDER.runner(BUILDER.load(path)).run(stage))
 
 
 def built(folder, text=CONFIG, stage=None):
@@ -190,7 +189,7 @@ def test_only_what_people_accept_gets_into_the_suite(tmp_path):
     assert [done["accept"].report[name] for name in told] == [1, 1, 1]
     suite = suite_of(tmp_path)
     assert [item.id for item in suite] == drawn[1:4]
-    runner = BUILDER.runner(read_config(tmp_path / "discourse.toml"))
+    runner = BUILDER.runner(BUILDER.load(tmp_path / "discourse.toml"))
     refused = {row["id"]: row["reason"] for row in runner.dropped("review")[0]}
     assert list(refused) == [drawn[0], drawn[4]]
     assert refused[drawn[0]].startswith("rejected by ")
@@ -299,7 +298,7 @@ def test_only_neighbours_make_a_snippet():
 def test_the_example_is_a_configuration(tmp_path):
     path = tmp_path / "discourse.toml"
     path.write_text(EXAMPLE)
-    config = read_config(path)
+    config = BUILDER.load(path)
     assert config.sample.wanted["though-不过"] == 20
     assert config.sample.wanted["你们"] == 80
     assert config.journal == tmp_path / "my-discourse" / "review.jsonl"
@@ -326,7 +325,7 @@ def test_the_example_is_a_configuration(tmp_path):
         (CONFIG + "spare = 0.5\n", r"sample\.spare is 0.5, expected 1 to 100"),
         (CONFIG + '[review]\nrule = "adjudicator"\n', "expected the name of the adjudicator"),
         (CONFIG + '[clean]\nexclude = ["starters"]\n', "starters"),
-        (CONFIG.replace('"films.tsv"', '"gone.tsv"'), r"has a file that is not there: .*gone\.tsv"),
+        (CONFIG.replace('"films.tsv"', '"gone.tsv"'), r"that does not exist: .*gone\.tsv"),
         (CONFIG.replace("tsv =", "source ="), r"texts\[0\]: found source, expected tsv"),
         (CONFIG.replace('"toy"', '"a/b"'), "name is 'a/b', expected a name that a file can have"),
         (CONFIG.replace('"toy"', r'"a\nb"'), r"name is 'a\\nb', expected a name that a file can"),
@@ -359,7 +358,7 @@ def test_the_edges_of_mining_are_allowed():
 
 def test_candidates_that_are_not_in_the_suite_are_listed(tmp_path):
     built(tmp_path)
-    rows, total = BUILDER.runner(read_config(tmp_path / "discourse.toml")).dropped()
+    rows, total = BUILDER.runner(BUILDER.load(tmp_path / "discourse.toml")).dropped()
     drawn = read_rows(tmp_path / "out" / "sampled.parquet")
     assert total + len(drawn) == len(read_rows(tmp_path / "out" / "candidates.parquet"))
     assert {row["reason"] for row in rows} >= {"the class has 3 already"}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxpen.build.discourse.filters import FilterConfig, LineFilter
-from boxpen.build.discourse.read.texts import TextSpec, read_text, text_files
+from boxpen.build.discourse.texts import TextSpec, read_text, text_files
 from boxpen.config import check_config
 from boxpen.errors import BuildError, ConfigError
 from boxpen.text.corpus import Pair

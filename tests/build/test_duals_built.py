@@ -269,7 +269,7 @@ def test_the_card_says_how_many_judged(notes: str) -> None:
     end = f"; of the originals: {notes}" if notes else ""
     for judges, told in judged.items():
         suite = dual_suite(source, ROWS, "d", judges=judges)
-        assert suite.card.notes == "duals made by boxpen build duals" + told + end
+        assert suite.card.notes == "duals made by boxpen build run" + told + end
 
 
 class Reordered(WordNet):

@@ -14,11 +14,12 @@ from boxpen.build.kg.filter.config import check_relations
 from boxpen.build.kg.filter.filters import (
     STEPS,
     FilterConfig,
+    Filtered,
     RowFilter,
+    dropped_schema,
     filter_pairs,
     filter_triples,
 )
-from boxpen.build.kg.filter.report import dropped_schema
 from boxpen.build.kg.triples import schema, triple_id
 from boxpen.build.sink import ParquetSink
 from boxpen.config import check_config
@@ -43,12 +44,20 @@ def graph(*rows: Any) -> pl.DataFrame:
 GOOD = ("usedfor", "kettle", "boil water")  # something must be left
 
 
+def filtered(
+    table: pl.DataFrame, config: FilterConfig, size: int = 100
+) -> tuple[Filtered, pl.DataFrame]:
+    """Filter a table in chunks; return what it gives and what it drops."""
+    dropped = [pl.DataFrame(schema=dropped_schema())]
+    chunks = table.iter_slices(size) if table.height else [table]
+    return filter_triples(chunks, config, dropped.append), pl.concat(dropped)
+
+
 def fate(*rows: Any, **config: Any) -> list[str | None]:
     """The step at which each row goes, None where it stays."""
     table = graph(*rows, GOOD)
-    found = filter_triples(table, FilterConfig(**config))
-    assert found.dropped is not None
-    gone = dict(found.dropped.select("line", "step").iter_rows())
+    found, dropped = filtered(table, FilterConfig(**config))
+    gone = dict(dropped.select("line", "step").iter_rows())
     assert found.report.rows == found.report.kept + sum(found.report.totals.values())
     assert found.report.kept == found.kept.height
     assert found.kept.columns == table.columns
@@ -110,7 +119,7 @@ def test_weights() -> None:
     rows = [("isa", "cat", "pet", 0.5), ("isa", "dog", "pet", 1.0), ("isa", "cow", "animal")]
     assert fate(*rows, min_weight=1.0) == ["weight", None, None]
     with pytest.raises(BuildError, match="no triple is left, the last went at step 'weight'"):
-        filter_triples(graph(rows[0], rows[2]), FilterConfig(min_weight=1.0, keep_unweighted=False))
+        filtered(graph(rows[0], rows[2]), FilterConfig(min_weight=1.0, keep_unweighted=False))
 
 
 def test_what_is_wanted_can_stay() -> None:
@@ -197,7 +206,7 @@ def test_both_ways_is_a_contradiction_where_only_one_can_hold() -> None:
 
 def test_unknown_relations_are_named() -> None:
     with pytest.raises(BuildError) as caught:
-        filter_triples(graph(GOOD), FilterConfig(relations=("capableoff",)))
+        filtered(graph(GOOD), FilterConfig(relations=("capableoff",)))
     assert str(caught.value) == (
         "relation 'capableoff' is unknown, did you mean 'capableof' or 'notcapableof' or "
         "'partof'? Relations in the graph: usedfor"
@@ -205,28 +214,27 @@ def test_unknown_relations_are_named() -> None:
     with pytest.raises(
         BuildError, match="has none of the relations isa; relations in the graph: u"
     ):
-        filter_triples(graph(GOOD), FilterConfig(relations=("isa",)))
+        filtered(graph(GOOD), FilterConfig(relations=("isa",)))
     assert check_relations(["isa", "mine"], ["mine"]) == ("isa",)
 
 
 def test_an_empty_result_tells_what_each_step_took() -> None:
     table = graph(("isa", "cat", "none"), ("isa", "dog", "dogs"), ("partof", "leg", "cow"))
     with pytest.raises(BuildError) as caught:
-        filter_triples(table, FilterConfig())
+        filtered(table, FilterConfig())
     assert str(caught.value) == (
         "no triple is left, the last went at step 'self-loop': 3 triples, 0 kept; "
         "dropped: relation 1, none 1, self-loop 1"
     )
     with pytest.raises(BuildError, match="no triples"):
         filter_triples(iter([]), FilterConfig())
-    with pytest.raises(BuildError, match="the graph has no triples"):
-        filter_triples(table.clear(), FilterConfig(relations=()))
-    with pytest.raises(BuildError, match=r"none of the relations .*; relations in the graph: none"):
-        filter_triples(table.clear(), FilterConfig())
+    for config in (FilterConfig(), FilterConfig(relations=())):
+        with pytest.raises(BuildError, match="the graph has no triples"):
+            filtered(table.clear(), config)
 
 
 def test_reports_count_by_step_and_relation() -> None:
-    found = filter_triples(
+    found, _ = filtered(
         graph(GOOD, ("isa", "cat", "none"), ("hasa", "dog", "dogs"), ("isa", "dogs", "dog")),
         FilterConfig(relations=("usedfor", "isa", "hasa", "madeof")),
     )
@@ -243,16 +251,14 @@ def test_files_are_filtered_in_chunks(tmp_path: Path, monkeypatch: pytest.Monkey
     table = graph(*rows, GOOD)
     table.write_parquet(tmp_path / "triples.parquet")
     config = FilterConfig(keep_misspelt=True, keep_fragments=True)
-    whole = filter_triples(table, config)
+    whole, expected = filtered(table, config)
     monkeypatch.setattr("boxpen.build.kg.filter.filters.CHUNK", 7)
     with ParquetSink(tmp_path / "dropped.parquet", dropped_schema()) as sink:
-        parts = filter_triples(tmp_path / "triples.parquet", config, sink=sink)
-    assert parts.dropped is None
+        parts = filter_triples(tmp_path / "triples.parquet", config, sink.add)
     assert parts.kept.equals(whole.kept)
     assert parts.report == whole.report
     dropped = pl.read_parquet(tmp_path / "dropped.parquet")
-    assert whole.dropped is not None
-    assert dropped.sort("line").equals(whole.dropped.sort("line"))
+    assert dropped.sort("line").equals(expected.sort("line"))
 
 
 def test_bad_files_are_told(tmp_path: Path) -> None:
@@ -418,10 +424,9 @@ def twin(table: pl.DataFrame, config: FilterConfig) -> dict[int, str]:
 def test_the_filter_equals_its_twin(found: list[Any], config: FilterConfig, size: int) -> None:
     table = graph(*found, ("isa", "big kettle", "round vessel", 9.0))
     expected = twin(table, config)
-    result = filter_triples(table.iter_slices(size), config)
-    assert result.dropped is not None
-    assert dict(result.dropped.select("line", "step").iter_rows()) == expected
-    assert result.dropped["reason"].null_count() == 0
+    result, dropped = filtered(table, config, size)
+    assert dict(dropped.select("line", "step").iter_rows()) == expected
+    assert dropped["reason"].null_count() == 0
     assert result.kept["line"].to_list() == [line for line in table["line"] if line not in expected]
     totals = result.report.totals
     assert totals == {step: list(expected.values()).count(step) for step in STEPS}
@@ -435,8 +440,8 @@ def test_the_order_of_rows_is_no_matter(
     table = graph(*found, ("isa", "big kettle", "round vessel", 9.0))
     shuffled = list(range(table.height))
     random.shuffle(shuffled)
-    kept = filter_triples(table, config).kept
-    again = filter_triples(table[shuffled], config).kept
+    kept = filtered(table, config)[0].kept
+    again = filtered(table[shuffled], config)[0].kept
     assert sorted(kept["line"]) == sorted(again["line"])
 
 
@@ -446,7 +451,7 @@ def test_parts_can_be_called_alone() -> None:
     table = graph(("isa", "cat", "pet"), ("isa", "cat", "pet"), ("notisa", "cat", "pet"), GOOD)
     kept, dropped = row_filter.apply(table)
     assert (kept.height, dropped["step"].to_list()) == (3, ["relation"])
-    alone, gone = filter_pairs(kept, config)
+    alone, gone = filter_pairs(kept, config, denied=row_filter.denied[:0])
     assert (alone.height, gone["step"].to_list()) == (2, ["duplicate"])
     told, gone = filter_pairs(kept, config, denied=row_filter.denied)
     assert (told.height, gone["step"].to_list()) == (1, ["duplicate", "contradiction"])

@@ -84,7 +84,9 @@ def test_a_file_that_was_not_downloaded_whole(tmp_path, pack) -> None:
     path = tmp_path / "file"
     whole = pack(b"".join(b"%d\n" % (n * n * 7919 % 10007) for n in range(20_000)))
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BuildError, match=r"file cannot be read past line \d+ \(.*whole download"):
+    with pytest.raises(
+        BuildError, match=r"file is damaged or cut off after line \d+: .*download it again"
+    ):
         read(path)
 
 
@@ -94,7 +96,7 @@ def test_gzip_with_a_wrong_checksum(tmp_path) -> None:
     packed = bytearray(gzip.compress(b"a\nb\n"))
     packed[-6] ^= 1
     path.write_bytes(bytes(packed))
-    with pytest.raises(BuildError, match="cannot be read past line"):
+    with pytest.raises(BuildError, match="is damaged or cut off after line"):
         read(path)
 
 
@@ -106,9 +108,9 @@ def test_zip_archives_are_named(tmp_path) -> None:
 
 
 def test_no_file_and_a_folder(tmp_path) -> None:
-    with pytest.raises(BuildError, match=r"there is no .*nothing"):
+    with pytest.raises(BuildError, match="nothing cannot be read: No such file"):
         read(tmp_path / "nothing")
-    with pytest.raises(BuildError, match="is a folder"):
+    with pytest.raises(BuildError, match="cannot be read: Is a directory"):
         read(tmp_path)
 
 
@@ -123,9 +125,9 @@ def test_other_encodings(tmp_path) -> None:
     path.write_bytes("café\nthé\n".encode("latin-1"))
     assert read(path, encoding="latin-1") == [(1, "café".encode()), (2, "thé".encode())]
     [block] = blocks(path)
-    assert block.spoilt == {1: b"caf\xe9", 2: b"th\xe9"}
+    assert block.undecodable == {1: b"caf\xe9", 2: b"th\xe9"}
     assert block.texts([2]) == ["th\ufffd"]
-    with pytest.raises(BuildError, match="there is no encoding 'klingon'"):
+    with pytest.raises(BuildError, match="unknown encoding 'klingon'"):
         read(path, encoding="klingon")
     with pytest.raises(BuildError, match="utf-16 cannot be read line by line"):
         read(path, encoding="utf-16")
@@ -144,6 +146,6 @@ def test_a_reader_that_stops_early_leaves_no_thread(tmp_path) -> None:
     path.write_bytes(b"line\n" * 1000)
     stream = blocks(path, size=10)
     next(stream)
-    assert any(thread.name == "boxpen-lines" for thread in threading.enumerate())
+    assert any(thread.name.startswith("boxpen-lines") for thread in threading.enumerate())
     stream.close()  # type: ignore[attr-defined]
-    assert not any(thread.name == "boxpen-lines" for thread in threading.enumerate())
+    assert not any(thread.name.startswith("boxpen-lines") for thread in threading.enumerate())

@@ -14,9 +14,10 @@ import pytest
 from toy_builds import TEXTS, toy_runner, write_toy
 
 import boxpen
-from boxpen.build.builders import BUILDERS, builder_named, open_build
+from boxpen.build.builders import builder_named, open_build
 from boxpen.build.runner import RECORD, Runner, Stage
 from boxpen.errors import BuildError, ConfigError
+from boxpen.plugins import BUILDERS
 
 for library in ("inflect", "lemminflect", "nltk", "sentencepiece", "spellchecker"):
     pytest.importorskip(library)

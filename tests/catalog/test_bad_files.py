@@ -46,7 +46,7 @@ GOOD = '{"id": "1", "candidates": ["a", "b"], "gold": 0}\n'
         ('{"kind": "quiz"}', "line 1: kind 'quiz' is unknown"),
         (GOOD.replace("b", "\\ud800"), "line 1 has half of a surrogate pair"),
         ("[" * 100_000, "line 1 holds JSON that cannot be read"),
-        (GOOD.encode() + b"\xff", "x.jsonl, line 2, byte 1 is 0xff, expected UTF-8"),
+        (GOOD.encode() + b"\xff", "x.jsonl, line 2: byte 0xff is not UTF-8, at byte 1 of"),
     ],
 )
 def test_json_lines(tmp_path, content, message):
@@ -73,7 +73,11 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (CSV.replace("gold", "glod"), {}, "line 1 has the unknown column 'glod', did you mean"),
         (CSV.replace("id", "gold"), {}, "line 1 has the column 'gold' twice"),
         ("kind,x\n", {}, "x.csv has no column 'id'"),
-        (CSV.encode() + b"\nchoice,1,a,\xe9,0\n", {}, "x.csv, line 3, byte 12 is 0xe9"),
+        (
+            CSV.encode() + b"\nchoice,1,a,\xe9,0\n",
+            {},
+            "x.csv, line 3: byte 0xe9 is not UTF-8, at byte 12 of",
+        ),
         ("a,b,right\n", {}, "has the columns 'a', 'b', 'right', expected 'correct' and 'wrong', "),
         ("a,b\n", {}, "they are with: boxpen suite import "),
         ("good\n", {}, "'good', but none for the wrong candidates that go with 'good'; say which"),

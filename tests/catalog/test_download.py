@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from boxpen.catalog import ENTRIES, Entry, RemoteFile, fetch, load_suite
+from boxpen.catalog import Entry, RemoteFile, entries, fetch, load_suite
 from boxpen.catalog.download import _Bar
 from boxpen.errors import SuiteError
 from boxpen.items import Card
@@ -154,6 +154,9 @@ def test_mirror(monkeypatch, tmp_path):
         assert SUM in str(caught.value)
         assert hashlib.sha256(damage).hexdigest() in str(caught.value)
         assert path.read_bytes() == damage  # a mirror is never written to
+
+
+ENTRIES = entries()
 
 
 @pytest.mark.parametrize("name", [name for name, entry in ENTRIES.items() if entry.files])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from suite_strategies import seldom, suites, unhurried
 
-from boxpen.catalog import files, load_suite, read_suite, write_suite
+from boxpen.catalog import jsonl, load_suite, read_suite, write_suite
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Choice, Entail, Suite
 
@@ -139,7 +139,7 @@ def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
         stream.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "write_jsonl", interrupted)
+    monkeypatch.setattr(jsonl, "write_jsonl", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_suite(PAIR, tmp_path / "x.jsonl")
     assert list(tmp_path.iterdir()) == []

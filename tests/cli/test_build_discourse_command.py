@@ -113,7 +113,7 @@ def test_the_example_is_printed_and_can_be_read(boxpen, tmp_path):
     path.write_text(out)
     code, _, err = boxpen("build", "run", path)
     assert code == 2
-    assert "boxpen: text 'subtitles' has a file that is not there: " in err
+    assert "boxpen: text 'subtitles' has a file that does not exist: " in err
 
 
 def filled(path, verdicts):
@@ -263,7 +263,7 @@ def test_contrasts_are_added_to_a_suite(boxpen, config, tmp_path):
         del item["contrast"]
     (tmp_path / "bare.jsonl").write_text("\n".join(map(json.dumps, bare)))
     code, out, _ = boxpen(
-        "build", "discourse", "contrast", tmp_path / "bare.jsonl", "--out", tmp_path / "new.jsonl"
+        "build", "contrast", tmp_path / "bare.jsonl", "--out", tmp_path / "new.jsonl"
     )
     assert code == 0
     assert out.splitlines() == ["pronoun 她们\t2 of 2", "connective or-否则\t1 of 1"]
@@ -299,7 +299,7 @@ def test_contrasts_of_an_unknown_class_are_refused(boxpen, bare, place, tags, me
     items[place] = replace(items[place], tags=changed)
     write_suite(suite.take(items), bare)
     out = bare.with_name("new.jsonl")
-    code, printed, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    code, printed, err = boxpen("build", "contrast", bare, "--out", out)
     assert (code, printed) == (2, "")
     assert err.startswith("boxpen: item '")
     assert f"of suite 'toy': {message}" in err
@@ -309,7 +309,7 @@ def test_contrasts_of_an_unknown_class_are_refused(boxpen, bare, place, tags, me
 def test_a_suite_without_discourse_gets_no_contrasts(boxpen, tmp_path):
     out = tmp_path / "new.jsonl"
     for name in ("starter.sense", "starter.mt"):
-        code, printed, err = boxpen("build", "discourse", "contrast", name, "--out", out)
+        code, printed, err = boxpen("build", "contrast", name, "--out", out)
         assert (code, printed) == (2, "")
         assert err == (
             f"boxpen: suite '{name}' has no sentence to translate with the tag set=pronoun, "
@@ -324,7 +324,7 @@ def test_contrasts_are_not_written_over_what_is_read(boxpen, bare):
     link.symlink_to(bare)
     twin.hardlink_to(bare)
     for suite, out in ((bare, bare), (bare, link), (link, bare), (bare, twin)):
-        code, printed, err = boxpen("build", "discourse", "contrast", suite, "--out", out)
+        code, printed, err = boxpen("build", "contrast", suite, "--out", out)
         assert (code, printed) == (2, "")
         assert err == f"boxpen: --out is {out}, the suite that is read, expected another file\n"
         assert bare.read_bytes() == before
@@ -336,11 +336,11 @@ def test_contrasts_are_read_from_json_lines_and_written_so(boxpen, bare, name):
     if not other.exists():
         write_suite(api.load_suite(bare), other)
     out = bare.with_name("new.jsonl")
-    code, printed, err = boxpen("build", "discourse", "contrast", other, "--out", out)
+    code, printed, err = boxpen("build", "contrast", other, "--out", out)
     expected = f"SUITE is {other}, expected the name of a suite, or a .jsonl file"
     assert (code, printed, err) == (2, "", f"boxpen: {expected}\n")
     before = other.read_bytes()
-    code, printed, err = boxpen("build", "discourse", "contrast", bare, "--out", other)
+    code, printed, err = boxpen("build", "contrast", bare, "--out", other)
     expected = f"--out is {other}, expected a file that ends in .jsonl"
     assert (code, printed, err) == (2, "", f"boxpen: {expected}\n")
     assert other.read_bytes() == before
@@ -356,7 +356,7 @@ def test_names_with_control_characters_are_refused(boxpen, config, name):
         ((*export, "--judge", name), "--judge"),
         ((*export, "--judge", "ann", "--judges", "ann", name, "--overlap", 1), "--judges"),
         (("review", "import", config, sheet, "--judge", name), "--judge"),
-        (("build", "discourse", "contrast", name, "--out", config.parent / "new.jsonl"), "SUITE"),
+        (("build", "contrast", name, "--out", config.parent / "new.jsonl"), "SUITE"),
     ):
         code, out, err = boxpen(*words)
         assert (code, out) == (2, "")
@@ -368,7 +368,7 @@ def test_a_suite_whose_name_has_control_characters_is_refused(boxpen, bare):
     suite = replace(api.load_suite(bare), name="a\x1b[31mb")
     write_suite(suite, bare)
     out = bare.with_name("new.jsonl")
-    code, _, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    code, _, err = boxpen("build", "contrast", bare, "--out", out)
     assert code == 2
     assert f"the name of the suite in {bare} is 'a\\x1b[31mb', expected a name without" in err
     assert not out.exists()
@@ -406,7 +406,7 @@ def test_what_the_system_refuses_is_told_with_its_path(boxpen, config, text, pat
 
 def test_paths_of_options_are_told_too(boxpen, config, bare):
     out = config.parent / f"{LONG}.jsonl"
-    code, _, err = boxpen("build", "discourse", "contrast", bare, "--out", out)
+    code, _, err = boxpen("build", "contrast", bare, "--out", out)
     assert (code, err) == (2, f"boxpen: {out} cannot be used: File name too long\n")
 
 
@@ -414,7 +414,7 @@ def test_paths_of_options_are_told_too(boxpen, config, bare):
     ("words", "message"),
     [
         (("run", "gone.toml"), "boxpen: gone.toml cannot be read: No such file"),
-        (("discourse", "contrast", "gone.jsonl", "--out", "x.jsonl"), "gone.jsonl"),
+        (("contrast", "gone.jsonl", "--out", "x.jsonl"), "gone.jsonl"),
     ],
 )
 def test_what_is_not_there_is_told_in_one_line(boxpen, words, message):

@@ -1,4 +1,4 @@
-"""boxpen check, and what report and human print: formats, exit statuses, one-sentence errors."""
+"""boxpen check, report and review apply --answers: formats, exit statuses, one-sentence errors."""
 
 import csv
 import io
@@ -23,6 +23,10 @@ test = "paired"
 
 def invoke(*args: object) -> Result:
     return CliRunner().invoke(app, [str(a) for a in args])
+
+
+def human(suite: object, answers: object, *options: object) -> Result:
+    return invoke("review", "apply", suite, "--answers", answers, *options)
 
 
 def refused(result: Result, *parts: str) -> None:
@@ -190,7 +194,7 @@ class TestHuman:
 
     def test_a_run_like_any_other(self, suite, answers, good, tmp_path):
         out = tmp_path / "runs"
-        done = invoke("human", suite, answers, "--start", 1, "--out", out, "--min-judges", 4)
+        done = human(suite, answers, "--start", 1, "--out", out, "--min-judges", 4)
         assert done.exit_code == 0, done.output
         for part in ("small × human (4 judges)", "agreement: pairs 0.", "Fleiss' kappa",
                      "Krippendorff's alpha", "accuracy of a single judge: 0.",
@@ -203,18 +207,23 @@ class TestHuman:
         refused(invoke("rescore", place, "--norm", "char"), "human answers")
 
     def test_json_and_a_name(self, suite, answers, tmp_path):
-        done = invoke("human", suite, answers, "--start", 1, "--out", tmp_path / "r", "--name",
-                      "crowd", "--json")  # fmt: skip
+        done = human(suite, answers, "--start", 1, "--out", tmp_path / "r", "--name",
+                     "crowd", "--json")  # fmt: skip
         data = json.loads(done.stdout)
         assert data["results"][0]["model"] == "crowd"
-        assert data["runs"][0]["human"]["judges"] == 4
+        assert data["human"]["judges"] == 4
         assert Path(data["runs"][0]["path"]).name.startswith("small-crowd-majority-")
 
     def test_refusals_leave_nothing_behind(self, suite, answers, tmp_path):
         out = tmp_path / "r"
-        refused(invoke("human", suite, answers, "--out", out), "line 3", "'2'", "from 0 to 1")
-        refused(invoke("human", suite, tmp_path / "x.csv", "--out", out), "cannot be read")
-        refused(invoke("human", "nosuite", answers, "--out", out), "nosuite")
+        refused(human(suite, answers, "--out", out), "line 3", "'2'", "from 0 to 1")
+        refused(human(suite, tmp_path / "x.csv", "--out", out), "cannot be read")
+        refused(human("nosuite", answers, "--out", out), "nosuite")
         options = ("--start", 1, "--min-judges", 9, "--out", out)
-        refused(invoke("human", suite, answers, *options), "at most 4 judge(s)")
+        refused(human(suite, answers, *options), "at most 4 judge(s)")
+        both = human(suite, answers, "--rule", "unanimous", "--out", out)
+        refused(both, "--answers and --rule cannot be combined; choose one")
+        for option in (("--unjudged",), ("--task", "tags")):
+            done = human(suite, answers, *option, "--out", out)
+            refused(done, f"--answers and {option[0]} cannot be combined; choose one")
         assert not out.exists()

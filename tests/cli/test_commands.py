@@ -182,7 +182,8 @@ class TestRun:
         assert invoke(*command).stdout.count("edge-space") == 1
 
         Path("answers.csv").write_text("item,ann\n" + "".join(f"{i.id},0\n" for i in items))
-        done = invoke("human", "my own.jsonl", "answers.csv", "--min-judges", 1, "--out", "people")
+        words = ("--answers", "answers.csv", "--min-judges", 1, "--out", "people")
+        done = invoke("review", "apply", "my own.jsonl", *words)
         assert f"• {hint}" in done.stdout, done.output
 
     def test_report_rescore_and_check_need_no_model(self, run_args, gpt2_dir, tmp_path):

@@ -14,9 +14,9 @@ from test_commands import invoke, refused
 
 import boxpen
 from boxpen import Card, Choice, Suite, evaluate
-from boxpen.cli.compare import _table
 from boxpen.cli.output import console
 from boxpen.errors import RunError
+from boxpen.report.differing import pairs_table
 from boxpen.review.human_run import human_run
 from boxpen.runs.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER, labels
 from boxpen.runs.info import RunInfo, Sample
@@ -143,7 +143,7 @@ def test_names_of_suites_and_models_are_whole_in_80_columns(monkeypatch):
         *(small_run("+-+-", suite="starter.discourse", model=m) for m in ("bert-mini", "bert-base"))
     )
     with screen.capture() as captured:
-        screen.print(_table("starter.discourse", pairs))
+        screen.print(pairs_table("starter.discourse", pairs))
     assert {"starter.discourse", "bert-mini", "bert-base"} <= set(captured.get().split())
 
 
@@ -219,7 +219,7 @@ def test_a_curve_is_printed_and_drawn(tmp_path, two):
         ("A", 1e5, 1.0), ("A", 1e6, 1.0), ("B", 1e5, 0.0), ("B", 1e6, 1.0),
     ]  # fmt: skip
     refused(invoke("curve", two[0]), "has no size")
-    refused(invoke("curve", f"lots={two[0]}"), "'lots' is no size")
+    refused(invoke("curve", f"lots={two[0]}"), "'lots' is not a size")
     refused(
         invoke("curve", f"1k={two[0]}", "--svg", tmp_path / "no" / "where.svg"), "cannot be written"
     )

@@ -85,7 +85,7 @@ def judged(folder: Path, runs: list[Path], judge: str, verdicts: dict[str, str])
 
 class TestJudge:
     def test_the_table_and_the_evidence(self, good, bad):
-        done = invoke("discourse", "judge", good, bad, "--json", "--items")
+        done = invoke("discourse", "report", good, bad, "--json", "--items")
         assert done.exit_code == 0, done.output
         data = json.loads(done.stdout)
         right = {(r["system"], r["class"]): r["right"]["value"] for r in data["accuracy"]}
@@ -94,7 +94,7 @@ class TestJudge:
         outcomes = [i["outcome"] for i in data["items"] if i["system"] == "bad"]
         assert outcomes == ["wrong", "right", "wrong", "wrong"]
         assert data["items"][4]["evidence"] == "你 at 1: 你们 is asked for"
-        shown = invoke("discourse", "judge", good, bad, "--items", "--paper")
+        shown = invoke("discourse", "report", good, bad, "--items", "--paper")
         assert "当…的时候 at 1: time, not contrast" in shown.stdout
         assert "thumt (paper)" in shown.stdout
 
@@ -107,7 +107,7 @@ class TestJudge:
             for t in run.translations
         ]
         place = replace(run, translations=tuple(made)).save(tmp_path / "long")
-        shown = invoke("discourse", "judge", place, "--items").stdout
+        shown = invoke("discourse", "report", place, "--items").stdout
         start = shown.index("good, d0 (pronoun, 你们): ")
         lines = shown[start:].splitlines()
         assert 80 < max(map(cell_len, lines)) <= 90
@@ -116,7 +116,7 @@ class TestJudge:
         assert shown.count("Really [not],") >= 4 * 10  # no markup; a few stand on two lines
 
     def test_markdown(self, good):
-        shown = invoke("discourse", "judge", good, "--markdown").stdout
+        shown = invoke("discourse", "report", good, "--markdown").stdout
         assert "| pronoun | 100.0 [34.2, 100.0] ?0.0 |" in shown
 
 
@@ -134,7 +134,7 @@ class TestCompare:
         assert (whole["only_a"], whole["only_b"], whole["difference"]["value"]) == (3, 0, 0.75)
         assert whole["p"] == whole["adjusted"] == 0.25  # 2 / 2³
         assert (pairs["pronoun"]["only_a"], pairs["pronoun"]["n"]) == (1, 2)
-        table = json.loads(invoke("discourse", "table", good, bad, "--json").stdout)
+        table = json.loads(invoke("discourse", "report", good, bad, "--json").stdout)
         bleu = {(row["system"], row["set"]): row["value"] for row in table["bleu"]}
         assert pairs["pronoun"]["bleu"]["a"] == pytest.approx(bleu["good", "pronoun"])
         assert pairs["pronoun"]["bleu"]["b"] == pytest.approx(bleu["bad", "pronoun"])
@@ -203,7 +203,7 @@ class TestCompare:
             suite = replace(one.info.suite, name=name)
             run = replace(one, translations=made, info=replace(one.info, suite=suite))
             places.append(run.save(tmp_path / name))
-        done = invoke("discourse", "judge", *places, "--json", "--items")
+        done = invoke("discourse", "report", *places, "--json", "--items")
         assert len(json.loads(done.stdout)["items"]) == 8
 
     def test_a_page_and_80_columns(self, good, bad):
@@ -216,7 +216,7 @@ class TestCompare:
     def test_what_is_refused(self, tmp_path, good):
         refused(invoke("discourse", "compare", good), "one system (good), expected two")
         both = invoke("discourse", "compare", good, good, "--json", "--markdown")
-        refused(both, "expected one of them")
+        refused(both, "cannot be combined; choose one")
         other = saved(tmp_path / "runs", GOOD, "other")
         done = invoke("discourse", "compare", good, other, "--by", "readers")
         refused(done, "no translation is decided")
@@ -228,7 +228,7 @@ class TestContexts:
     CONTEXTS = ("given", "none", "shuffled")
 
     def systems(self, *runs: Path) -> list[str]:
-        done = invoke("discourse", "table", *runs, "--json")
+        done = invoke("discourse", "report", *runs, "--json")
         assert done.exit_code == 0, done.output
         return list(dict.fromkeys(row["system"] for row in json.loads(done.stdout)["accuracy"]))
 
@@ -236,13 +236,13 @@ class TestContexts:
         texts = dict(zip(self.CONTEXTS, (GOOD, BAD, BAD), strict=True))
         runs = [saved(tmp_path / "runs", texts[c], "m", context=c) for c in self.CONTEXTS]
         assert self.systems(bad, *runs) == ["bad", "m", "m, no context", "m, shuffled context"]
-        done = invoke("discourse", "table", *runs, "--json")
+        done = invoke("discourse", "report", *runs, "--json")
         data = json.loads(done.stdout)
         right = {(r["system"], r["class"]): r["right"]["value"] for r in data["accuracy"]}
         assert (right["m", "while"], right["m, no context", "while"]) == (1, 0)
         bleu = {(r["system"], r["set"]): r["value"] for r in data["bleu"]}
         assert bleu["m", "ellipsis"] > bleu["m, shuffled context", "ellipsis"]
-        shown = invoke("discourse", "table", *runs, "--markdown").stdout
+        shown = invoke("discourse", "report", *runs, "--markdown").stdout
         assert "|  | m | m, no context | m, shuffled context |" in shown
         assert "#" not in shown.replace("###", "")
 
@@ -263,7 +263,7 @@ class TestContexts:
 
     def test_a_fault_names_the_folder_of_the_run(self, tmp_path, good):
         run = saved(tmp_path / "runs", GOOD, "good", cls="我们", context="none")
-        refused(invoke("discourse", "judge", good, run), f"run {run.name}, item 'd0': ")
+        refused(invoke("discourse", "report", good, run), f"run {run.name}, item 'd0': ")
 
 
 class TestPeople:
@@ -280,11 +280,11 @@ class TestPeople:
 
         # A pattern of the shell, runs/discourse-*, finds the journal too.
         beside = [*runs, good.parent / "discourse-judgements.jsonl"]
-        done = invoke("discourse", "table", *beside, "--by", "readers", "--json")
+        done = invoke("discourse", "report", *beside, "--by", "readers", "--json")
         assert done.exit_code == 0, done.output
-        refused(invoke("discourse", "table", beside[-1]), "is not a run directory")
+        refused(invoke("discourse", "report", beside[-1]), "is not a run directory")
         assert invoke("review", "status", "--task", "classes", *beside).exit_code == 0
-        data = json.loads(invoke("discourse", "table", *runs, "--by", "readers", "--json").stdout)
+        data = json.loads(invoke("discourse", "report", *runs, "--by", "readers", "--json").stdout)
         assert json.loads(done.stdout) == data
         right = {(r["system"], r["class"]): r["right"] for r in data["accuracy"]}
         assert right["bad", "you (pl.)"]["n"] == 0  # ann and bo differ
@@ -292,7 +292,7 @@ class TestPeople:
         assert right["bad", "ellipsis"]["value"] == 1
         assert {row["set"] for row in data["bleu"]} == {"pronoun", "connective", "ellipsis"}
         text = invoke(
-            "discourse", "table", *runs, "--by", "readers", "--paper", "--markdown"
+            "discourse", "report", *runs, "--by", "readers", "--paper", "--markdown"
         ).stdout
         assert "### BLEU [95 %]" in text
         assert "not decided yet, and left out: 1 of 8" in text
@@ -300,7 +300,7 @@ class TestPeople:
         assert "- accuracy is of fewer items than the paper's: you (pl.) 0 to 1 of 80," in text
 
         same = invoke(
-            "discourse", "table", *runs, "--by", "readers", "--same-items", "--json"
+            "discourse", "report", *runs, "--by", "readers", "--same-items", "--json"
         ).stdout
         right = {(r["system"], r["class"]): r["right"]["n"] for r in json.loads(same)["accuracy"]}
         assert {n for (_, name), n in right.items() if name == "you (pl.)"} == {0}
@@ -345,24 +345,28 @@ class TestPeople:
 class TestRefused:
     def test_runs_without_a_phenomenon(self, tmp_path):
         bare = small_run("+-").save(tmp_path / "runs")
-        refused(invoke("discourse", "judge", bare), "has 0 translation(s), none with the tag set=")
+        refused(invoke("discourse", "report", bare), "has 0 translation(s), none with the tag set=")
 
     def test_an_unknown_class(self, tmp_path):
         run = saved(tmp_path / "runs", GOOD, "odd", cls="我们")
-        refused(invoke("discourse", "judge", run), "item 'd0': pronoun has no class '我们'")
+        refused(invoke("discourse", "report", run), "item 'd0': pronoun has no class '我们'")
 
     def test_a_table_of_nothing(self, good):
-        done = invoke("discourse", "table", good, "--by", "readers")
+        done = invoke("discourse", "report", good, "--by", "readers")
         refused(done, "no translation is decided", "has 0 judgement(s)")
-        refused(invoke("discourse", "table", good, "--same-items"), "goes with --by readers")
-        refused(invoke("discourse", "table", good, "--json", "--markdown"), "given together")
-        refused(invoke("discourse", "judge", good, "--json", "--markdown"), "given together")
+        refused(
+            invoke("discourse", "report", good, "--same-items"),
+            "--same-items requires --by readers",
+        )
+        refused(invoke("discourse", "report", good, "--json", "--markdown"), "cannot be combined")
+        items = invoke("discourse", "report", good, "--by", "readers", "--items")
+        refused(items, "--items requires --by judge")
 
     def test_a_table_of_no_sentence_that_all_have(self, tmp_path, good, bad):
         sheet = judged(tmp_path, [good, bad], "ann", {GOOD[0]: "r", BAD[2]: "w"})
         assert invoke("review", "import", "--task", "classes", good, bad, sheet).exit_code == 0
-        done = invoke("discourse", "table", good, bad, "--by", "readers", "--same-items")
-        refused(done, "no sentence is decided for every one of 2 systems")
+        done = invoke("discourse", "report", good, bad, "--by", "readers", "--same-items")
+        refused(done, "no sentence is decided for all of 2 systems")
 
     def test_an_unknown_verdict(self, tmp_path, good):
         sheet = judged(tmp_path, [good], "ann", {GOOD[0]: "maybe"})
@@ -389,7 +393,7 @@ class TestRefused:
         for words, what in (
             (("review", "export", good, "--judge", name, "--out", out), "--judge"),
             (("review", "import", good, sheet, "--judge", name), "--judge"),
-            (("discourse", "table", good, "--by", "readers", *adjudicator), "--adjudicator"),
+            (("discourse", "report", good, "--by", "readers", *adjudicator), "--adjudicator"),
         ):
             done = invoke(*words)
             refused(done, f"{what} is {name!r}, expected a name without control characters")
@@ -399,12 +403,12 @@ class TestRefused:
         long = tmp_path / ("x" * 300)
         told = "cannot be used: File name too long"
         for words, path in (
-            (("judge", long), long / "run.json"),
-            (("table", good, long), long / "run.json"),
+            (("report", long), long / "run.json"),
+            (("compare", good, long), long / "run.json"),
             (("context", long), long / "run.json"),
         ):
             refused(invoke("discourse", *words), f"boxpen: {path} {told}")
 
     def test_a_damaged_run_is_told_with_its_file(self, good):
         (good / "translations.parquet").write_bytes(b"PAR1")
-        refused(invoke("discourse", "judge", good), f"{good} is not a whole", "(translations.parq")
+        refused(invoke("discourse", "report", good), f"{good} is not a whole", "(translations.parq")

@@ -119,6 +119,6 @@ def test_what_is_refused(tmp_path):
     other = saved(tmp_path / "runs", "none", [-4.0] * 6)
     refused(
         invoke("discourse", "context", one, other, "--json", "--markdown"),
-        "--json and --markdown were given together",
+        "--json and --markdown cannot be combined",
     )
     refused(invoke("discourse", "context", tmp_path / "nothing"), "is not a run directory")

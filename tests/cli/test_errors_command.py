@@ -64,7 +64,7 @@ def test_from_sheets_to_the_table(tmp_path, one, two):
     assert f"12 judgement(s) added to {journal.resolve()}" in done.stderr
     assert "12 known already" in invoke("review", "import", ann, bo, *runs).stderr
 
-    data = json.loads(invoke("errors", "table", *runs, "--json").stdout)
+    data = json.loads(invoke("errors", *runs, "--json").stdout)
     totals = {row["system"]: row for row in data["shares"] if row["part"] == "total"}
     assert totals["one"]["counts"] == {"common sense": 3, "ordinary meaning": 1, "other": 0}
     assert (totals["one"]["judged"], totals["one"]["right"]["value"]) == (4, 0.25)
@@ -72,22 +72,22 @@ def test_from_sheets_to_the_table(tmp_path, one, two):
     assert data["choices"][0]["table"] == [[2, 0], [1, 1]]
     assert data["paper"] is None
     assert data["agreement"][0]["share"] == pytest.approx(10 / 11)
-    assert "paper" not in invoke("errors", "table", *runs, "--markdown").stdout
-    shown = invoke("errors", "table", *runs).stdout
+    assert "paper" not in invoke("errors", *runs, "--markdown").stdout
+    shown = invoke("errors", *runs).stdout
     assert "wrong candidate" in shown
     assert "judged, not decided (too few judges, or divided): 1" in shown
 
-    any_error = json.loads(invoke("errors", "table", *runs, "--rule", "any", "--json").stdout)
+    any_error = json.loads(invoke("errors", *runs, "--rule", "any", "--json").stdout)
     assert any_error["shares"][-1]["errors"] == 3
     # One run by itself has the same judgements.
-    alone = json.loads(invoke("errors", "table", one, "--json").stdout)
+    alone = json.loads(invoke("errors", one, "--json").stdout)
     assert alone["shares"][-1]["counts"] == totals["one"]["counts"]
 
 
 def test_the_numbers_of_the_paper_stand_beside_its_suite(tmp_path):
     run = saved(tmp_path / "runs", "+-", "ab", "one", suite="commonmt.LA")
     assert invoke("review", "import", run, judged(tmp_path, [run], "ann", a="c")).exit_code == 0
-    shown = invoke("errors", "table", run, "--markdown").stdout
+    shown = invoke("errors", run, "--markdown").stdout
     assert "| paper |  |  |  | 71.6 | 22.7 | 5.7 |" in shown
 
 
@@ -152,9 +152,9 @@ class TestRefused:
                 "other, joined by '+', each once")  # fmt: skip
 
     def test_a_table_of_nothing(self, one):
-        refused(invoke("errors", "table", one), "no translation is decided", "has 0 judgement(s)")
-        done = invoke("errors", "table", one, "--json", "--markdown")
-        refused(done, "--json and --markdown were given together")
+        refused(invoke("errors", one), "no translation is decided", "has 0 judgement(s)")
+        done = invoke("errors", one, "--json", "--markdown")
+        refused(done, "--json and --markdown cannot be combined")
 
     def test_an_adjudicator_whom_the_journal_does_not_know(self, tmp_path, one):
         words = ("--rule", "adjudicator", "--adjudicator", "an")
@@ -162,6 +162,6 @@ class TestRefused:
         ann, bo = (judged(tmp_path, [one], judge, a="r") for judge in ("ann", "bo"))
         assert invoke("review", "import", one, ann, bo).exit_code == 0
         journal = one.parent.resolve() / "translation-errors.jsonl"
-        for task in (("review", "status"), ("errors", "table")):
+        for task in (("review", "status"), ("errors",)):
             done = invoke(*task, one, *words)
             refused(done, f"no judge 'an' in {journal}, expected one of ann, bo")

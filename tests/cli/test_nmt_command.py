@@ -1,4 +1,4 @@
-"""boxpen nmt: training, translation, curves; and one sentence for everything that is refused."""
+"""Training and translating on the command line; one sentence for everything that is refused."""
 
 import importlib
 import json
@@ -21,14 +21,14 @@ pytest.importorskip("accelerate")
 from test_commands import invoke, refused
 
 import boxpen
-from boxpen.cli.nmt import _told_apart
-from boxpen.cli.sentences import Sentences
-from boxpen.cli.training_display import TrainingDisplay
 from boxpen.errors import NmtError
 from boxpen.nmt.config import TrainConfig
 from boxpen.nmt.training import TrainState
-from boxpen.nmt.validation import ValidationResult
-from boxpen.report.scale import scale_table
+from boxpen.report.training.display import TrainingDisplay
+from boxpen.report.training.plot import named_folders
+from boxpen.report.training.scale import scale_table
+from boxpen.text.stream import LineStream
+from boxpen.training.state import ValidationResult
 
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
 from full_disk import largest_file
@@ -43,7 +43,7 @@ def toy(tmp_path_factory) -> Path:
     """A folder with a toy corpus, and ``out``, a model that was trained by the command."""
     folder = tmp_path_factory.mktemp("toy")
     write_corpus(folder)
-    done = invoke("nmt", "train", config(folder, folder), "--device", "cpu", "--json")
+    done = invoke("train", "nmt", config(folder, folder), "--device", "cpu", "--json")
     assert done.exit_code == 0, done.output
     result = json.loads(done.stdout)
     assert (result["steps"], result["folder"]) == (30, str(folder / "out"))
@@ -117,7 +117,7 @@ def launched(*args: object, **more: str) -> subprocess.CompletedProcess[str]:
 
 class TestTrain:
     def test_a_finished_training_is_left_alone_and_its_result_is_shown(self, toy):
-        done = invoke("nmt", "train", toy / "toy.toml", "--device", "cpu")
+        done = invoke("train", "nmt", toy / "toy.toml", "--device", "cpu")
         assert done.exit_code == 0, done.output
         assert "is finished; nothing was done" in done.stderr
         assert "step " not in done.stderr
@@ -128,7 +128,7 @@ class TestTrain:
     def test_an_interrupted_training_goes_on(self, toy, tmp_path):
         path = config(toy, tmp_path, max_steps="100000")
         begun = subprocess.Popen(
-            command("nmt", "train", path, "--device", "cpu"),
+            command("train", "nmt", path, "--device", "cpu"),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -145,7 +145,7 @@ class TestTrain:
         assert not [line for line in said if "Traceback" in line]
         last = max(losses(tmp_path / "out"))
         config(toy, tmp_path, max_steps=str(last + 10))
-        done = invoke("nmt", "train", path, "--device", "cpu", "--json")
+        done = invoke("train", "nmt", path, "--device", "cpu", "--json")
         assert re.search(r"^resuming from step [1-9]\d*$", done.stderr, re.M)
         assert json.loads(done.stdout)["steps"] == last + 10
         assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
@@ -163,9 +163,10 @@ class TestTrain:
         (tmp_path / "sitecustomize.py").write_text(
             "import atexit, os\nif 'LOCAL_RANK' in os.environ:\n    atexit.register(os.abort)\n"
         )
-        done = launched("nmt", "train", path, "--device", "cpu", PYTHONPATH=str(tmp_path))
+        found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
+        done = launched("train", "nmt", path, "--device", "cpu", PYTHONPATH=found)
         assert done.returncode == 0, done.stderr
-        one = invoke("nmt", "train", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
+        one = invoke("train", "nmt", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
         assert one.exit_code == 0, one.output
         alone, together = (losses(tmp_path / name / "out") for name in ("one", "two"))
         assert alone.keys() == together.keys() == {5, 10}
@@ -189,7 +190,7 @@ class TestBadInput:
         return tmp_path
 
     def refused(self, folder: Path, *parts: str, **changes: str) -> None:
-        for task in (("build", "run"), ("nmt", "train")):
+        for task in (("build", "run"), ("train", "nmt")):
             told(invoke(*task, write_config(folder, **changes)), *parts)
 
     def test_sides_of_unequal_length(self, corpus):
@@ -203,29 +204,29 @@ class TestBadInput:
         self.refused(corpus, "train.zh, line 7: byte 0x", "is not UTF-8")
 
     def test_files_that_are_not_there(self, corpus):
-        refused(invoke("nmt", "train", corpus / "no.toml"), "no.toml")
+        refused(invoke("train", "nmt", corpus / "no.toml"), "no.toml")
         (corpus / "valid.zh").unlink()
         self.refused(corpus, "there is no", "valid.zh")
 
     def test_keys_and_values_of_the_configuration(self, corpus):
         self.refused(corpus, "toy.toml: unknown key 'train.tokns'", "'tokens'", tokns="3")
         self.refused(corpus, "train.tokens is 0, expected 1 or more", tokens="0")
-        refused(invoke("nmt", "example", "comonmt-transformer"), "'commonmt-transformer'")
+        refused(invoke("train", "example", "comonmt-transformer"), "'commonmt-transformer'")
 
     def test_another_vocabulary(self, toy, tmp_path):
         text = CONFIG.replace('"out"', f'"{toy / "out"}"').replace('"data"', f'"{tmp_path}/data"')
         path = config(toy, tmp_path, text.replace("size = 450", "size = 440"))
-        told(invoke("nmt", "train", path), str(toy / "out"), "started with another vocabulary")
+        told(invoke("train", "nmt", path), str(toy / "out"), "started with another vocabulary")
 
     def test_a_folder_that_cannot_be_used_is_told_before_the_corpus_is_read(self, corpus, toy):
         (corpus / "out").write_text("not a folder")
-        done = invoke("nmt", "train", write_config(corpus))
+        done = invoke("train", "nmt", write_config(corpus))
         refused(done, "out is a file, expected a folder for the model")
         below = CONFIG.replace('"out"', '"toy.toml/out"')
-        done = invoke("nmt", "train", write_config(corpus, below))
+        done = invoke("train", "nmt", write_config(corpus, below))
         refused(done, "out cannot be created", "toy.toml is a file, expected a folder")
         other = CONFIG.replace('"out"', f'"{toy / "out"}"')
-        done = invoke("nmt", "train", write_config(corpus, other, learning_rate="1e-3"))
+        done = invoke("train", "nmt", write_config(corpus, other, learning_rate="1e-3"))
         refused(done, "started with [train] learning_rate = 0.003, not 0.001")
         assert not (corpus / "data").exists()
 
@@ -271,7 +272,7 @@ class TestBadInput:
         text = CONFIG.replace("size = 450", "size = 1_000_000_000")
         done = invoke("build", "run", write_config(corpus, text))
         told(done, "subwords.size is 1000000000, expected 1,000,000 or less")
-        done = invoke("nmt", "sizes", "--vocabulary", 10**18)
+        done = invoke("train", "sizes", "--vocabulary", 10**18)
         refused(done, "--vocabulary is 1000000000000000000, expected 3 to 1,000,000")
 
     def test_a_language_whose_script_is_not_known_is_said_once(self, corpus):
@@ -285,7 +286,7 @@ class TestBadInput:
     def test_a_full_disk(self, toy, tmp_path):
         path = config(toy, tmp_path)
         with largest_file(100_000):
-            done = invoke("nmt", "train", path, "--device", "cpu")
+            done = invoke("train", "nmt", path, "--device", "cpu")
         told(done, "the checkpoint of step 10 cannot be written", str(tmp_path / "out"))
         assert not list((tmp_path / "out").glob("**/*.safetensors"))
         assert not (tmp_path / "out" / "config.json").exists()
@@ -293,14 +294,17 @@ class TestBadInput:
     def test_devices(self, toy, monkeypatch):
         monkeypatch.setattr("torch.cuda.is_available", lambda: False)
         for device, part in (("gpu", "expected auto, cpu or cuda"), ("cuda", "use cpu or auto")):
-            for task in (("train", toy / "toy.toml"), ("translate", toy / "out", toy / "valid.zh"),
-                         ("scale", toy / "toy.toml", "--out", toy / "s")):  # fmt: skip
-                refused(invoke("nmt", *task, "--device", device), part)
+            for task in (("train", "nmt", toy / "toy.toml"),
+                         ("translate", toy / "out", toy / "valid.zh"),
+                         ("train", "scale", toy / "toy.toml", "--out", toy / "s")):  # fmt: skip
+                refused(invoke(*task, "--device", device), part)
 
     def test_rnnsearch_cannot_be_exported(self, tmp_path):
         (tmp_path / "config.json").write_text('{"model_type": "rnnsearch"}')
         out = tmp_path / "ct2"
-        refused(invoke("nmt", "export", tmp_path, "--out", out), "'rnnsearch'", "expected 'marian'")
+        refused(
+            invoke("model", "export", tmp_path, "--out", out), "'rnnsearch'", "expected 'marian'"
+        )
         assert not out.exists()
 
 
@@ -334,21 +338,21 @@ class TestTranslate:
 
     def test_a_file_stdin_and_out(self, toy, source, expected, alone, tmp_path):
         model, out = toy / "out", tmp_path / "out.en"
-        assert invoke("nmt", "translate", model, source).stdout.splitlines() == expected
+        assert invoke("translate", model, source).stdout.splitlines() == expected
         done = CliRunner().invoke(
-            boxpen.cli.app.app, ["nmt", "translate", f"hf:{model}"], input="\n".join(LINES)
+            boxpen.cli.app.app, ["translate", f"hf:{model}"], input="\n".join(LINES)
         )
         assert done.stdout.splitlines() == expected
-        done = invoke("nmt", "translate", model, source, "--out", out, "--tokens", "8")
+        done = invoke("translate", model, source, "--out", out, "--tokens", "8")
         assert (done.stdout, done.stderr) == ("", "")
         assert out.read_text().splitlines() == alone
-        scored = invoke("nmt", "translate", model, source, "--scores").stdout.splitlines()
+        scored = invoke("translate", model, source, "--scores").stdout.splitlines()
         assert [line.split("\t")[1] for line in scored] == expected
         assert float(scored[0].split("\t")[0]) < 0 == float(scored[2].split("\t")[0])
 
     def test_lines_of_a_pipe_are_not_kept_waiting_and_a_reader_may_leave(self, toy, alone):
         begun = subprocess.Popen(
-            command("nmt", "translate", toy / "out", "--device", "cpu"),
+            command("translate", toy / "out", "--device", "cpu"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -378,22 +382,22 @@ class TestTranslate:
         ],
     )
     def test_numbers_that_make_no_sense(self, toy, source, options, part):
-        refused(invoke("nmt", "translate", toy / "out", source, *options), part)
+        refused(invoke("translate", toy / "out", source, *options), part)
 
     def test_the_source_is_not_written_over(self, toy, source, tmp_path):
         before = source.read_bytes()
         (tmp_path / "link").symlink_to(source)
         for out in (source, tmp_path / "link"):
-            done = invoke("nmt", "translate", toy / "out", source, "--out", out)
+            done = invoke("translate", toy / "out", source, "--out", out)
             refused(done, f"--out {out} is the input file")
         assert source.read_bytes() == before
 
     def test_sources_that_cannot_be_read(self, toy, tmp_path):
         path, out = tmp_path / "source.zh", tmp_path / "out.en"
-        refused(invoke("nmt", "translate", toy / "out", path), "source.zh cannot be read: No such")
-        refused(invoke("nmt", "translate", toy / "out", tmp_path), "cannot be read: Is a directory")
+        refused(invoke("translate", toy / "out", path), "source.zh cannot be read: No such")
+        refused(invoke("translate", toy / "out", tmp_path), "cannot be read: Is a directory")
         path.write_bytes("小狗\n".encode() + b"\xff\n")
-        done = invoke("nmt", "translate", toy / "out", path, "--out", out)
+        done = invoke("translate", toy / "out", path, "--out", out)
         refused(done, "source.zh, line 2: byte 0xff is not UTF-8")
         assert not out.exists()
 
@@ -401,17 +405,17 @@ class TestTranslate:
     def test_a_packed_source_is_named_as_such(self, tmp_path, kind):
         path = tmp_path / "source.packed"
         path.write_bytes(importlib.import_module(kind).compress("小狗\n".encode() * 9))
-        with pytest.raises(NmtError, match=r"source\.packed is a packed file, expected plain text"):
-            list(Sentences(path).windows(10))
+        with pytest.raises(NmtError, match=r"source\.packed is compressed, expected plain text"):
+            list(LineStream(path).windows(10))
 
     def test_models_that_are_none(self, toy, source, tmp_path, gpt2_dir):
         missing = tmp_path / "missing"
-        refused(invoke("nmt", "translate", missing, source), f"folder {missing} does not exist")
-        refused(invoke("nmt", "translate", tmp_path, source), "it has no config.json")
+        refused(invoke("translate", missing, source), f"folder {missing} does not exist")
+        refused(invoke("translate", tmp_path, source), "it has no config.json")
         (tmp_path / "training.json").write_text("{}")
-        refused(invoke("nmt", "translate", tmp_path, source), "its training is not finished")
+        refused(invoke("translate", tmp_path, source), "its training is not finished")
         refused(
-            invoke("nmt", "translate", gpt2_dir, source),
+            invoke("translate", gpt2_dir, source),
             str(gpt2_dir),
             "gpt2 model, expected one that reads a source",
         )
@@ -421,7 +425,7 @@ class TestSentences:
     def test_windows_of_a_file(self, tmp_path):
         path = tmp_path / "a"
         path.write_bytes(b"\xef\xbb\xbfone\r\ntwo\n\nfour \xe2\x80\xa8 four")
-        sentences = Sentences(path)
+        sentences = LineStream(path)
         windows = sentences.windows(2)
         assert next(windows) == ["one", "two"]
         assert sentences.read == 12
@@ -443,7 +447,7 @@ class TestSentences:
 
         writer = threading.Thread(target=write)
         writer.start()
-        sentences = Sentences(path)
+        sentences = LineStream(path)
         windows = sentences.windows(3)
         assert next(windows) == ["一"]
         seen.set()
@@ -458,7 +462,7 @@ class TestSentences:
         writer = threading.Thread(target=path.write_bytes, args=(b"one\ntwo\n\xc3(\n",))
         writer.start()
         with pytest.raises(NmtError, match=r"pipe, line 3: byte 0xc3 is not UTF-8"):
-            list(Sentences(path).windows(10))
+            list(LineStream(path).windows(10))
         writer.join()
 
 
@@ -544,18 +548,18 @@ class TestPlot:
     def test_folders_of_one_name_are_told_apart(self, tmp_path, monkeypatch):
         one, other = (self.logged(tmp_path / name / "out") for name in ("one", "other"))
         svg = tmp_path / "course.svg"
-        done = invoke("nmt", "plot", one, other, "--svg", svg)
+        done = invoke("train", "plot", one, other, "--svg", svg)
         assert done.exit_code == 0, done.output
         drawn = svg.read_text()
         assert ">one/out<" in drawn
         assert ">other/out<" in drawn
         monkeypatch.chdir(one)
-        assert invoke("nmt", "plot", ".", "--svg", svg).exit_code == 0
+        assert invoke("train", "plot", ".", "--svg", svg).exit_code == 0
         assert ">out<" in svg.read_text()
 
     def test_names_are_as_short_as_can_be(self):
         def names(*paths: str) -> list[str]:
-            return list(_told_apart([Path(p) for p in paths]))
+            return list(named_folders([Path(p) for p in paths]))
 
         assert names("/a/x", "/a/y") == ["x", "y"]
         assert names("/a/x", "/b/x", "/b/y") == ["a/x", "b/x", "b/y"]
@@ -564,7 +568,7 @@ class TestPlot:
 
     def test_a_metric_that_is_unknown(self, tmp_path):
         place = self.logged(tmp_path / "a")
-        args = ("nmt", "plot", place, "--svg", tmp_path / "b.svg", "--metric", "los")
+        args = ("train", "plot", place, "--svg", tmp_path / "b.svg", "--metric", "los")
         refused(invoke(*args), "no metric 'los'", "'loss'")
 
 
@@ -601,7 +605,7 @@ class TestScale:
     def run(self, small: Path, *args: object):
         out, cache = (small.parent / name for name in ("all", "scores.sqlite"))
         options = ("--out", out, "--cache", cache, "--device", "cpu")
-        return invoke("nmt", "scale", small, *options, *self.SHARES, *args)
+        return invoke("train", "scale", small, *options, *self.SHARES, *args)
 
     def test_a_table(self, small, suite):
         done = self.run(small, "--train-only")
@@ -650,7 +654,7 @@ class TestScale:
 
     def test_fewer_steps_for_a_smaller_share(self, small):
         out = ("--out", small.parent / "fewer", "--share", "1/4")
-        done = invoke("nmt", "scale", small, *out, "--train-only", "--steps-power", "0.75",
+        done = invoke("train", "scale", small, *out, "--train-only", "--steps-power", "0.75",
                       "--device", "cpu", "--json")  # fmt: skip
         assert done.exit_code == 0, done.output
         (point,) = json.loads(done.stdout)["points"]

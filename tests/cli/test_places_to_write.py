@@ -85,11 +85,11 @@ WRITERS = {
         "csv",
     ),
     "tag apply": (("review", "apply", "mine.jsonl", "--tag", "steps", "--out"), "jsonl"),
-    "contrast": (("build", "discourse", "contrast", "mine.jsonl", "--out"), "jsonl"),
+    "contrast": (("build", "contrast", "mine.jsonl", "--out"), "jsonl"),
     "report": (("report", "run", "--html"), "html"),
     "check": (("check", "run", "--min", "accuracy>=0", "--junit"), "xml"),
     "curve": (("curve", "1k=run", "--svg"), "svg"),
-    "translate": (("nmt", "translate", "run", "mine.csv", "--out"), "csv"),
+    "translate": (("translate", "run", "mine.csv", "--out"), "csv"),
 }
 
 

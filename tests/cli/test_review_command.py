@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 
 import polars as pl
@@ -20,9 +19,9 @@ from boxpen.build.discourse.work import write_rows as write_candidates
 from boxpen.build.duals.rows import write_rows as write_duals
 from boxpen.build.kg.triples import schema, triple_id, write_table
 from boxpen.catalog import write_suite
+from boxpen.plugins import TASKS
 from boxpen.review import Journal, Judgement
 from boxpen.review.answers import AnswerTask
-from boxpen.review.tasks import TASKS
 from boxpen.runs.run import Translation
 from small_runs import small_run, small_suite
 
@@ -134,7 +133,7 @@ def chosen(row: Row, good: bool) -> str:
     return next(n for n in ("1", "2") if row[n].startswith("right") == good)
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=list(TASKS))
 def case(request, tmp_path) -> Case:
     name, task = request.param, ("--task", request.param)
     if name in ("triples", "wordings", "wrong-answers"):
@@ -317,9 +316,8 @@ def test_tasks_are_loaded_when_they_are_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    for name, place in TASKS.items():
-        module, _, attribute = place.partition(":")
-        assert getattr(import_module(module), attribute).name == name
+    for name in TASKS:
+        assert TASKS.load(name).name == name
 
 
 class TestTargets:
@@ -392,7 +390,7 @@ class TestTargets:
 class TestAnswers:
     """People answer the items of a suite."""
 
-    def test_the_run_is_that_of_boxpen_human(self, tmp_path):
+    def test_the_run_is_that_of_a_table_of_answers(self, tmp_path):
         suite = tmp_path / "mine.jsonl"
         write_suite(small_suite(6, "mine", k=3), suite)
         votes = {"ann": "000120", "bo": "001121", "cy": "000022"}
@@ -411,7 +409,15 @@ class TestAnswers:
         (tmp_path / "table.csv").write_text("\n".join([f"item,{','.join(votes)}", *lines]))
         for words in (
             ("review", "apply", suite, "--out", tmp_path / "one"),
-            ("human", suite, tmp_path / "table.csv", "--out", tmp_path / "two"),
+            (
+                "review",
+                "apply",
+                suite,
+                "--answers",
+                tmp_path / "table.csv",
+                "--out",
+                tmp_path / "two",
+            ),
         ):
             done = invoke(*words)
             assert done.exit_code == 0, done.output
@@ -517,4 +523,6 @@ def test_what_was_proposed_can_be_taken_unjudged(tmp_path):
     done = invoke("review", "apply", "starter", "--unjudged", "--out", tmp_path / "runs")
     refused(done, "--unjudged accepts proposals")
     both = ("--unjudged", "--rule", "majority", "--out", out)
-    refused(invoke("review", "apply", tmp_path / "d", *both), "--unjudged and --rule exclude each")
+    refused(
+        invoke("review", "apply", tmp_path / "d", *both), "--unjudged and --rule cannot be combined"
+    )

@@ -155,7 +155,7 @@ def test_trends_that_cannot_be_are_refused(tmp_path):
     large = stepped(tmp_path / "large", "++--", ["1", "1", "1e308", "1e308"])
     refused(invoke("slices", large, "--by", "steps", "--trend"), "its value '1e308' is too large")
     refused(invoke("slices", run, "--trend"), "--trend requires --by")
-    refused(invoke("slices", run, "--by", "set", "--trend"), "'A' is no number, expected a tag")
+    refused(invoke("slices", run, "--by", "set", "--trend"), "'A' is not a number; expected a tag")
     refused(invoke("slices", run, "--by", "steps", "--markdown"), "--markdown requires --trend")
     refused(invoke("slices", run, "--by", "depth", "--trend"), "cannot be divided by 'depth'")
     one = stepped(tmp_path / "one", "++--", "2222")

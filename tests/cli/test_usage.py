@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import boxpen.catalog
 from boxpen.cli.app import app
-from boxpen.models.loading.checkpoint import cannot_load
+from boxpen.models.loading.assembly import cannot_load
 
 
 def said(*args: str) -> str:
@@ -121,7 +121,7 @@ class TestFiles:
         [
             (
                 OSError(errno.ENOSPC, "No space left on device", "/some/file"),
-                "cannot read or write '/some/file': No space left on device",
+                "/some/file cannot be used: No space left on device",
             ),
             (
                 OSError(errno.ENOSPC, "No space left on device"),

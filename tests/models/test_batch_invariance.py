@@ -35,9 +35,9 @@ from boxpen import (
     evaluate,
     resolve_model,
 )  # fmt: skip
-from boxpen.models.base import SCHEMES, Kind
-from boxpen.models.loading.own import BIDIRECTIONAL, OWN
+from boxpen.models.base import Kind
 from boxpen.nmt.data.subwords import EOS, PAD, UNK
+from boxpen.plugins import ARCHITECTURES, MODELS
 
 sys.path.append(str(Path(__file__).parents[1] / "bilm"))
 
@@ -114,7 +114,7 @@ def translator(architecture: str, root: Path) -> Model:
         tokenizer_object=backend, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
     if architecture == "bert_fused":
-        from boxpen.nmt.context.bert_reading import BertReader
+        from boxpen.nmt.data.bert_reading import BertReader
 
         special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         pieces = [*special, *LETTERS, *(f"##{letter}" for letter in LETTERS)]
@@ -159,7 +159,7 @@ CASES: dict[str, Case] = {
     },
     **{
         name: Case("seq2seq", partial(translator, name), sources=WRITTEN)
-        for name in ("transformer", *OWN)
+        for name in ("transformer", *(a for a in ARCHITECTURES if a != "bilm"))
     },
     **{
         f"ct2_{compute_type}": Case("seq2seq", partial(ct2, compute_type), needs="ctranslate2")
@@ -174,8 +174,11 @@ CASES: dict[str, Case] = {
 
 def test_every_kind_of_model_is_here():
     assert {case.kind for case in CASES.values()} == set(get_args(Kind))
-    assert set(CASES) >= {*OWN, *BIDIRECTIONAL, "gguf", "elmo", "ct2_int8"}
-    assert set(SCHEMES) == {"hf", "gguf", "ct2", "elmo"}, "add a case for the new scheme"
+    assert set(CASES) >= {*ARCHITECTURES, "gguf", "elmo", "ct2_int8"}
+    servers = {"api", "openai"}  # each text by itself: see tests/remote
+    assert set(MODELS.builtin) - servers == {"hf", "gguf", "embedded", "ct2", "elmo"}, (
+        "add a case for the new scheme"
+    )
 
 
 # --- The property

@@ -507,7 +507,7 @@ class TestKeeping:
     def test_the_second_run_needs_no_weights(self, tmp_path, monkeypatch):
         spec = saved(tmp_path / "nli", *classifiers.nli("bert"))
         first = boxpen.evaluate(spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu")
-        monkeypatch.setattr(boxpen.models.loading.checkpoint, "_module", None)
+        monkeypatch.setattr(boxpen.models.loading.checkpoint, "load_module", None)
         again = boxpen.evaluate(spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu")
         forced = boxpen.evaluate(
             spec, entailment(), cache=tmp_path / "c.sqlite", device="cpu", nli="2-way"

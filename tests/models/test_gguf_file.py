@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boxpen.models.loading.gguf_file import read_fast
+from boxpen.models.loading.gguf import read_fast
 
 gguf = pytest.importorskip("gguf")
 

@@ -9,10 +9,10 @@ pytest.importorskip("transformers")
 
 from at_once import at_once  # noqa: E402
 from boxpen import Request  # noqa: E402
-from boxpen.models.engine import planning  # noqa: E402
-from boxpen.models.engine.planning import unplanned_attention  # noqa: E402
-from boxpen.nmt.arithmetic import fast_arithmetic  # noqa: E402
+from boxpen.models.engine import cudnn  # noqa: E402
+from boxpen.models.engine.cudnn import unplanned_attention  # noqa: E402
 from boxpen.nmt.translate import force_score, translate_lines  # noqa: E402
+from boxpen.training.arithmetic import fast_arithmetic  # noqa: E402
 
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 
@@ -59,7 +59,7 @@ def test_threads_that_overlap_leave_the_switch_as_it_was():
 @pytest.fixture
 def watched(monkeypatch):
     """Return what notes how the switch stands whenever a model runs, as if it ran on a GPU."""
-    monkeypatch.setattr(planning, "_plans", lambda device: True)
+    monkeypatch.setattr(cudnn, "_plans", lambda device: True)
     seen: list[bool] = []
 
     def watch(module: Any) -> list[bool]:

@@ -50,7 +50,7 @@ def test_texts_that_differ_in_one_word_share_the_copy_that_masks_it(
 
 def test_equal_copies_are_found_however_many_are_made(tiny_models, score_all, monkeypatch):
     """Copies are made in windows; those that could be equal are in one."""
-    monkeypatch.setattr("boxpen.models.engine.copies._WINDOW", 1)
+    monkeypatch.setattr("boxpen.models.copies._WINDOW", 1)
     model = resolve_model(tiny_models.pair("bert"))
     warm(model, Request(text="Box"))
     texts = [PEN, "Box is", PIANO, BOX, "The", PIANO + " Who did this?"]

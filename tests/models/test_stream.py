@@ -13,13 +13,13 @@ import pytest
 import tiny
 
 from boxpen import Request
+from boxpen.ahead import Turns
 from boxpen.errors import ScoringError
 from boxpen.models.causal import CausalModel
 from boxpen.models.engine.packs import Reading, packs
 from boxpen.models.tokens import _fast, _plain, pieces
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.tree import Tree
-from boxpen.scoring.turns import Turns
 
 WORDS = ("the box is in", "the box was in", "a pen", "the pen", "ink", "the box")
 TEXTS = [

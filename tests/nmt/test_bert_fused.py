@@ -324,7 +324,7 @@ def test_gradients_go_everywhere_but_into_bert() -> None:
     batch = given_to(model, labels=True)
     states = [model.get_encoder()(
         **{k: v for k, v in batch.items() if k not in ("decoder_input_ids", "labels")}
-    ).bert_states for _ in range(2)]  # fmt: skip
+    ).context_states for _ in range(2)]  # fmt: skip
     assert torch.equal(*states)
     loss = model(**batch).loss
     assert torch.isfinite(loss)
@@ -407,7 +407,10 @@ def test_it_learns_what_only_the_context_says_and_a_sentence_level_model_cannot(
         ({"bert_input_ids": None}, "was given no bert_input_ids, expected what BERT reads"),
         ({"bert_input_ids": torch.ones(3, 4).long()}, r"shape \(3, 4\), expected 6 rows"),
         ({"bert_input_ids": torch.ones(6, 25).long()}, r"\(6, 25\).* of 1 to 24 tokens"),
-        ({"encoder_outputs": (torch.zeros(6, 3, 64),)}, "given a tuple as its encoder_outputs"),
+        (
+            {"encoder_outputs": (torch.zeros(6, 3, 64),)},
+            "encoder_outputs are a tuple, expected the ContextOutput",
+        ),
     ],
 )
 def test_bad_inputs_are_named(change: dict[str, Any], message: str) -> None:
@@ -420,7 +423,7 @@ def test_bad_settings_are_named() -> None:
     fuse = BertFusedForConditionalGeneration.from_sentence_model
     with pytest.raises(NmtError, match=r"p_net is 1.5, expected a rate from 0 to 1"):
         fuse(base, bert, 1.5)
-    with pytest.raises(NmtError, match="cannot be made of a BertModel and a MarianMTModel"):
+    with pytest.raises(NmtError, match="is a BertModel, expected a MarianMTModel"):
         fuse(bert, base)
     with pytest.raises(NmtError, match="is_decoder=True, expected a BERT encoder"):
         BertFusedConfig(bert_config={"is_decoder": True})

@@ -23,7 +23,7 @@ from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.config import ModelConfig, read_config  # noqa: E402
 from boxpen.nmt.context import making  # noqa: E402
 from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration  # noqa: E402
-from boxpen.nmt.context.bert_reading import BertReader, load_bert  # noqa: E402
+from boxpen.nmt.data.bert_reading import BertReader, load_bert  # noqa: E402
 from boxpen.nmt.data.examples import Examples  # noqa: E402
 from boxpen.nmt.data.inputs import Reads, batch_of  # noqa: E402
 from boxpen.nmt.data.prepared import prepare  # noqa: E402
@@ -58,23 +58,21 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
+def read(reader: BertReader, sources: list[str], contexts: list[str]) -> dict[str, Any]:
+    """Return the input of a BERT-fused model."""
+    sides = (reader.sentence_ids(contexts), reader.sentence_ids(sources))
+    rows = [reader.joined(context, source) for context, source in zip(*sides, strict=True)]
+    ids, mask = padded(rows)
+    return {"bert_input_ids": ids.masked_fill(mask == 0, 0), "bert_attention_mask": mask}
+
+
 def test_what_bert_reads(folder: Path) -> None:
-    read = BertReader(folder).read(["They left.", "the girls"], ["The girls left.", None])
-    assert read["bert_input_ids"].tolist() == [
+    found = read(BertReader(folder), ["They left.", "the girls"], ["The girls left.", ""])
+    assert found["bert_input_ids"].tolist() == [
         [CLS, 5, 6, 7, 10, SEP, 8, 7, 10, SEP],
         [CLS, 5, 6, SEP, 0, 0, 0, 0, 0, 0],
     ]
-    assert read["bert_attention_mask"].tolist() == [[1] * 10, [1] * 4 + [0] * 6]
-
-
-def test_a_blank_context_is_none(folder: Path) -> None:
-    reader = BertReader(folder)
-    found = [reader.read(["they"], [context])["bert_input_ids"].tolist() for context in ("", None)]
-    assert found == [[[CLS, 8, SEP]]] * 2
-
-
-def test_nothing_to_read_is_no_rows(folder: Path) -> None:
-    assert BertReader(folder).read([], [])["bert_input_ids"].shape == (0, 0)
+    assert found["bert_attention_mask"].tolist() == [[1] * 10, [1] * 4 + [0] * 6]
 
 
 @given(
@@ -153,7 +151,7 @@ def test_a_saved_model_takes_its_bert_tokenizer_along(folder: Path, tmp_path: Pa
     assert again.sentence_ids(texts) == reader.sentence_ids(texts) == [[8, 7, 10], [5, 6, 1, 1]]
     with torch.no_grad():
         ids = torch.tensor([[9, 11, EOS]])
-        inputs = again.read(["they left"], ["the girls"])
+        inputs = read(again, ["they left"], ["the girls"])
         assert model(input_ids=ids, decoder_input_ids=ids, **inputs).logits.shape == (1, 3, 40)
     with pytest.raises(NmtError, match="holds a BERT-fused model, expected a BERT alone"):
         load_bert(saved)
@@ -201,23 +199,11 @@ def test_a_folder_that_is_no_bert_is_refused(folder: Path, what: str, message: s
         BertReader(folder)
 
 
-def test_a_bert_of_another_tokenizer_is_refused_in_memory_too() -> None:
-    reader = BertReader(a_tokenizer())
-    reader.check(tiny_bert(positions=24).config)
-    assert reader.max_length == 24
-    with pytest.raises(NmtError, match="the tokenizer has 11 tokens, but BERT's embedding has 40"):
-        reader.check(tiny_bert(40).config)
-
-
-def test_bad_texts_are_named(folder: Path) -> None:
+def test_too_long_a_source_is_refused(folder: Path) -> None:
     reader = BertReader(folder)
-    reader.read(["the " * 10], ["the"])
-    with pytest.raises(NmtError, match=r"source 2 \('the the.*has 11 tokens.*expected 10 at most"):
-        reader.read(["they", "the " * 11], [None, None])
-    with pytest.raises(NmtError, match="1 sources and 2 contexts, expected as many"):
-        reader.read(["they"], [None, None])
-    with pytest.raises(NmtError, match="max_length is 2, expected 3 or more"):
-        BertReader(folder, max_length=2)
+    read(reader, ["the " * 10], ["the"])
+    with pytest.raises(NmtError, match=r"has 11 tokens.*expected 10 at most"):
+        read(reader, ["the " * 11], [""])
 
 
 def test_a_bert_without_its_weights_is_refused(folder: Path) -> None:
@@ -243,17 +229,17 @@ def test_a_real_bert_is_read_and_fused() -> None:
         pytest.skip("no bert-mini: set BOXPEN_TEST_MODELS to the folder of real models")
     reader, bert = BertReader(real), load_bert(real)
     assert reader.max_length == bert.config.max_position_embeddings == 256
-    reader.check(bert.config)
     torch.manual_seed(0)
     model = BertFusedForConditionalGeneration.from_sentence_model(tiny_marian(1), bert).eval()
-    read = reader.read(["They were tired.", "Nobody answered."], ["The girls came home.", None])
+    texts = ["They were tired.", "Nobody answered."]
+    inputs = read(reader, texts, ["The girls came home.", ""])
     ids, mask = padded([[9, 11, 12, EOS], [14, EOS]])
     with torch.no_grad():
-        both = model(input_ids=ids, attention_mask=mask, decoder_input_ids=ids, **read).logits
+        both = model(input_ids=ids, attention_mask=mask, decoder_input_ids=ids, **inputs).logits
         alone = model(
             input_ids=ids[1:, :2],
             decoder_input_ids=ids[1:],
-            **reader.read(["Nobody answered."], [None]),
+            **read(reader, texts[1:], [""]),
         ).logits
     torch.testing.assert_close(both[1], alone[0], rtol=0, atol=1e-4)
 
@@ -268,19 +254,6 @@ def flipped(path: Path) -> None:
     path.write_bytes(data)
 
 
-def rewritten(**arrays: Any) -> Callable[[Path], None]:
-    """Return what changes some arrays of a file, each by a function of what it was."""
-
-    def change(path: Path) -> None:
-        with np.load(path) as found:
-            kept = {name: found[name] for name in found.files}
-        kept |= {name: change(kept[name]) for name, change in arrays.items()}
-        with path.open("wb") as stream:
-            np.savez(stream, **kept)
-
-    return change
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -290,13 +263,6 @@ def rewritten(**arrays: Any) -> Callable[[Path], None]:
         lambda path: path.write_bytes(b"nothing"),
         lambda path: np.savez(path, other=np.arange(3)),
         lambda path: path.write_bytes(json.dumps({}).encode()),
-        rewritten(bert=lambda tokens: tokens[:-1]),
-        rewritten(bert=lambda tokens: tokens + len(WORDS)),
-        rewritten(bert=lambda tokens: tokens - len(WORDS)),
-        rewritten(bert=lambda tokens: tokens.astype(float)),
-        rewritten(bert=lambda tokens: tokens[:, None]),
-        rewritten(bert_ends=lambda ends: ends[:-1]),
-        rewritten(bert_ends=lambda ends: np.concatenate([ends[:1] + 999, ends[1:]])),
     ],
 )
 def test_damaged_tokens_of_bert_are_made_again(

@@ -289,7 +289,7 @@ def test_bad_input_is_named(model: Any) -> None:
         model(**inputs, context_target_ids=one)
     with pytest.raises(NmtError, match="2 layers for 0 sentences"):
         CADecForConditionalGeneration.from_sentence_model(tiny_marian(1), context_sentences=0)
-    with pytest.raises(NmtError, match="this is a Linear"):
+    with pytest.raises(NmtError, match="is a Linear, expected a MarianMTModel"):
         CADecForConditionalGeneration.from_sentence_model(torch.nn.Linear(2, 2))
     with pytest.raises(NmtError, match="expected one token each"):
         CADecConfig(pad_token_id=1, eos_token_id=1)

@@ -14,7 +14,6 @@ from context_task import EOS, PAD, VOCABULARY, context_task, padded, tiny_marian
 from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt.context.cadec_first_pass import split  # noqa: E402
 from boxpen.nmt.context.drafts import (  # noqa: E402
     corrupted,
@@ -133,21 +132,6 @@ def test_samples_without_an_end_are_cut(base: Any) -> None:
     longest = batch["labels"].shape[1] * 3 // 2 + 5
     assert made.shape[1] == longest < own.shape[1]
     assert (made[:, -1] == EOS).all()
-
-
-def test_bad_settings_of_drafts_are_named(base: Any) -> None:
-    batch = context_task(8, 2)
-    with pytest.raises(NmtError, match=r"sampled_share is 1\.5, expected a number from 0 to 1"):
-        drafts_for_training(base, batch, sampled_share=1.5, generator=dice())
-    with pytest.raises(NmtError, match="share is -1, expected"):
-        corrupted(batch["labels"], share=-1, vocabulary=9, special=(), generator=dice())
-    with pytest.raises(NmtError, match="all 3 tokens of the vocabulary are special"):
-        corrupted(batch["labels"], share=1, vocabulary=3, special=range(3), generator=dice())
-    ids, mask = batch["input_ids"], batch["attention_mask"]
-    with pytest.raises(NmtError, match="temperature of sampling is 0"):
-        sampled(base, ids, mask, generator=dice(), temperature=0)
-    with pytest.raises(NmtError, match="max_new_tokens is 0, expected 1 or more"):
-        sampled(base, ids, mask, generator=dice(), max_new_tokens=0)
 
 
 SENTENCE = st.lists(st.integers(3, 9), max_size=4).map(lambda words: [*words, EOS])

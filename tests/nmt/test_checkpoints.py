@@ -4,9 +4,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from boxpen.errors import NmtError
-from boxpen.nmt.checkpoints import Checkpoints, load_weights, weights_of
+from boxpen.errors import TrainError
 from boxpen.nmt.sizes import new_model
+from boxpen.training.checkpoints import Checkpoints, load_weights, weights_of
 
 
 def make(architecture):
@@ -59,7 +59,7 @@ def test_what_torch_says_of_a_full_disk_is_one_sentence_and_other_errors_are_not
         return write
 
     for error, reason in ((torn, "No space left on device"), (alone, "unexpected pos 9 vs 8")):
-        with pytest.raises(NmtError) as found:
+        with pytest.raises(TrainError) as found:
             kept.save(3, fails(error), ())
         assert str(found.value).startswith("the checkpoint of step 3 cannot be written to ")
         assert reason in str(found.value)

@@ -194,7 +194,7 @@ def test_what_cannot_be_joined_is_refused() -> None:
     with pytest.raises(NmtError, match="given no input_ids"):
         model(decoder_input_ids=target)
     encoded = base.get_encoder()(input_ids=torch.tensor(TARGETS))
-    with pytest.raises(NmtError, match="are a BaseModelOutput, expected the JoinedOutput"):
+    with pytest.raises(NmtError, match="are a BaseModelOutput, expected the ContextOutput"):
         model(encoder_outputs=encoded, decoder_input_ids=target)
     with pytest.raises(NmtError, match="is a ConcatForConditionalGeneration, expected a Marian"):
         ConcatForConditionalGeneration.from_sentence_model(model)

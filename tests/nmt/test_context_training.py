@@ -16,7 +16,7 @@ import boxpen
 from boxpen import Card, PolicyError, Suite, Translate
 from boxpen.cli.app import app
 from boxpen.config import check_config
-from boxpen.errors import ConfigError, NmtError
+from boxpen.errors import ConfigError, NmtError, TrainError
 from boxpen.models.loading import fingerprint
 from boxpen.nmt.config import ModelConfig, read_config
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration
@@ -24,12 +24,11 @@ from boxpen.nmt.context.making import with_bert
 from boxpen.nmt.data.examples import Examples
 from boxpen.nmt.data.inputs import Reads, batch_of
 from boxpen.nmt.data.prepared import open_prepared, prepare
-from boxpen.nmt.folder import ModelFolder
+from boxpen.nmt.folder import ModelFolder, check_folder
 from boxpen.nmt.loading import load_model
 from boxpen.nmt.reading import Reading
 from boxpen.nmt.training import Training
 from boxpen.nmt.translate import force_score, translate_lines
-from boxpen.nmt.usable import check_folder
 from boxpen.scoring.recipe import SOUND
 from boxpen.text.documents import LinesBefore
 
@@ -327,7 +326,7 @@ def test_lines_before_are_those_of_the_document():
 def test_documents_are_translated_from_the_command_line(toy, trained):
     model = trained("thumt")
     text = "The dogs are here.\nThey sing.\n\nThe girls are here.\nThey sing.\n"
-    command = ["nmt", "translate", str(model), "--device", "cpu", "--beam", "1"]
+    command = ["translate", str(model), "--device", "cpu", "--beam", "1"]
     made = CliRunner().invoke(app, [*command, "--context", "lines"], input=text)
     assert made.exit_code == 0, made.output
     assert made.stdout.splitlines() == ["小狗在这里", "它们唱歌", "", "女孩在这里", "她们唱歌"]
@@ -337,7 +336,7 @@ def test_documents_are_translated_from_the_command_line(toy, trained):
         (model, [], "reads context; give --context lines or --context none"),
         (toy / "base", ["--context", "lines"], "does not read context; leave it out"),
     ):
-        refused = CliRunner().invoke(app, ["nmt", "translate", str(folder), *more], input=text)
+        refused = CliRunner().invoke(app, ["translate", str(folder), *more], input=text)
         assert refused.exit_code == 2
         assert reason in " ".join(refused.stderr.split())
 
@@ -380,7 +379,7 @@ def test_a_refused_bert_leaves_nothing(toy, tmp_path):
     ModelFolder(wrong, prepared).begin()
     with pytest.raises(NmtError, match="cannot be loaded"):
         Training(wrong, prepared, device="cpu").run()
-    assert sorted(p.name for p in wrong.folder.iterdir()) == [".lock", "training.json"]
+    assert [p.name for p in wrong.folder.iterdir()] == ["training.json"]
 
 
 def test_a_lock_that_was_taken_away_is_none(toy, tmp_path, monkeypatch):
@@ -390,7 +389,7 @@ def test_a_lock_that_was_taken_away_is_none(toy, tmp_path, monkeypatch):
     config = configured(toy, tmp_path, "concat")
     folder = ModelFolder(config, prepare(config))
     monkeypatch.setattr(fcntl, "flock", lambda *_: (config.folder / ".lock").unlink())
-    with pytest.raises(NmtError, match="another training is running in"), folder.alone():
+    with pytest.raises(TrainError, match="another training is running in"), folder.alone():
         pass
 
 
@@ -421,7 +420,7 @@ def test_a_training_does_not_go_on_with_other_contexts(toy, tmp_path):
     ModelFolder(config, prepared).begin()
     (config.folder / "checkpoints" / "step-1").mkdir(parents=True)
     loose = replace(prepared.train, document=np.full(len(prepared.train), -1, np.int32))
-    with pytest.raises(NmtError, match="was started with other pairs"):
+    with pytest.raises(TrainError, match="was started with other pairs"):
         ModelFolder(config, replace(prepared, train=loose)).check()
 
 
@@ -478,7 +477,7 @@ def test_bert_reads_the_beginning_of_what_is_too_long_for_it(toy, tmp_path):
     made = list(translate_lines(model, tokenizer, lines[:1] * 2, contexts=before, beam=1))
     assert [translation.cut for translation in made] == [False, True]
     said = "".join(f"{line}\n" for line in (before[1], lines[0]))
-    command = ["nmt", "translate", str(config.folder), "--device", "cpu", "--beam", "1"]
+    command = ["translate", str(config.folder), "--device", "cpu", "--beam", "1"]
     told = CliRunner().invoke(app, [*command, "--context", "lines"], input=said).stderr
     assert "1 sentence(s) or contexts of sentences exceeded the model's maximum length" in told
     long = replace(suite().items[0], context=before[1])
@@ -506,7 +505,7 @@ def test_a_corpus_without_documents_is_no_corpus_for_context(toy, tmp_path):
     assert not config.folder.exists()
     refused = CliRunner().invoke(
         app,
-        ["nmt", "translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
+        ["translate", str(toy / "base"), "--out", str(toy / "base" / "config.json")],
         input="They sing.\n",
     )
     assert refused.exit_code == 2

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 from boxpen import Card, Choice, ModelError, Suite, resolve_model, write_suite  # noqa: E402
 from boxpen.cli.app import app  # noqa: E402
-from boxpen.errors import NmtError  # noqa: E402
+from boxpen.errors import ConfigError, NmtError  # noqa: E402
 from boxpen.nmt.config import NmtConfig, read_config  # noqa: E402
 from boxpen.nmt.data.prepared import prepare  # noqa: E402
 from boxpen.nmt.folder import ModelFolder  # noqa: E402
@@ -42,7 +43,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place = ModelFolder(config, prepare(config))
         place.begin()
         torch.manual_seed(1)
-        place.finish(place.new_model(), {})
+        model = place.new_model()
+        place.finish(partial(place.save, model), {})
     return folder
 
 
@@ -118,7 +120,7 @@ def test_a_weight_of_another_shape_is_named(copied):
 def test_translation_and_a_base_refuse_a_model_without_a_weight(models, copied):
     folder = copied("transformer")
     without(folder, FC1)
-    done = CliRunner().invoke(app, ["nmt", "translate", str(folder)], input="猫\n")
+    done = CliRunner().invoke(app, ["translate", str(folder)], input="猫\n")
     assert done.exit_code == 2
     assert f"lacks 1 weight(s), such as '{FC1}'" in " ".join(done.stderr.split())
     config = configured(models, "thumt", base=folder)
@@ -150,7 +152,7 @@ def test_a_model_that_is_no_number_does_not_translate(copied, kind, value):
     weights[name].flatten()[3] = value
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     refused(folder, f"has NaN or Inf in its weight '{name}', expected")
-    command = ["nmt", "translate", str(folder)]
+    command = ["translate", str(folder)]
     command += ["--context", "none"] if kind not in ("transformer", "rnnsearch") else []
     done = CliRunner().invoke(app, command, input="猫\n")
     assert (done.exit_code, done.stdout) == (2, "")
@@ -243,7 +245,11 @@ def test_a_target_vocabulary_larger_than_the_model_is_refused_by_the_scorer(copi
         ("tokenizer_config.json", '"x"', "its tokenizer_config.json is not a JSON object"),
         ("generation_config.json", "[]", "its generation_config.json is not a JSON object"),
         ("generation_config.json", "{", "its generation_config.json is not JSON ("),
-        ("generation_config.json", "{}", "has decoder_start_token_id = None in its generation_c"),
+        (
+            "generation_config.json",
+            "{}",
+            "generation_config.json: decoder_start_token_id is None, expected a whole n",
+        ),
         ("config.json", "3", "cannot be loaded: its config.json is not a JSON object"),
         ("config.json", "{}", "cannot be loaded: Unrecognized model"),
     ],
@@ -265,15 +271,15 @@ def test_a_broken_vocabulary_is_one_sentence_for_a_tokenizer_alone(copied, text)
 @pytest.mark.parametrize(
     ("kind", "name", "value", "says"),
     [
-        ("transformer", "d_model", "x", "has d_model = 'x', expected a whole number from 1"),
-        ("transformer", "d_model", -4, "has d_model = -4, expected a whole number from 1"),
+        ("transformer", "d_model", "x", "its config.json: d_model is 'x', expected a whole number"),
+        ("transformer", "d_model", -4, "its config.json: d_model is -4, expected 1 or more"),
         ("transformer", "d_model", None, "Field 'd_model' expected int"),
-        ("transformer", "encoder_layers", -1, "has encoder_layers = -1, expected"),
-        ("transformer", "vocab_size", True, "has vocab_size = True, expected"),
-        ("transformer", "dropout", -4, "has dropout = -4, expected 0 to 1"),
+        ("transformer", "encoder_layers", -1, "encoder_layers is -1, expected 1 or more"),
+        ("transformer", "vocab_size", True, "vocab_size is True, expected a whole number"),
+        ("transformer", "dropout", -4, "dropout is -4, expected 0 to 1"),
         ("transformer", "activation_function", "x", "cannot be loaded: no 'x' is known"),
         ("transformer", "model_type", [], "cannot be loaded: "),
-        ("rnnsearch", "hidden_size", "x", "has hidden_size = 'x', expected a whole number from 1"),
+        ("rnnsearch", "hidden_size", "x", "hidden_size is 'x', expected a whole number"),
         ("rnnsearch", "hidden_size", 63, "cannot be loaded: RNNSearch cannot have 2 layers 63 wid"),
     ],
 )
@@ -286,19 +292,19 @@ def test_a_broken_setting_is_one_sentence(copied, kind, name, value, says):
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("decoder_start_token_id", 450, "a token"),
-        ("eos_token_id", "x", "a token"),
-        ("pad_token_id", 1.5, "a token"),
-        ("num_beams", "x", "1 to 1,000"),
+        ("decoder_start_token_id", 450, "0 to 449"),
+        ("eos_token_id", "x", "a whole number or a list"),
+        ("pad_token_id", 1.5, "a whole number"),
+        ("num_beams", "x", "a whole number"),
         ("num_beams", 100_000, "1 to 1,000"),
-        ("length_penalty", [], "-10 to 10"),
+        ("length_penalty", [], "a number"),
         ("length_penalty", 1000.0, "-10 to 10"),
     ],
 )
 def test_a_broken_setting_of_translation_is_one_sentence(copied, name, value, expected):
     folder = copied("transformer")
     changed(folder / "generation_config.json", **{name: value})
-    says = f"has {name} = {value!r} in its generation_config.json, expected {expected}"
+    says = f"its generation_config.json: {name} is {value!r}, expected {expected}"
     refused(folder, says)
 
 
@@ -320,14 +326,15 @@ def test_a_context_of_no_size_is_refused_by_all_who_read_it(copied):
     reading = Reading(model, tokenizer)
     assert (reading.sentences, reading.context_tokens) == (1, 128)
     model.config.context_tokens = "many"
-    with pytest.raises(NmtError) as found:
+    with pytest.raises(ConfigError) as found:
         Reading(model, tokenizer)
     assert str(found.value) == (
-        f"{folder} has context_tokens = 'many' in its config.json, expected a whole number from 1 "
-        "to 100,000"
+        f"{folder} has a wrong config.json: context_tokens is 'many', expected a whole number"
     )
     changed(folder / "config.json", context_sentences="x")
-    command = ["nmt", "translate", str(folder), "--context", "lines"]
+    command = ["translate", str(folder), "--context", "lines"]
     done = CliRunner().invoke(app, command, input="猫\n")
     assert done.exit_code == 2
-    assert "has context_sentences = 'x' in its config.json" in " ".join(done.stderr.split())
+    assert "config.json: context_sentences is 'x', expected a whole number" in " ".join(
+        done.stderr.split()
+    )

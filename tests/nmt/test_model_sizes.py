@@ -10,7 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen.errors import NmtError  # noqa: E402
 from boxpen.nmt import rnnsearch  # noqa: E402
 from boxpen.nmt.sizes import SIZES, new_model, parameters  # noqa: E402
 
@@ -134,20 +133,3 @@ def test_dropout_is_the_sizes_own_unless_given() -> None:
 def test_weights_hang_on_the_seed() -> None:
     one, same = (make("rnnsearch").state_dict() for _ in range(2))
     assert all(torch.equal(one[name], same[name]) for name in one)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"architecture": "transfromer"}, "did you mean 'transformer'"),
-        ({"architecture": "rnnsearch", "size": "large"}, "no size 'large' of a rnnsearch"),
-        ({"shared": True, "target_vocabulary": 80}, "source has 90 tokens and the target 80"),
-        ({"pad": 70}, "the padding is token 70"),
-        ({"pad": 0}, "expected two tokens of both"),
-        ({"dropout": 1.0}, "dropout is 1.0, expected"),
-        ({"max_length": 0}, "max_length is 0, expected"),
-    ],
-)
-def test_what_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(NmtError, match=message):
-        make(**({"architecture": "transformer"} | wrong))

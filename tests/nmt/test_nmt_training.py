@@ -18,21 +18,21 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
-from boxpen.errors import ConfigError, NmtError
-from boxpen.models.loading.trained_vocabulary import vocabulary_digest
-from boxpen.nmt.checkpoints import Checkpoints, averaged
+from boxpen.errors import BoxpenError, ConfigError, NmtError, TrainError
+from boxpen.models.vocabulary import vocabulary_digest
 from boxpen.nmt.config import TrainConfig, read_config
-from boxpen.nmt.data.feed import Feed, Place, Step, nested_share
+from boxpen.nmt.data.feed import Feed, nested_share
 from boxpen.nmt.data.inputs import IGNORED, batch_of
 from boxpen.nmt.data.prepared import open_prepared, prepare
 from boxpen.nmt.folder import ModelFolder
 from boxpen.nmt.learner import Learner
 from boxpen.nmt.loading import load_model
 from boxpen.nmt.objective import cross_entropy
-from boxpen.nmt.processes import Processes
 from boxpen.nmt.schedule import learning_rate
 from boxpen.nmt.training import Training
-from boxpen.nmt.validation import Validation, ValidationResult
+from boxpen.training.checkpoints import Checkpoints, averaged
+from boxpen.training.processes import Processes
+from boxpen.training.state import Place, Step, ValidationResult, best, given_up
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
             if state.step == 15:
                 disk.enter_context(largest_file(int(weights.stat().st_size * share)))
 
-        with pytest.raises(NmtError) as found:
+        with pytest.raises(TrainError) as found:
             trained(config, watch=watch)
     said = str(found.value)
     assert "the checkpoint of step 20 cannot be written to" in said
@@ -204,13 +204,13 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(corpus, tmp_path, share):
 def test_the_folder_of_another_training_is_refused(corpus, tmp_path):
     config = config_of(corpus, tmp_path, max_steps="5", validate_every="5")
     trained(config)
-    with pytest.raises(NmtError, match=r"was started with \[train\] tokens = 400, not 500"):
+    with pytest.raises(TrainError, match=r"was started with \[train\] tokens = 400, not 500"):
         trained(config_of(corpus, tmp_path, max_steps="5", validate_every="5", tokens="500"))
-    with pytest.raises(NmtError, match=r"was started with seed = 1, not 2"):
+    with pytest.raises(TrainError, match=r"was started with seed = 1, not 2"):
         trained(replace(config, seed=2))
     (tmp_path / "strange").mkdir()
     (tmp_path / "strange" / "thesis.txt").write_text("mine")
-    with pytest.raises(NmtError, match=r"holds 'thesis.txt' and no training.json"):
+    with pytest.raises(TrainError, match=r"holds 'thesis.txt' and no training.json"):
         trained(replace(config, folder=tmp_path / "strange"))
 
 
@@ -219,7 +219,7 @@ def test_a_checkpoint_of_another_vocabulary_is_refused(corpus, tmp_path):
     trained(config)
     write_corpus(tmp_path, pairs=200)
     smaller = replace(config, subwords=replace(config.subwords, size=440), data=tmp_path / "data")
-    with pytest.raises(NmtError, match="was started with another vocabulary"):
+    with pytest.raises(TrainError, match="was started with another vocabulary"):
         trained(smaller)
     (tmp_path / "mixed").mkdir()
     for file in config.folder.iterdir():
@@ -348,7 +348,7 @@ def test_averages_equal_a_twin(tmp_path):
             assert float(found[row, column]) == pytest.approx(mean, rel=1e-6)
     for other in ({"other": torch.zeros(1)}, {"w": torch.zeros(5, 4)}):
         save_file(other, tmp_path / "0" / "model.safetensors")
-        with pytest.raises(NmtError, match="belongs to a different model"):
+        with pytest.raises(TrainError, match="belongs to a different model"):
             averaged([tmp_path / "1", tmp_path / "0"])
 
 
@@ -367,18 +367,20 @@ def test_schedules():
     assert learning_rate(replace(base, schedule="constant"), 10**6) == 1e-3
 
 
-def test_patience_counts_looks_without_gain(corpus, tmp_path):
-    config = config_of(corpus, tmp_path, patience="2")
-    prepared = open_prepared(corpus / "data")
-    validation = Validation(config, prepared, None)
-    results = [ValidationResult(n, loss) for n, loss in enumerate([3.0, 2.0, 2.5, 2.0])]
-    assert validation.best(results).step == 1  # the first of equals
-    assert not validation.given_up(results[:3])
-    assert validation.given_up(results)
-    by_bleu = replace(config, train=replace(config.train, metric="bleu"))
-    by_bleu = Validation(by_bleu, prepared, None)
-    results = [ValidationResult(n, 1.0, bleu) for n, bleu in enumerate([3.0, 5.0, 4.0])]
-    assert by_bleu.best(results).step == 1
+def test_patience_counts_validations_without_improvement():
+    losses = [9.0, 3.0, 2.0, 2.5, 2.0]
+    results = [ValidationResult(n, loss) for n, loss in enumerate(losses)]
+    assert best(results, "valid_loss").step == 2  # the first of equals
+    assert not given_up(results[:4], "valid_loss", 2)
+    assert given_up(results, "valid_loss", 2)
+    assert not given_up(results, "valid_loss", 0)
+    assert not given_up([], "valid_loss", 1)
+    assert not given_up(results[:1], "valid_loss", 1)
+    for metric in ("bleu", "accuracy"):
+        results = [ValidationResult(n, 1.0, **{metric: x}) for n, x in enumerate([9, 3, 5, 5, 4])]
+        assert best(results, metric).step == 2  # of step 0 there are no weights
+        assert given_up(results, metric, 2)
+        assert not given_up(results, metric, 3)
 
 
 def test_a_training_stops_early(corpus, tmp_path):
@@ -390,7 +392,9 @@ def test_a_training_stops_early(corpus, tmp_path):
 
 def test_a_loss_that_is_no_number_is_told(corpus, tmp_path):
     config = config_of(corpus, tmp_path, learning_rate="1e30", warmup="0", clip="0.0")
-    with pytest.raises(NmtError, match=r"the loss is (nan|inf) at step \d+; a lower learning_rate"):
+    with pytest.raises(
+        TrainError, match=r"the loss is (nan|inf) at step \d+; a lower learning_rate"
+    ):
         trained(config)
 
 
@@ -477,7 +481,7 @@ def test_lines_with_an_empty_side_are_counted(tmp_path):
 def test_a_training_that_is_refused_leaves_the_corpus_as_it_is(tmp_path, old, new, says):
     write_corpus(tmp_path, pairs=40)
     path = write_config(tmp_path, max_steps="2", validate_every="2")
-    command = ["nmt", "train", str(path), "--device", "cpu"]
+    command = ["train", "nmt", str(path), "--device", "cpu"]
     assert CliRunner().invoke(app, command).exit_code == 0
     before = files_of(tmp_path / "data")
     path.write_text(path.read_text().replace(old, new))
@@ -562,7 +566,7 @@ def test_a_damaged_checkpoint_is_told(corpus, tmp_path):
         trained(config, watch=_interrupts(at=15))
     weights = config.folder / "checkpoints" / "step-10" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100])
-    with pytest.raises(NmtError, match=r"step-10 cannot be resumed from .* to start over"):
+    with pytest.raises(TrainError, match=r"step-10 is damaged \(.* to start over"):
         trained(config)
 
 
@@ -571,7 +575,7 @@ def test_a_model_of_noise_is_not_kept(corpus, tmp_path):
         corpus, tmp_path, learning_rate="1e30", warmup="0", clip="0.0", max_steps="3",
         log_every="50",
     )  # fmt: skip
-    with pytest.raises(NmtError, match="the loss is"):
+    with pytest.raises(TrainError, match="the loss is"):
         trained(config)
     assert not (config.folder / "config.json").exists()
 
@@ -586,7 +590,7 @@ def test_other_pairs_of_the_same_number_are_refused(corpus, tmp_path):
     (tmp_path / "train.en").write_text("\n".join([lines[1], lines[0], *lines[2:]]) + "\n")
     other = read_config(tmp_path / "toy.toml")
     # the vocabulary of another order of lines is the same, or it would be refused before
-    with pytest.raises(NmtError, match=r"was started with (other pairs|another vocabulary)"):
+    with pytest.raises(TrainError, match=r"was started with (other pairs|another vocabulary)"):
         trained(replace(other, folder=config.folder, data=tmp_path / "data"))
 
 
@@ -608,17 +612,17 @@ def test_a_checkpoint_with_weights_of_another_vocabulary_is_told(corpus, tmp_pat
     name = "model.decoder.embed_tokens.weight"
     weights[name] = weights[name][:-10].clone()
     save_file(weights, file)
-    with pytest.raises(NmtError) as found:
+    with pytest.raises(TrainError) as found:
         trained(config)
-    assert "step-10 cannot be resumed from (the weights are not of this model: " in str(found.value)
+    assert "step-10 is damaged (the weights are not of this model: " in str(found.value)
     assert f"'{name}' has the shape (440, 64), expected (450, 64)); remove" in str(found.value)
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda state: state.pop("place"), "it lacks 'place'"),
-        (lambda state: state.pop("looks"), "it lacks 'looks'"),
+        (lambda state: state.pop("place"), "state.json lacks 'place'"),
+        (lambda state: state.pop("looks"), "state.json lacks 'looks'"),
         (lambda state: state.update(place=[3]), "must be a mapping"),
         (lambda state: state.update(place={"epoch": 0, "steps": "x"}), "steps of its place is 'x'"),
         (lambda state: state.update(step=None), "its step is None, expected a whole number from 0"),
@@ -633,27 +637,27 @@ def test_a_state_that_is_none_is_one_sentence(corpus, tmp_path, change, says):
     state = json.loads(file.read_text())
     change(state)
     file.write_text(json.dumps(state))
-    with pytest.raises(NmtError) as found:
+    with pytest.raises(TrainError) as found:
         trained(config)
     told = str(found.value)
-    assert told.startswith(f"{file} is not the state of a training (")
+    assert told.startswith(f"{file.parent} is damaged (")
     assert says in told
-    assert told.endswith(f"remove {file.parents[1]} to start over, or use another folder")
+    assert told.endswith(f"remove {file.parents[1]} and rerun the same command to start over")
 
 
 def test_weights_of_another_model_are_refused():
-    from boxpen.nmt.checkpoints import load_weights
+    from boxpen.training.checkpoints import load_weights
 
     layer = torch.nn.Linear(2, 3)
     load_weights(layer, {"weight": torch.ones(3, 2), "bias": torch.zeros(3)})
-    with pytest.raises(NmtError, match="not of this model: bias"):
+    with pytest.raises(TrainError, match="not of this model: bias"):
         load_weights(layer, {"weight": torch.ones(3, 2)})
-    with pytest.raises(NmtError) as found:
+    with pytest.raises(TrainError) as found:
         load_weights(layer, {"weight": torch.ones(4, 2), "bias": torch.zeros(3)})
     assert str(found.value) == (
         "the weights are not of this model: 'weight' has the shape (4, 2), expected (3, 2)"
     )
-    with pytest.raises(NmtError, match="not of this model: more"):
+    with pytest.raises(TrainError, match="not of this model: more"):
         load_weights(
             layer, {"weight": torch.ones(3, 2), "bias": torch.zeros(3), "more": torch.zeros(1)}
         )
@@ -700,7 +704,7 @@ def test_two_trainings_do_not_share_a_folder(corpus, tmp_path):
 
     def watch(state):
         if state.step == 2 and not refused:
-            with pytest.raises(NmtError, match="another training is running in"):
+            with pytest.raises(TrainError, match="another training is running in"):
                 trained(config)
             refused.append(True)
 
@@ -749,7 +753,7 @@ def test_a_corpus_that_was_prepared_anew_is_not_gone_on_with(corpus, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         Training(config, prepared, device="cpu", watch=_interrupts(at=15)).run()
     anew = prepare(other)
-    with pytest.raises(NmtError, match="was started with another vocabulary"):
+    with pytest.raises(TrainError, match="was started with another vocabulary"):
         Training(config, anew, device="cpu").run()
     for folder in (config.folder, tmp_path / "new"):  # what is in memory is not what is there
         with pytest.raises(NmtError, match=r"data was prepared anew while it was in use, expected"):
@@ -785,7 +789,7 @@ def test_a_model_is_not_finished_with_another_tokenizer(corpus, tmp_path):
             whole.append(record.read_text())
             record.write_text(json.dumps({**json.loads(whole[0]), "vocabulary": "another"}))
 
-    with pytest.raises(NmtError, match=r"is not the one that .* was started with"):
+    with pytest.raises(TrainError, match=r"is not the one that .* was started with"):
         trained(config, watch=watch)
     assert Checkpoints(config.folder / "checkpoints").steps() == [10, 20, 30]
     assert not (config.folder / "config.json").exists()
@@ -802,13 +806,13 @@ def test_a_model_is_not_finished_with_another_tokenizer(corpus, tmp_path):
     ],
 )
 def test_advice_can_be_followed_in_the_same_folder(corpus, tmp_path, wrong, advice):
-    with pytest.raises(NmtError, match=advice):
+    with pytest.raises(BoxpenError, match=advice):
         trained(config_of(corpus, tmp_path, **wrong))
     assert (tmp_path / "out" / "training.json").is_file()
     config = config_of(corpus, tmp_path, max_steps="10")
     assert trained(config)["steps"] == 10
     assert json.loads((config.folder / "training.json").read_text())["train"]["tokens"] == 400
-    with pytest.raises(NmtError, match=r"was started with \[train\] tokens = 400, not 500"):
+    with pytest.raises(TrainError, match=r"was started with \[train\] tokens = 400, not 500"):
         trained(config_of(corpus, tmp_path, max_steps="10", tokens="500"))
 
 
@@ -818,7 +822,10 @@ def test_a_checkpoint_that_lost_a_file_is_told(corpus, tmp_path, lost):
     with pytest.raises(KeyboardInterrupt):
         trained(config, watch=_interrupts(at=15))
     (config.folder / "checkpoints" / "step-10" / lost).unlink()
-    with pytest.raises(NmtError, match="to start over, or use another folder"):
+    with pytest.raises(
+        TrainError,
+        match=r"step-10 is damaged \(.*; remove .*/checkpoints and rerun .* to start over",
+    ):
         trained(config)
 
 

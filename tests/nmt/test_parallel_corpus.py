@@ -132,8 +132,7 @@ def test_packed_files_and_damaged_ones(tmp_path, suffix, packed):
     broken = data[:2000] + bytes(255 - b for b in data[2000:2400]) + data[2400:]
     with pytest.raises(NmtError, match=rf"bad\.tsv\{suffix} (is damaged|cannot be read)"):
         read(table(tmp_path, broken, f"bad.tsv{suffix}"))
-    with pytest.raises(NmtError, match=rf"no\.tsv\{suffix} (is damaged|cannot be read)"):
-        read(table(tmp_path, content, f"no.tsv{suffix}"))
+    assert read(table(tmp_path, content, f"plain.tsv{suffix}"))[0] == plain  # not by its name
 
 
 def test_a_limit(tmp_path):
@@ -167,9 +166,9 @@ def test_another_encoding(tmp_path):
 
 
 def test_missing_files(tmp_path):
-    with pytest.raises(NmtError, match=r"none\.tsv does not exist"):
+    with pytest.raises(NmtError, match=r"none\.tsv cannot be read: No such file"):
         read(CorpusSpec("toy", tsv=tmp_path / "none.tsv"))
-    with pytest.raises(NmtError, match="cannot be read after line 0: Is a directory"):
+    with pytest.raises(NmtError, match="cannot be read: Is a directory"):
         read(CorpusSpec("toy", tsv=tmp_path))
 
 

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("accelerate")
 
-from boxpen.errors import NmtError, SuiteError
-from boxpen.nmt.processes import Processes, ToldByChiefError
+from boxpen.errors import SuiteError, TrainError
+from boxpen.training.processes import Processes, ToldByChiefError
 
 
 def failing() -> None:
@@ -68,7 +68,7 @@ def test_the_others_hear_of_it(several):
 
 def test_an_error_of_one_ends_all(several):
     chief, _ = several(0, "no such file")
-    with pytest.raises(NmtError, match="process 1: no such file"):
+    with pytest.raises(TrainError, match="process 1: no such file"):
         chief.each(lambda: 3)
     worker, _ = several(1, None)
     with pytest.raises(ToldByChiefError, match="line 3"):

@@ -18,12 +18,13 @@ pytest.importorskip("sentencepiece")
 pytest.importorskip("accelerate")
 
 from boxpen.catalog.jsonl import write_jsonl
-from boxpen.errors import NmtError, PolicyError, SuiteError
+from boxpen.errors import NmtError, PolicyError, SuiteError, TrainError
 from boxpen.items import Card, Choice, Suite
 from boxpen.nmt.config import NmtConfig, TrainConfig, read_config
 from boxpen.nmt.data.feed import nested_share
 from boxpen.nmt.data.prepared import open_prepared
 from boxpen.nmt.scale import ScalePoint, _extent, _of_share, parse_share, run_scale
+from boxpen.report.training.scale import scale_svg
 from boxpen.runs.run import Run
 
 NOUNS = {"猫": "cat", "狗": "dog", "鸟": "bird", "鱼": "fish", "人": "man", "马": "horse"}
@@ -107,6 +108,7 @@ def config(place: Path) -> NmtConfig:
 
 def scale(config: NmtConfig, place: Path, shares: list[float], **named):
     given = {"suites": [str(place / "roles.jsonl")], "out": place / "out", "device": "cpu"}
+    given |= {"plot": scale_svg}
     return run_scale(config, shares, **given | {"cache": place / "scores.sqlite"} | named)
 
 
@@ -275,7 +277,9 @@ def test_little_is_never_nothing(config: NmtConfig):
 
 def test_a_share_of_another_training_is_refused(resumed, config: NmtConfig, place: Path):
     other = replace(config, train=replace(config.train, learning_rate=1e-3))
-    with pytest.raises(NmtError, match=r"started with \[train\] learning_rate = 0.003, not 0.001"):
+    with pytest.raises(
+        TrainError, match=r"started with \[train\] learning_rate = 0.003, not 0.001"
+    ):
         scale(other, place, [0.25])
 
 
@@ -313,7 +317,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_trained(
 def test_no_share_is_trained_before_one_that_is_refused(config: NmtConfig, place: Path, tmp_path):
     (tmp_path / "share-0.5").mkdir()
     (tmp_path / "share-0.5" / "thesis.tex").touch()
-    with pytest.raises(NmtError, match=r"share-0\.5 holds 'thesis\.tex' and no training\.json"):
+    with pytest.raises(TrainError, match=r"share-0\.5 holds 'thesis\.tex' and no training\.json"):
         scale(replace(config, data=tmp_path / "data"), place, [0.25, 0.5], out=tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["share-0.5"]
 

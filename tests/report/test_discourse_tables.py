@@ -19,10 +19,9 @@ from boxpen.analysis.discourse.people import (
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.metrics.intervals import wilson
 from boxpen.report.discourse.tables import (
-    discourse_markdown,
     discourse_object,
+    discourse_page,
     discourse_table,
-    discourse_terminal,
 )
 from boxpen.review import Decision, sampled
 
@@ -78,14 +77,14 @@ def test_totals_of_the_paper_are_the_means_of_its_classes_but_for_one_slip():
 class TestShown:
     def test_markdown(self):
         table = discourse_table([("one|two", [])], SOME, OUTCOMES, by="judge", paper=paper())
-        shown = discourse_markdown(table)
+        shown = discourse_page(table).markdown()
         assert "|  | one\\|two | thumt (paper) | CADec (paper) | bert-nmt (paper) |" in shown
         assert "- not decided yet, and left out: 1 of 6" in shown
         assert "BLEU" not in shown  # no run has it
 
     def test_numbers(self):
         table = discourse_table([("one", [])], SOME, OUTCOMES, by="readers", paper=paper())
-        shown = discourse_markdown(table)
+        shown = discourse_page(table).markdown()
         assert "### right by readers, % [95 %]" in shown
         assert "| while | 50.0 [9.5, 90.5] ?50.0 | 57.5 | 48.75 | 53.75 |" in shown
         assert "| ellipsis | – | 10.75 | 2.25 | 5.75 |" in shown
@@ -118,7 +117,7 @@ class TestShown:
     def test_terminal_has_the_same_numbers(self):
         table = discourse_table([("one", [])], SOME, OUTCOMES, by="judge")
         screen = Console(file=io.StringIO(), width=76)
-        for part in discourse_terminal(table):
+        for part in discourse_page(table).terminal():
             screen.print(part)
         assert "50.0 [9.5, 90.5] ?50.0" in screen.file.getvalue()
 

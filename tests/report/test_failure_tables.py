@@ -253,16 +253,20 @@ class TestCommands:
     def test_suite_tests(self, tmp_path):
         both = Suite("both", (*SUITE.items, *QUESTIONS.items), EN)
         written(both, tmp_path / "both.jsonl")
-        shown = self.invoke("suite", "tests", tmp_path / "both.jsonl")
+        shown = self.invoke("suite", "stats", tmp_path / "both.jsonl", "--tests")
         assert shown.exit_code == 0, shown.output
         line = next(x for x in shown.stdout.splitlines() if x.strip().startswith("isa"))
         assert line.split() == ["isa", "3", "4", "4", "2", "6"]
         assert "wrong 0.0" in shown.stdout
-        data = json.loads(self.invoke("suite", "tests", tmp_path / "both.jsonl", "--json").stdout)
+        data = json.loads(
+            self.invoke("suite", "stats", tmp_path / "both.jsonl", "--tests", "--json").stdout
+        )
         assert {"graph": "ConceptNet", "relation": "isa", "triples": 3, "task": "qa",
                 "templates": 2, "tests": 6} in data["counts"]  # fmt: skip
         assert len(data["examples"]) == 3
-        markdown = self.invoke("suite", "tests", tmp_path / "both.jsonl", "--markdown").stdout
+        markdown = self.invoke(
+            "suite", "stats", tmp_path / "both.jsonl", "--tests", "--markdown"
+        ).stdout
         assert "| isa | 3 | 4 | 4 | 2 | 6 |" in markdown
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from boxpen.errors import NmtError
 from boxpen.report.html.axes import Axes, apart, axes_around, name_of, short, style_of, ticks
-from boxpen.report.training import METRICS, read_log, training_svg
+from boxpen.report.training.plot import METRICS, read_log, training_svg
 
 LOG = [
     {"step": 50, "loss": 6.0, "learning_rate": 0.0005, "tokens_per_second": 90_000},

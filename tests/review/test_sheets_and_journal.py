@@ -28,6 +28,7 @@ from boxpen.review import (
     VerdictSet,
     agreement_table,
     assigned,
+    decide,
     disagreements,
     import_sheets,
     latest,
@@ -36,7 +37,6 @@ from boxpen.review import (
     ordered,
     read_sheet,
     sampled,
-    settle,
     write_sheet,
 )
 
@@ -263,7 +263,7 @@ class TestJournal:
         assert journal.merge([first]) == []
         assert journal.merge([second]) == [second]
         assert journal.read().judgements == (first, second)
-        assert journal.latest() == {"i1": {"anna": second}}
+        assert latest(journal.read().judgements) == {"i1": {"anna": second}}
         assert journal.merge([first]) == [first]  # the judge has thought again
         assert len(journal.path.read_text().splitlines()) == 3
 
@@ -504,26 +504,28 @@ class TestImport:
         assert [x.verdict for x in journal.read().judgements if x.item == "i1"] == [
             "accept", "reject",
         ]  # fmt: skip
-        assert journal.latest()["i1"]["anna"].verdict == "reject"
+        assert latest(journal.read().judgements)["i1"]["anna"].verdict == "reject"
 
     def test_an_emptied_cell_takes_nothing_back_but_a_question_mark_does(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
         self.imported(journal, sheet(tmp_path, i1=("a",)))
         assert self.imported(journal, sheet(tmp_path)).added == ()
         assert self.imported(journal, sheet(tmp_path, i1=("", "", "hm"))).added == ()
-        assert journal.latest()["i1"]["anna"].verdict == "accept"
+        assert latest(journal.read().judgements)["i1"]["anna"].verdict == "accept"
         (one,) = self.imported(journal, sheet(tmp_path, i1=("?", "", "hm"))).added
         assert (one.verdict, one.comment) == ("", "hm")
         assert self.imported(journal, sheet(tmp_path, i1=("?", "", "hm"))).added == ()
         assert self.imported(journal, sheet(tmp_path, i3=("?",))).added == ()
-        assert open_questions(QUESTIONS, journal.latest(), "anna") == QUESTIONS
+        assert open_questions(QUESTIONS, latest(journal.read().judgements), "anna") == QUESTIONS
 
     def test_a_comment_without_a_verdict_is_kept_and_comes_back(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
         self.imported(journal, sheet(tmp_path, i1=("", "", "ask bo")))
-        write_sheet(tmp_path / "again.csv", QUESTIONS, "anna", said=journal.latest())
+        write_sheet(
+            tmp_path / "again.csv", QUESTIONS, "anna", said=latest(journal.read().judgements)
+        )
         assert b"ask bo" in (tmp_path / "again.csv").read_bytes()
-        assert settle(journal.read().judgements)["i1"].verdict is None
+        assert decide(journal.read().judgements)["i1"].verdict is None
 
     def test_one_fault_and_nothing_is_imported(self, tmp_path):
         journal = Journal(tmp_path / "review.jsonl")
@@ -554,10 +556,13 @@ class TestImport:
         journal = Journal(tmp_path / "review.jsonl")
         self.imported(journal, sheet(tmp_path, i1=("a",), i2=("r",)))
         new = [Question("i1", {"text": "A heron flies."}), *QUESTIONS[1:]]
-        assert [q.item for q in open_questions(new, journal.latest(), "anna")] == ["i1", "i3"]
+        assert [q.item for q in open_questions(new, latest(journal.read().judgements), "anna")] == [
+            "i1",
+            "i3",
+        ]
         kept, outdated = of_these_texts(journal.read().judgements, new)
         assert ([one.item for one in kept], outdated) == (["i2"], 1)
-        write_sheet(tmp_path / "all.csv", new, "anna", said=journal.latest())
+        write_sheet(tmp_path / "all.csv", new, "anna", said=latest(journal.read().judgements))
         lines = (tmp_path / "all.csv").read_text(encoding="utf-8-sig").splitlines()
         assert ",reject,," in lines[2]
         assert "accept" not in lines[1]
@@ -661,7 +666,7 @@ class TestSettle:
     def test_it_does_what_counting_does_in_any_order(self, votes, rule, least, data):
         given = said(*(("i", judge, vote) for judge, vote in votes.items()))
         expected = twin([(x.judge, x.verdict, x.edit) for x in given], rule, least)
-        decision = settle(data.draw(st.permutations(given)), rule, least, ["i"])["i"]
+        decision = decide(data.draw(st.permutations(given)), rule, least, ["i"])["i"]
         assert (decision.verdict, decision.edit) == expected
         assert decision.judges == len(votes)
 
@@ -687,24 +692,24 @@ class TestSettle:
     def test_reasons(self, votes, rule, least, verdict, reason):
         words = {"a": "accept", "r": "reject", "x": "edit:x", "y": "edit:y"}
         given = said(*(("i", f"j{n}", words[vote]) for n, vote in enumerate(votes.split())))
-        decision = settle(given, rule, least, ["i"])["i"]
+        decision = decide(given, rule, least, ["i"])["i"]
         assert (decision.verdict, decision.reason) == (verdict, reason)
 
     def test_any_verdicts_will_do(self):
         given = said(("s1", "anna", "word order"), ("s1", "bo", "tense"), ("s2", "bo", "tense"))
-        found = settle(given, Rule("any-tense"))
+        found = decide(given, Rule("any-tense"))
         assert [d.verdict for d in found.values()] == ["tense", "tense"]
 
     def test_spaces_do_not_make_another_edit(self):
         given = said(("i", "anna", "edit:a  duck"), ("i", "bo", "edit:a duck"))
-        assert settle(given, Rule("unanimous"))["i"].edit == "a  duck"
+        assert decide(given, Rule("unanimous"))["i"].edit == "a  duck"
         assert disagreements(given) == []
 
     def test_only_the_last_word_of_a_judge_counts_and_withdrawn_ones_do_not(self):
         given = said(
             ("i", "a", "reject"), ("i", "b", "accept"), ("i", "a", "accept"), ("i", "b", "")
         )
-        decision = settle(given)["i"]
+        decision = decide(given)["i"]
         assert (decision.verdict, dict(decision.votes)) == ("accept", {"accept": 1})
 
     def test_rules_that_are_none(self):
@@ -712,7 +717,7 @@ class TestSettle:
         refused(lambda: Rule("any-"), "'any-'")
         refused(lambda: Rule("adjudicator"), "the name of the adjudicator")
         refused(lambda: Rule("majority", adjudicator="anna"), "no adjudicator")
-        refused(lambda: settle([], Rule(), 0), "min-judges is 0")
+        refused(lambda: decide([], Rule(), 0), "min-judges is 0")
 
     def test_an_adjudicator_must_have_judged_something(self):
         given = said(("i", "bo", "accept"), ("j", "anna", "reject"), ("j", "bo", "reject"))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.scoring.ahead import ahead
+from boxpen.ahead import ahead
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 5) -> bool:

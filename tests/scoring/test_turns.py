@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
-from boxpen.scoring.ahead import ahead
-from boxpen.scoring.turns import Turns
+from boxpen.ahead import Turns, ahead
 
 
 def test_one_works_at_a_time():

@@ -41,7 +41,7 @@ def _saved(kind: str, folder: Path) -> Path:
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers
 
-    from boxpen.lm.classifier.scratch import new_tokenizer
+    from boxpen.lm.scratch import new_tokenizer
 
     words = [*NOUNS, *VERBS, *OBJECTS, *MARKS, "the"]
     torch.manual_seed(3)

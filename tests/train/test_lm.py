@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.errors import BoxpenError, ModelError, SuiteError, TrainError
 from boxpen.lm import Options, train_lm, train_nli
-from boxpen.report.training import read_log, training_svg
+from boxpen.report.training.plot import read_log, training_svg
 
 FAST = Options(epochs=2, batch_size=16, learning_rate=5e-3, every=8, patience=0, seed=1)
 RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5
 )
 Base = Callable[[str], str]
+WHOLE = ["model.safetensors", "optimizer.pt", "rng_state-0.pt", "state.json"]
 
 
 @pytest.fixture
@@ -96,7 +97,7 @@ def test_the_log_is_drawn_and_the_best_look_is_kept(
     assert "<polyline" in training_svg({"a": log}, "loss")
     assert {p.name for p in out.iterdir()} - {"generation_config.json"} == {
         "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
-        "train.json", "result.json", "log.jsonl", "held-out.txt",
+        "training.json", "result.json", "log.jsonl", "held-out.txt",
     }  # fmt: skip
     held = (out / "held-out.txt").read_text().splitlines()
     assert len(held) == result["sentences"]["held_out"] == result["sentences"]["text"] - 360
@@ -112,82 +113,53 @@ def test_it_stops_where_nothing_is_gained_and_keeps_the_best(
         "kind": "causal", "model": tiny_base("llama"), "text": [text], "options": options,
     }  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.lm.classifier.record.Record.finish", _no_space)
+        patch.setattr("boxpen.lm.folder.OutFolder.finish", _no_space)
         with pytest.raises(TrainError, match="cannot be written"):
             train_lm(out=out, **given)
-    kept = sorted(p.name for p in (out / "checkpoints").glob("[!.]*"))
-    assert kept == ["best-5", "checkpoint-15"]
-    monkeypatch.setattr("boxpen.lm.trainer.LmTrainer.train", _never)
+    assert _kept(out) == {"step-5": ["model.safetensors"], "step-15": WHOLE}
+    monkeypatch.setattr("boxpen.training.learner.Learner.step", _never)
     result = train_lm(out=out, **given)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)
     assert result["loss"] == result["loss_before"]
 
 
-@pytest.mark.parametrize("what", ["checkpoint", "best"])
+@pytest.mark.parametrize("kind", ["causal", "bilm"])
 def test_a_full_disk_leaves_the_last_good_checkpoint(
-    what: str, tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from boxpen.lm.learner import CausalLearner
+    from boxpen.training.learner import Learner
 
-    save = CausalLearner.save
+    save = Learner.save
     out = tmp_path / "model"
     saved: list[Path] = []
 
-    def full(self: Any, folder: Path) -> None:
+    def full(self: Any, folder: Path, rng_states: Any) -> None:
+        save(self, folder, rng_states)
         saved.append(folder)
-        # Each step saves twice: the checkpoint, then the best weights.
-        if len(saved) > (2 if what == "checkpoint" else 3):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "half").write_text("half")
+        if len(saved) == 2:
+            (folder / "optimizer.pt").write_bytes(b"half")
             raise OSError(28, "No space left on device")
-        save(self, folder)
 
     given: dict[str, Any] = {
-        "kind": "causal", "model": tiny_base("llama"), "text": [text], "options": RESUMED,
+        "kind": kind, "model": base_of(kind, tiny_base), "text": [text], "options": RESUMED,
     }  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr(CausalLearner, "save", full)
-        message = {
-            "checkpoint": r"step 10 cannot .*No space .*to resume from step 5",
-            "best": r"the best weights, of step 10, cannot .*No space .*to resume from its",
-        }[what]
+        patch.setattr(Learner, "save", full)
+        message = r"the checkpoint of step 10 cannot .*No space .*to resume from step-5"
         with pytest.raises(TrainError, match=message):
             train_lm(out=out, **given)
-    kept = {p.name for p in (out / "checkpoints").iterdir()}
-    assert kept == {"checkpoint-5" if what == "checkpoint" else "checkpoint-10", "best-5"}
+    assert _kept(out) == {"step-5": WHOLE}
     assert not (out / "config.json").exists()
     assert train_lm(out=out, **given)["steps"] == 36
     assert (out / "config.json").is_file()
 
 
-def test_a_full_disk_is_told_in_the_same_words_of_a_bidirectional_model(
-    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from boxpen.lm.bilm.model import BiLMForLanguageModeling
-
-    save = BiLMForLanguageModeling.save_pretrained
-    saved: list[Any] = []
-
-    def full(self: Any, *given: Any, **options: Any) -> None:
-        saved.append(given)
-        if len(saved) > 2:  # the checkpoint of step 10
-            raise OSError(28, "No space left on device")
-        save(self, *given, **options)
-
-    monkeypatch.setattr(BiLMForLanguageModeling, "save_pretrained", full)
-    out = tmp_path / "model"
-    with pytest.raises(TrainError, match=r"step 10 cannot .*No space .*to resume from step 5"):
-        train_lm(kind="bilm", model="new:tiny", out=out, text=[text], options=RESUMED)
-    assert {p.name for p in (out / "checkpoints").iterdir()} == {"checkpoint-5", "best-5"}
-
-
 def test_a_loss_that_is_no_number_ends_a_training(
     tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The Trainer would show another number in its place, and train and save on."""
-    from boxpen.lm.learner import CausalLearner
+    from boxpen.lm.trainable import Causal
 
-    loss = CausalLearner.loss
+    loss = Causal.loss
     out = tmp_path / "model"
     given: dict[str, Any] = {
         "kind": "causal", "model": tiny_base("llama"), "out": out, "text": [text], "options": FAST,
@@ -196,20 +168,20 @@ def test_a_loss_that_is_no_number_ends_a_training(
     def broken(when: Callable[[int], bool]) -> Any:
         steps: list[bool] = []
 
-        def found(self: Any, module: Any, batch: dict[str, Any]) -> Any:
-            steps.append(module.training)
-            nats, tokens = loss(self, module, batch)
+        def found(self: Any, batch: dict[str, Any]) -> Any:
+            steps.append(self.module.training)
+            nats, tokens = loss(self, batch)
             return (nats * float("nan") if when(sum(steps)) else nats), tokens
 
         return found
 
-    monkeypatch.setattr(CausalLearner, "loss", broken(lambda step: True))
+    monkeypatch.setattr(Causal, "loss", broken(lambda step: True))
     with pytest.raises(TrainError, match="the held-out loss is nan before the first step, expect"):
         train_lm(**given)
-    monkeypatch.setattr(CausalLearner, "loss", broken(lambda step: step == 10))
+    monkeypatch.setattr(Causal, "loss", broken(lambda step: step == 10))
     with pytest.raises(TrainError, match="the loss is nan at step 10; a lower --learning-rate"):
         train_lm(**given)
-    assert {p.name for p in (out / "checkpoints").iterdir()} == {"checkpoint-8", "best-8"}
+    assert _kept(out) == {"step-8": WHOLE}
     assert not (out / "config.json").exists()
     assert not any("nan" in line for line in (out / "log.jsonl").read_text().lower().splitlines())
 
@@ -217,8 +189,15 @@ def test_a_loss_that_is_no_number_ends_a_training(
 def test_the_loss_of_the_end_is_that_of_the_best_look_in_mixed_precision(
     tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on a GPU: what is trained is wrapped by accelerate, what is loaded at the end is not."""
-    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", "bf16")
+    """As on a GPU: what is loaded at the end is evaluated as in training."""
+    from boxpen.training.learner import Learner
+
+    learner = Learner.__init__
+
+    def bf16(self: Any, *given: Any, **options: Any) -> None:
+        learner(self, *given, **options | {"bf16": True})
+
+    monkeypatch.setattr(Learner, "__init__", bf16)
     out = tmp_path / "model"
     options = replace(FAST, epochs=0.5)
     result = train_lm(
@@ -268,7 +247,8 @@ def test_sentences_of_a_graph_and_of_text_are_learnt_together_without_the_test(
         kind="masked", model="new:tiny", out=tmp_path / "m", text=[text], triples=[graph],
         exclude=[str(asked)], holdout=0.2, options=Options(epochs=0.5), note=said.append,
     )  # fmt: skip
-    assert said == [f"{graph}: 50 sentences of 50 triples"]
+    assert said[0] == f"{graph}: 50 sentences of 50 triples"
+    assert re.fullmatch(r"training: [\d,]+ parameters, 80 sentences, on (cpu|cuda)", said[1])
     some = result["sentences"]
     assert (some["text"], some["triples"], some["excluded"]) == (50, 50, {"asked": 1})
     assert some["train"] + some["held_out"] == 99
@@ -301,7 +281,9 @@ def test_another_folder_option_or_text_is_refused_by_name(
         train_lm(**given | {"text": [other]})
     data = write_csv(tmp_path / "nli.csv", nli_rows(40))
     train_nli(data, base=tiny_base("bert"), out=tmp_path / "nli", options=options)
-    with pytest.raises(TrainError, match="nli is of a training of the kind 'nli', expected one of"):
+    with pytest.raises(
+        TrainError, match="nli was started with 'boxpen train nli', not 'boxpen train lm'"
+    ):
         train_lm(**given | {"out": tmp_path / "nli"})
 
 
@@ -338,7 +320,7 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, text: Path, tmp_path: P
     for language in ("''", "", "e", "english", "en us"):
         refused(TrainError, "--language is .*, expected the code of a language, as zh or en",
                 language=language)  # fmt: skip
-    refused(TrainError, r"holds 'empty\.txt' and no train\.json", out=tmp_path)
+    refused(TrainError, r"holds 'empty\.txt' and no training\.json", out=tmp_path)
     refused(BoxpenError, "no-suite", exclude=["no-suite"])
 
 
@@ -440,7 +422,13 @@ def test_the_command_prints_the_result_alone_on_stdout(
     assert "was started with --seed 1960, not 3" in done.stderr
     done = CliRunner().invoke(app, [*command[:2], "--kind", "x", *command[4:]])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == "boxpen: kind 'x' is unknown, known: causal, masked, bilm.\n"
+    assert "Invalid value for '--kind': 'x' is not one of causal, masked" in done.stderr
+
+
+def _kept(out: Path) -> dict[str, list[str]]:
+    """Return the files of every checkpoint."""
+    found = {p.name: sorted(f.name for f in p.iterdir()) for p in (out / "checkpoints").iterdir()}
+    return dict(sorted(found.items()))
 
 
 def _no_space(*_: Any) -> None:

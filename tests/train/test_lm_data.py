@@ -23,12 +23,12 @@ from boxpen.build.kg.wording.sentence_wording import RELATIONS, sentences_of
 from boxpen.build.kg.wording.sentences import verbalise, write_sentences
 from boxpen.errors import BoxpenError, BuildError, SuiteError, TrainError
 from boxpen.items import Card, Choice, Entail, Suite
-from boxpen.lm.data import read_data
+from boxpen.lm.data import digest_of, read_data
 from boxpen.lm.exclude import exclude
-from boxpen.lm.record import LmRecord
-from boxpen.lm.sentences import Sentence, digest, read_text
+from boxpen.lm.folder import OutFolder
 from boxpen.lm.split import given_sentences, hold_out_sentences
 from boxpen.text.normal import key
+from boxpen.text.sentences import Sentence, read_text
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 GRAPH = "CapableOf\tdog\tbark\nIsA\tdog\tanimal\nMadeOf\twindow\tglass\nRelatedTo\tdog\tcat\n"
@@ -116,14 +116,14 @@ def test_a_table_of_sentences_is_no_text(tmp_path: Path) -> None:
     write_sentences(verbalise(written(tmp_path / "g.txt", GRAPH)), table)
     for content in (table.read_bytes(), gzip.compress(b"\xef\xbb\xbf" + table.read_bytes())):
         table.write_bytes(content)
-        with pytest.raises(SuiteError, match=r"s\.tsv is a table of 'boxpen train .* --triples"):
+        with pytest.raises(SuiteError, match=r"s\.tsv is a table of 'boxpen build .* --triples"):
             read_text([table])
 
 
 def test_the_digest_tells_order_text_and_pair_apart() -> None:
     one, other = Sentence("A."), Sentence("B.")
     told = [[one, other], [other, one], [one], [Sentence("A.", "a | b"), other]]
-    assert len({digest(some) for some in told}) == 4
+    assert len({digest_of(some) for some in told}) == 4
 
 
 words = st.sampled_from(["dog", "cat", "bark", "run"])
@@ -204,16 +204,19 @@ def test_two_suites_of_one_name_are_both_excluded(tmp_path: Path) -> None:
 
 
 def test_another_suite_of_the_same_name_is_told(tmp_path: Path) -> None:
-    record = LmRecord(tmp_path / "m")
-    begun = {"task": "lm", "exclude": {"asked": "1a"}, "text": "x", "triples": None, "valid": None}
-    record.begin_sentences(begun, [Sentence("A.")])
-    record.compare(begun)
+    def folder(settings: dict[str, object]) -> OutFolder:
+        return OutFolder(tmp_path / "m", settings, {"text": "x"}, "sentences")
+
+    begun = {"task": "lm", "exclude": {"asked": "1a"}}
+    folder(begun).begin()
+    (tmp_path / "m" / "checkpoints" / "step-1").mkdir(parents=True)
+    folder(begun).check()
     for now, message in (({"asked": "2b"}, "other items in --exclude"), ({}, "asked, not unset")):
         with pytest.raises(TrainError, match=message):
-            record.compare(begun | {"exclude": now})
-    (tmp_path / "m" / "train.json").write_text("[]")
-    with pytest.raises(TrainError, match="of a training of the kind 'None', expected one of"):
-        record.compare(begun)
+            folder(begun | {"exclude": now}).check()
+    (tmp_path / "m" / "training.json").write_text("[]")
+    with pytest.raises(TrainError, match=r"training\.json is damaged or not the record .* --out"):
+        folder(begun).check()
 
 
 def suite_of(*texts: str, name: str = "asked") -> Suite:
@@ -366,7 +369,7 @@ def test_sources_without_sentences_are_refused(tmp_path: Path) -> None:
             unsaid,
             r"yields no sentence: 0 triples cannot be expressed in English, 2 are of relations",
         ),
-        (written(tmp_path / "t.txt", "Once upon a time.\n"), "t.txt is of no known format"),
+        (written(tmp_path / "t.txt", "Once upon a time.\n"), "t.txt has an unknown format"),
     ):
         with pytest.raises(BuildError, match=message):
             verbalise(source)
@@ -398,7 +401,7 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     from boxpen.cli.app import app
 
     graph = written(tmp_path / "g.txt", GRAPH)
-    command = ["train", "sentences", "--triples", str(graph)]
+    command = ["build", "sentences", "--triples", str(graph)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[0] == "A dog can bark."
@@ -407,7 +410,7 @@ def test_the_command_writes_sentences_whole_or_prints_them(tmp_path: Path) -> No
     assert (tmp_path / "s.tsv").read_text().splitlines()[
         1
     ] == "A dog can bark.\tcapableof\tdog\tbark\tbark | dog"
-    done = CliRunner().invoke(app, ["train", "sentences", "--triples", str(tmp_path / "no")])
+    done = CliRunner().invoke(app, ["build", "sentences", "--triples", str(tmp_path / "no")])
     assert done.exit_code == 2
     told = f"boxpen: {tmp_path / 'no'} does not exist"
     assert done.stderr.startswith(told), "nothing comes before the sentence"
@@ -425,7 +428,7 @@ def test_the_command_looks_at_the_place_before_the_work(
     kept = written(tmp_path / "edited.tsv", "sentence\trelation\thead\ttail\tpair\nmine\n")
     (tmp_path / "dir").mkdir()
     Path("loop.tsv").symlink_to("loop.tsv")
-    command = ["train", "sentences", "--triples", "g.txt", "--out"]
+    command = ["build", "sentences", "--triples", "g.txt", "--out"]
     with monkeypatch.context() as patch:
         patch.setattr("boxpen.build.kg.wording.sentences.verbalise", _never)
         for out, said in (

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from boxpen.errors import ModelError
 from boxpen.lm.begin import begin
-from boxpen.lm.learner import HELD_OUT, NOTHING, Learner
 from boxpen.lm.masking import masked
+from boxpen.lm.trainable import HELD_OUT, NOTHING, Trainable
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
@@ -33,17 +33,17 @@ SENTENCES = [
 ]
 
 
-def learner_of(kind: str, model: str, seed: int = 4) -> Learner:
+def learner_of(kind: str, model: str, seed: int = 4) -> Trainable:
     learner = begin(kind, model, texts=SENTENCES * 3, vocabulary=None, seed=seed)
     learner.module.eval()
     return learner
 
 
-def total(learner: Learner, texts: list[str], epoch: int = HELD_OUT) -> tuple[float, int]:
+def total(learner: Trainable, texts: list[str], epoch: int = HELD_OUT) -> tuple[float, int]:
     """Return nats and tokens of all texts in one batch."""
-    batch = learner.batch([(f, epoch) for f in learner.features(texts, 64).features])
+    batch = learner.batch(learner.features(texts, 64).features, epoch)
     with torch.no_grad():
-        nats, tokens = learner.loss(learner.module, batch)
+        nats, tokens = learner.loss(batch)
     assert learner.count(batch) == int(tokens)
     return float(nats), int(tokens)
 
@@ -76,7 +76,7 @@ def test_the_masked_loss_is_that_of_one_token_at_a_time(tiny_base: Base) -> None
     for epoch in (HELD_OUT, 1, 2):
         expected, tokens = 0.0, 0
         for feature in learner.features(SENTENCES, 64).features:
-            batch = learner.batch([(feature, epoch)])
+            batch = learner.batch([feature], epoch)
             ids, labels = batch["input_ids"][0].tolist(), batch["labels"][0].tolist()
             for place, label in enumerate(labels):
                 if label != NOTHING:
@@ -204,8 +204,7 @@ def test_a_new_model_of_each_kind_is_saved_and_loaded_with_the_same_loss(tmp_pat
     for kind in ("causal", "masked", "bilm"):
         learner = learner_of(kind, "new:tiny")
         learner.save(tmp_path / kind)
-        again = type(learner).load(tmp_path / kind, 4)
-        again.module.eval()
+        again = learner_of(kind, str(tmp_path / kind))
         texts = [f"the {NOUNS[0]} {VERBS[0]} {OBJECTS[0]}"]
         assert total(again, texts) == total(learner, texts)
         assert resolve_model(f"hf:{tmp_path / kind}", device="cpu").kind in (kind, "bidirectional")

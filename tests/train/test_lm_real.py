@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch")
 
 from boxpen.errors import ModelError
-from boxpen.lm.classifier.options import Options
 from boxpen.lm.job import train_lm
+from boxpen.lm.options import Options
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.errors import SuiteError
+from boxpen.items import Choice
 from boxpen.lm import Options, train_choice
-from boxpen.lm.classifier.choice import CHOICE
-from boxpen.lm.classifier.pairs import encode
+from boxpen.lm.classifier.choice import MultipleChoice
 from boxpen.metrics.choice import accuracy
 
 FAST = Options(epochs=3, batch_size=16, learning_rate=5e-3, every=20, patience=0, seed=1)
@@ -80,17 +80,17 @@ def test_scores_of_a_batch_are_those_of_single_candidates(kind: str, tiny_base: 
     from boxpen.lm.classifier.base import find_base
 
     base = find_base(f"hf:{folder}", tokenizer=None, texts=())
-    module = base.load(getattr(transformers, CHOICE.auto(config)), **CHOICE.head(config)).eval()
+    auto = getattr(transformers, MultipleChoice.auto(config))
+    module = base.load(auto, **MultipleChoice.head(config)).eval()
     items = [("the cat eats", ["bread", "fish soup"]), ("", ["milk", "rice", "not the cat"])]
     items.append(("the dog", ["soup", "the", "not not", "cat dog man"]))
-    features = [
-        {"pairs": encode(base.tokenizer, [(g, c) for c in cs], 32).features, "labels": 0}
-        for g, cs in items
-    ]
-    batch = CHOICE.collate(base.tokenizer, features)
-    batch.pop("labels")
+    model = MultipleChoice(module, base.tokenizer, 1)
+    asked = [Choice(id=g, context=g or None, candidates=tuple(cs), gold=0) for g, cs in items]
+    features = sorted(model.features(asked, 32).features)
+    batch = model.batch(features, 0)
     with torch.no_grad():
-        scores = CHOICE.scores(module, batch)
+        inputs = {name: batch[name] for name in batch if name not in ("labels", "sizes")}
+        scores = model.scores(inputs, batch["sizes"])
     assert scores.shape == (3, 4)
     for row, (goal, candidates) in zip(scores.tolist(), items, strict=True):
         texts = [(goal, c) if goal else (c,) for c in candidates]

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from boxpen.errors import SuiteError, TrainError
 from boxpen.items import Choice, Entail
-from boxpen.lm.classifier import split
+from boxpen.lm import split
 from boxpen.lm.classifier.data import read_choice, read_nli
-from boxpen.lm.classifier.history import ACCURACY, LOSS, Goal, History, whole
-from boxpen.lm.classifier.options import Options
-from boxpen.lm.classifier.split import given, groups_of, hold_out, without
+from boxpen.lm.options import Options
+from boxpen.lm.split import given, groups_of, hold_out, without
+from boxpen.training.checkpoints import whole
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -263,42 +263,6 @@ def test_what_a_given_side_or_a_suite_asks_leaves_training_with_its_group() -> N
         given(train[:1], [entail(1, "a")])
 
 
-@pytest.mark.parametrize("goal", [ACCURACY, LOSS], ids=["accuracy", "loss"])
-def test_the_best_look_is_the_first_of_equals_and_patience_counts_from_it(goal: Goal) -> None:
-    sign = 1 if goal is ACCURACY else -1
-    looks = ((0, 0.9), (10, 0.5), (20, 0.7), (30, 0.7), (40, 0.6))  # of step 0 nothing is kept
-    log = [{"step": step, goal.name: sign * value} for step, value in looks]
-    log.insert(2, {"step": 15, "loss": 1.0})
-    assert goal.best_step(log) == 20
-    assert goal.best_step(log[:2]) == 10
-    assert goal.best_step(log[:1]) is None
-    assert goal.best_step([]) is None
-    assert goal.given_up(log, 2)
-    assert not goal.given_up(log, 3)
-    assert not goal.given_up(log, 0)
-    assert not goal.given_up([], 1)
-    assert goal.before(log) == sign * 0.9
-    assert goal.over(History(40, 50, log), 2)
-    assert not goal.over(History(40, 50, log), 3)
-    assert goal.over(History(50, 50, log), 3)
-
-
-def test_the_log_has_no_timings_and_nothing_of_the_end() -> None:
-    history = [
-        {"eval_accuracy": 0.5, "eval_loss": 2.0, "eval_runtime": 3.1, "epoch": 1.0, "step": 10},
-        {"loss": 1.5, "grad_norm": 0.1, "learning_rate": 0.2, "epoch": 1.0, "step": 10},
-        {"valid_loss": 2.5, "epoch": 1.0, "step": 10},
-        {"train_runtime": 9.0, "train_loss": 1.5, "epoch": 1.0, "step": 10},
-    ]
-    told = [json.loads(line) for line in ACCURACY.lines(history)]
-    assert told == [
-        {"step": 10, "epoch": 1.0, "eval_loss": 2.0, "eval_accuracy": 0.5},
-        {"step": 10, "epoch": 1.0, "loss": 1.5, "learning_rate": 0.2, "grad_norm": 0.1},
-    ]
-    told = [json.loads(line) for line in LOSS.lines(history)]
-    assert [entry.get("valid_loss") for entry in told] == [None, 2.5]
-
-
 def test_the_room_exports_all_trainings_and_imports_nothing_heavy() -> None:
     code = "import sys; from boxpen.lm import *; print(*sys.modules, train_lm, train_nli)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -309,7 +273,7 @@ def test_the_room_exports_all_trainings_and_imports_nothing_heavy() -> None:
 def test_a_vocabulary_is_the_same_in_every_process() -> None:
     pytest.importorskip("transformers")
     code = (
-        "import json; from boxpen.lm.classifier.scratch import new_tokenizer; "
+        "import json; from boxpen.lm.scratch import new_tokenizer; "
         "t = new_tokenizer('tiny', ['the cat eats bread', 'a dog sees milk', 'Äpfel'] * 3); "
         "print(json.dumps(sorted(t.get_vocab().items()))); print(t('The cat', 'milk')['input_ids'])"
     )
@@ -357,7 +321,7 @@ def _from(cause: Exception) -> Exception:
 def test_what_cannot_be_read_for_now_is_not_called_damaged(
     error: Exception, reason: str, tmp_path: Path
 ) -> None:
-    place = tmp_path / "checkpoint-4"
+    place = tmp_path / "step-4"
     with pytest.raises(TrainError) as refused, whole(place):
         raise error
     assert str(refused.value) == f"{place} cannot be read ({reason}); it may be intact"
@@ -374,21 +338,9 @@ def test_what_cannot_be_read_for_now_is_not_called_damaged(
 def test_damage_is_told_with_what_happens_without_the_checkpoint(
     error: Exception, tmp_path: Path
 ) -> None:
-    place = tmp_path / "checkpoint-10"
-
-    def said(**options: bool) -> str:
-        with pytest.raises(TrainError) as refused, whole(place, **options):
-            raise error
-        start = f"{place} is damaged ({error}); "
-        assert str(refused.value).startswith(start)
-        return str(refused.value).removeprefix(start)
-
-    assert said() == "remove this folder and rerun the same command to start over"
-    for name in ("checkpoint-10", "checkpoint-15", "checkpoint-x", "best-5"):
-        (tmp_path / name).mkdir()
-    assert said() == "remove this folder and rerun the same command to start over"
-    for name in ("checkpoint-5", "checkpoint-9"):
-        (tmp_path / name).mkdir()
-    assert said() == "remove this folder and rerun the same command to resume after checkpoint-9"
-    best = f"so remove {tmp_path} and rerun the same command to start over"
-    assert said(last=False) == f"there is no other copy of the best weights, {best}"
+    place = tmp_path / "step-10"
+    with pytest.raises(TrainError) as refused, whole(place):
+        raise error
+    assert str(refused.value) == (
+        f"{place} is damaged ({error}); remove {tmp_path} and rerun the same command to start over"
+    )

@@ -21,8 +21,6 @@ class RelationCount:
     """The tests of one relation.
 
     Attributes:
-        graph: The graph it belongs to.
-        relation: The relation.
         triples: From how many triples tests were made.
         tasks: For every task, how many templates were used and how many tests there are.
     """

@@ -37,7 +37,7 @@ def parse_size(text: str) -> float:
     elif match:
         size = float(match[1]) * _UNITS[match[2].lower()]
     if size <= 0:
-        raise RunError(f"'{text}' is no size; expected something like 500000, 0.5M or 1/16")
+        raise RunError(f"'{text}' is not a size; expected something like 500000, 0.5M or 1/16")
     return size
 
 
@@ -46,13 +46,8 @@ def curves(
 ) -> dict[str, list[Point]]:
     """Return one curve for every suite, or for every slice of it, sorted by size.
 
-    Args:
-        runs: How much the model was trained on, and its run.
-        metric: What is plotted.
-        by: What divides the items, see ``boxpen.analysis.slices``.
-
     Raises:
-        RunError: If a run has no such metric, or a size stands twice in a curve.
+        RunError: If a run has no such metric, or a size appears twice in a curve.
     """
     out: dict[str, list[Point]] = {}
     several = len({run.info.suite.name for _, run in runs}) > 1

@@ -26,7 +26,6 @@ class ErrorShares:
     """The errors of one system in one part of a suite.
 
     Attributes:
-        system: Who translated.
         part: The set, or ``total``.
         translations: How many there are.
         judged: Of how many it is decided what is wrong.
@@ -51,7 +50,6 @@ class Crossed:
     """Errors of one type against the choice between right and wrong candidate.
 
     Attributes:
-        system: Who chose and translated.
         type: The type of error.
         wrong: The share of translations with such an error where the wrong candidate was chosen.
         right: The same where the right one was.

@@ -24,7 +24,7 @@ class Kept:
         original: Id of the original.
         dual: Id of the dual.
         right: The side on which the answer is right: ``original`` or ``dual``.
-        option: Number of the candidate that was kept, from 0, as it stands in the original.
+        option: Number of the candidate that was kept, from 0, in the original.
         texts: The candidate that was chosen in the original, and in the dual; None if the run
             keeps no texts.
         change: The words that differ between these two: taken away, put in their place.
@@ -79,7 +79,7 @@ def _text(run: Run, verdict: Verdict) -> str | None:
 
 
 def _change(before: str, after: str) -> tuple[tuple[str, str], ...]:
-    """Return the stretches of words that differ: what stood there, what stands there now."""
+    """Return the stretches of words that differ: before and after."""
     one, other = words(before), words(after)
     steps = SequenceMatcher(a=one, b=other, autojunk=False).get_opcodes()
     return tuple(

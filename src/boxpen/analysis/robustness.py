@@ -1,14 +1,14 @@
 """Robustness: what is left of a model's answers when an item is changed a little.
 
 A *dual* is an item that one operation made of another: words were added, deleted, replaced or
-swapped. Both stand in one block, the original first. Where the truth flips with the change, a model
+swapped. Both are in one block, the original first. Where the truth flips with the change, a model
 that understands it answers the two otherwise; the models of Zhou et al. (2020) tended to give the
 same answer to both.
 
-Which operation it was stands in the tag ``operation``, or, in the published duals of CATs and in
-``starter.dual``, in ``set``. Whether the truth flips stands in ``expected`` (flipped or kept) or
-``flip`` (yes or no); where neither does, it flips if another candidate is right. Where an original
-has several duals, each with a block of its own, ``side`` and ``item`` say what belongs together.
+The tag ``operation`` names the operation; in the published duals of CATs and in ``starter.dual``,
+``set`` does. The tags ``expected`` (flipped or kept) or ``flip`` (yes or no) tell whether the truth
+flips; without them, it flips if another candidate is right. If an original has several duals, each
+with its own block, ``side`` and ``item`` tell which belong together.
 """
 
 from __future__ import annotations
@@ -90,18 +90,12 @@ class Robustness:
 
     Attributes:
         operation: What made the duals; ``all`` for all of them.
-        pairs: How many pairs of an original and a dual there are.
-        flipped: In how many of them the truth flips.
-        ties: In how many of them a side ended in a tie.
-        original: Accuracy on the originals.
-        dual: Accuracy on the duals.
         both: The share of pairs that are right on both sides.
         consistency: The share of pairs that are right on both sides or on none.
         survives: Of what was right on originals, the share whose dual is right too.
         same: Of pairs whose truth flips, without ties, the share that got the same answer.
         independent: What ``both`` would be if the two answers were independent.
         guessing: What ``both`` would be if all were guessed.
-        test: How dependence was tested.
         p: Two-sided p-value that the two answers are independent.
         adjusted: The same, corrected by Holm for the number of operations.
     """
@@ -125,10 +119,6 @@ class Robustness:
 
 def dual_pairs(run: Run, by: str | None = None) -> list[DualPair]:
     """Return the originals of a run with their duals, in the order of the suite.
-
-    Args:
-        run: The run.
-        by: The tag that names operations, for suites whose blocks are not known to be duals.
 
     Raises:
         RunError: If the run has no blocks, no such tag, or no duals.

@@ -8,14 +8,16 @@ size (the five groups of CommonMT's Figure 6). Two cuts can be crossed: ``set x 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from boxpen.errors import RunError, nearest
-from boxpen.metrics.summary import MOST_VALUES, slicing_tags
+from boxpen.metrics.choice import Interval
+from boxpen.metrics.summary import MOST_VALUES, estimates, slicing_tags
 from boxpen.runs.run import Run
 from boxpen.scoring.normalise import words
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["CROSS", "GROUPS", "MEASURED", "cut", "cuts"]
+__all__ = ["CROSS", "GROUPS", "MEASURED", "cut", "cuts", "slice_rows"]
 
 CROSS = " x "
 GROUPS = 5
@@ -24,12 +26,7 @@ Slices = dict[str, list[Verdict]]
 
 
 def cuts(run: Run, least: int = 2) -> dict[str, Slices]:
-    """Return every cut of a run: its tags, then lengths.
-
-    Args:
-        run: The run.
-        least: Into how many slices a cut must divide it.
-    """
+    """Return every cut of a run: its tags, then lengths."""
     tags = slicing_tags([v.tags for v in run.verdicts])
     found = {name: _by_tag(run.verdicts, name) for name in tags}
     found |= {name: measured(run) for name, measured in MEASURED.items()}
@@ -55,6 +52,33 @@ def cut(run: Run, name: str) -> Slices:
     if not slices:
         raise RunError(f"the run of {run.info.suite.name} has no item that '{name}' divides")
     return slices
+
+
+def slice_rows(
+    run: Run, by: Sequence[str] = (), interval: Interval = "wilson"
+) -> list[dict[str, Any]]:
+    """Return the metrics of every slice as data.
+
+    Args:
+        run: The run.
+        by: Names of cuts, as for ``cut``; if empty, all cuts of the run.
+        interval: How intervals are computed.
+    """
+    divided = {name: cut(run, name) for name in by} if by else cuts(run)
+    return [
+        {
+            "suite": run.suite_title,
+            "model": run.info.model.name,
+            "cut": name,
+            "value": value,
+            "n": len(verdicts),
+            "share": len(verdicts) / len(run.verdicts),
+            **{metric: found._asdict() for metric, found in estimates(verdicts, interval)},
+            "signature": run.signature,
+        }
+        for name, parts in divided.items()
+        for value, verdicts in parts.items()
+    ]
 
 
 def _one(run: Run, name: str) -> Slices:

@@ -34,8 +34,6 @@ class Output:
     """What one system made of one source.
 
     Attributes:
-        system: Who translated.
-        id: The item of the suite.
         question: What judges are asked about it.
         cluster: What the item is not independent of: its block.
         chose: Whether the system preferred the right candidate to the wrong one; None if both were

@@ -29,7 +29,6 @@ class RunTrend:
     Attributes:
         cut: What the run was divided by: ``steps``, or ``set x steps``.
         part: The part, such as ``explanation``; empty if it is the whole run.
-        trend: What was found.
         values: Every level as the tag has it, in their order; the first if it has several forms.
         chances: What guessing earns at every level, in their order.
         left_out: How many items of the run the cut does not divide.
@@ -97,7 +96,7 @@ def _fault(value: str) -> str | None:
     """Return why a value cannot be a level, and what is expected; None if it can."""
     match = _NUMBER.fullmatch(value)
     if match is None:
-        return "is no number, expected a tag of numbers"
+        return "is not a number; expected a tag of numbers"
     if abs(float(value)) > _LARGEST:
         return f"is too large, expected a number from -{_LARGEST:g} to {_LARGEST:g}"
     if match[1].strip("0.") and abs(float(value)) < _SMALLEST:

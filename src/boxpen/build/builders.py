@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from boxpen.build.runner import Progress, Runner, Stage
 from boxpen.errors import ConfigError, nearest
+from boxpen.plugins import BUILDERS
 
-__all__ = ["BUILDERS", "Builder", "builder_named", "find_config", "open_build"]
+__all__ = ["Builder", "Stage", "builder_named", "find_config", "open_build"]
 
 C = TypeVar("C")
 
-BUILDERS = {
-    "discourse": "boxpen.build.discourse.stages:BUILDER",
-    "duals": "boxpen.build.duals.stages:BUILDER",
-    "kg": "boxpen.build.kg.stages:BUILDER",
-    "nmt": "boxpen.nmt.data.prepared:BUILDER",
-}
-"""Where each builder is; it is imported when it is used."""
 _MARKS = {"discourse": "texts", "duals": "suite", "kg": "graphs", "nmt": "corpora"}
-"""A key that a configuration of each builder must have, and that of another seldom has."""
+"""A key that only configurations of each builder have; those of plug-ins must name theirs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +51,7 @@ def builder_named(name: str) -> Builder[Any]:
     Raises:
         ConfigError: If there is none of this name.
     """
-    if name not in BUILDERS:
-        raise ConfigError(f"there is no builder '{name}', {nearest(name, list(BUILDERS))}")
-    module, _, attribute = BUILDERS[name].partition(":")
-    found: Builder[Any] = getattr(import_module(module), attribute)
+    found: Builder[Any] = BUILDERS.load(name)
     return found
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from boxpen.build.tables import scan_columns
 from boxpen.errors import BuildError, nearest
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from boxpen.text.corpus import Pair
+from boxpen.text.corpus import Pair
 
 __all__ = ["find_dropped", "pairs_dropped_by"]
 
@@ -36,8 +34,6 @@ def find_dropped(
         where: Only rows with these values in these columns, in upper or lower case.
         limit: How many rows to return; all if 0.
     """
-    import polars as pl
-
     rows: list[dict[str, Any]] = []
     total = 0
     again = reread.get(step or "")
@@ -69,8 +65,6 @@ def pairs_dropped_by(
         keep: Yields those that break no rule.
         counts: Returns how many each rule has dropped so far.
     """
-    import polars as pl
-
     columns = ("step", "reason", "document", "line", "source", "target")
     while batch := list(islice(pairs, _BATCH)):
         rows = []
@@ -84,8 +78,6 @@ def pairs_dropped_by(
 
 def _listed(files: Sequence[Path], others: Sequence[str], step: str | None) -> pl.LazyFrame:
     """Return the rows of lists, or those of one step."""
-    import polars as pl
-
     scans = [scan_columns(file, ["step", "reason"]) for file in files]
     found = pl.concat(scans, how="diagonal_relaxed")
     if step is None:

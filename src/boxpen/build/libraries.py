@@ -17,11 +17,7 @@ _LIBRARIES = {
 
 
 def need_libraries() -> None:
-    """Refuse to begin where a library is missing.
-
-    Raises:
-        BuildError: With the name of the first, and how to install them all.
-    """
+    """Raise a ``BuildError`` if a library is missing, with how to install them all."""
     for module, package in _LIBRARIES.items():
         if find_spec(module) is None:
             raise BuildError(

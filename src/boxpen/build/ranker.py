@@ -15,15 +15,7 @@ _KINDS = ("causal", "masked", "permuted")
 
 
 def check_ranker(model: Model, ranked: str) -> None:
-    """Refuse a model of a kind that does not rank.
-
-    Args:
-        model: That is to rank.
-        ranked: What, in the plural.
-
-    Raises:
-        BuildError: If it is of another kind.
-    """
+    """Raise a ``BuildError`` for a model that cannot rank; ``ranked`` is a noun in the plural."""
     if model.kind not in _KINDS:
         *others, last = _KINDS
         raise BuildError(

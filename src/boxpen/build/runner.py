@@ -74,14 +74,7 @@ class Done:
 
 @dataclass(frozen=True)
 class State:
-    """What would happen to a stage.
-
-    Attributes:
-        stage: Its name.
-        reason: Why it would run; empty if it is up to date.
-        report: What it reported when it last ran; None if it never did.
-        seconds: How long it took.
-    """
+    """Why a stage would run, empty if it is up to date, and its last report, if it ever ran."""
 
     stage: str
     reason: str
@@ -105,14 +98,7 @@ class Runner:
         self._record = _read(folder / RECORD)
 
     def run(self, only: str | None = None, *, force: bool = False) -> Iterator[Done]:
-        """Run the stages that are out of date.
-
-        Args:
-            only: The stage to run; all if None.
-            force: Run them even if they are up to date.
-
-        Yields:
-            Each stage when it is up to date.
+        """Run all stages, or one, where they are out of date; yield each when it is up to date.
 
         Raises:
             BuildError: If a stage fails, there is no stage of this name, or a file is missing.

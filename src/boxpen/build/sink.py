@@ -8,14 +8,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
+from polars.io.plugins import register_io_source
 
 from boxpen.errors import BuildError
 from boxpen.failures import reason, refusals
 from boxpen.files import temporary
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["ParquetSink"]
 
@@ -81,8 +81,6 @@ class ParquetSink:
                 return
 
     def _write(self) -> None:
-        from polars.io.plugins import register_io_source
-
         def frames(*_: object) -> Iterator[pl.DataFrame]:
             while (frame := self._frames.get()) is not None:
                 yield frame

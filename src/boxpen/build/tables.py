@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
+
+import polars as pl
 
 from boxpen.errors import BuildError
 from boxpen.failures import reason, refusals
 from boxpen.files import replaced
 
-if TYPE_CHECKING:
-    import polars as pl
+__all__ = ["Row", "parquet_errors", "read_rows", "scan_columns", "write_dropped", "write_table"]
 
-__all__ = ["parquet_errors", "scan_columns", "write_table"]
+Row = Mapping[str, Any]
+"""A row of a table, by column."""
 
 
 def scan_columns(path: Path, columns: Iterable[str]) -> pl.LazyFrame:
@@ -23,8 +25,6 @@ def scan_columns(path: Path, columns: Iterable[str]) -> pl.LazyFrame:
     Raises:
         BuildError: If it does not exist, is damaged, or lacks a column.
     """
-    import polars as pl
-
     if not path.is_file():
         raise BuildError(f"there is no {path}; run the stage that writes it first")
     with parquet_errors(path):
@@ -36,10 +36,37 @@ def scan_columns(path: Path, columns: Iterable[str]) -> pl.LazyFrame:
     return lazy
 
 
+def read_rows(path: Path, columns: Iterable[str]) -> list[Row]:
+    """Return the rows of a Parquet file that must have these columns.
+
+    Raises:
+        BuildError: If it does not exist, is damaged, or lacks a column.
+    """
+    lazy = scan_columns(path, columns)
+    with parquet_errors(path):
+        return list(lazy.collect().iter_rows(named=True))
+
+
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a Parquet file, whole or not at all."""
     with replaced(path, BuildError) as stream:
         table.write_parquet(stream)
+
+
+def write_dropped(
+    dropped: Iterable[tuple[Row, str, str]], schema: Mapping[str, Any], rename: str, path: Path
+) -> None:
+    """Write dropped rows, each with the step and the reason.
+
+    Args:
+        dropped: Rows, each with step and reason.
+        schema: Of the rows.
+        rename: New name for the ``reason`` that the rows themselves have.
+        path: Of the file.
+    """
+    rows = [{**row, "step": step, "why": why} for row, step, why in dropped]
+    table = pl.DataFrame(rows, schema={**schema, "step": pl.String, "why": pl.String})
+    write_table(table.rename({"reason": rename, "why": "reason"}), path)
 
 
 @contextlib.contextmanager

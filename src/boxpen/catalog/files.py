@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boxpen.catalog.jsonl import read_jsonl, write_jsonl
-from boxpen.catalog.parquet import read_parquet, write_parquet
-from boxpen.catalog.tabular import DELIMITERS, read_table, write_table
+from boxpen.catalog.jsonl import read_jsonl
+from boxpen.catalog.parquet import read_parquet
+from boxpen.catalog.tabular import DELIMITERS, read_table
 from boxpen.errors import SuiteError
 from boxpen.files import replaced
 from boxpen.items import Suite
+from boxpen.plugins import EXPORTERS
 
 __all__ = ["FORMATS", "read_suite", "write_suite"]
 
 FORMATS = (".jsonl", *DELIMITERS, ".parquet")
+"""What can be read; plug-ins may add what can be written."""
 
 
 def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Suite:
@@ -33,7 +36,9 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
             the file, the line or row, what was found and what was expected.
     """
     path = Path(path)
-    ending = _ending(path)
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise SuiteError(_unknown_format(path, FORMATS))
     if ending == ".jsonl":
         table = read_jsonl(path, options)
     elif ending == ".parquet":
@@ -46,7 +51,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
 
 
 def write_suite(suite: Suite, path: str | Path) -> None:
-    """Write a suite as ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet``, whole or not at all.
+    """Write a suite as ``.jsonl``, ``.csv``, ``.tsv``, ``.parquet`` or in the format of a plug-in.
 
     Only JSON Lines keeps the card; the tables keep every item, with its languages spelt out, so
     that the suite's hash is the same whichever format it went through.
@@ -56,24 +61,19 @@ def write_suite(suite: Suite, path: str | Path) -> None:
             the suite.
     """
     path = Path(path)
-    ending = _ending(path)
+    name = path.suffix.lower().removeprefix(".")
+    if name not in EXPORTERS:
+        raise SuiteError(_unknown_format(path, [f".{ending}" for ending in EXPORTERS]))
+    write = EXPORTERS.load(name)
     try:
-        with replaced(path) as stream:
-            if ending == ".jsonl":
-                write_jsonl(suite, stream)
-            elif ending == ".parquet":
-                write_parquet(suite, stream)
-            else:
-                write_table(suite, stream, DELIMITERS[ending])
+        with replaced(path) as stream, EXPORTERS.guarding(name):
+            write(suite, stream)
     except UnicodeEncodeError:
         raise SuiteError(
             f"{path} cannot be written: a text of suite '{suite.name}' has half of a surrogate pair"
         ) from None
 
 
-def _ending(path: Path) -> str:
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        found = f"ends in '{path.suffix}'" if path.suffix else "has no ending"
-        raise SuiteError(f"{path} {found}, expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    return ending
+def _unknown_format(path: Path, known: Sequence[str]) -> str:
+    found = f"ends in '{path.suffix}'" if path.suffix else "has no ending"
+    return f"{path} {found}, expected {', '.join(known[:-1])} or {known[-1]}"

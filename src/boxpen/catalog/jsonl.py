@@ -19,7 +19,7 @@ from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt
-from boxpen.text.plaintext import opened
+from boxpen.text.lines import opened
 
 __all__ = ["read_jsonl", "write_jsonl"]
 

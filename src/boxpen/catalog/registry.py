@@ -1,66 +1,38 @@
-"""The registry of all built-in suites."""
+"""Suites by name: built in, from plug-ins, or in files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from boxpen.catalog.download import fetch
 from boxpen.catalog.entry import Entry
 from boxpen.catalog.files import FORMATS, read_suite
-from boxpen.catalog.releases.cats import CATS, CATS_DUAL
-from boxpen.catalog.releases.commonmt import COMMONMT
-from boxpen.catalog.releases.comve import COMVE, COMVE_TRAIN
-from boxpen.catalog.releases.discourse import DISCOURSE
-from boxpen.catalog.releases.piqa import PIQA
-from boxpen.catalog.releases.senmaking import SENMAKING
-from boxpen.catalog.releases.starter import STARTER, STARTER_GRAPH
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
+from boxpen.plugins import SUITES
 from boxpen.scoring.recipe import SOUND, TRANSLATE, Recipe
 
-__all__ = ["ENTRIES", "by_name", "load_suite", "recipes_of", "suite_names"]
+__all__ = ["entries", "is_suite", "load_suite", "recipes_of", "suite_names"]
 
 
-def by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """Return the entries by name.
-
-    Raises:
-        ValueError: If two take one name, or a name could be mistaken for a part or a file.
-    """
-    out: dict[str, Entry] = {}
-    for entry in entries:
-        if not entry.name or any(character in entry.name for character in "./\\"):
-            raise ValueError(f"'{entry.name}' is not a valid suite name")
-        if entry.name in out:
-            raise ValueError(f"two suites are named '{entry.name}'")
-        out[entry.name] = entry
-    return out
-
-
-ENTRIES = by_name(
-    (
-        STARTER,
-        STARTER_GRAPH,
-        COMMONMT,
-        CATS,
-        CATS_DUAL,
-        SENMAKING,
-        COMVE,
-        COMVE_TRAIN,
-        PIQA,
-        DISCOURSE,
-    )
-)
+def entries() -> dict[str, Entry]:
+    """Return all suites that ``load_suite`` knows by name; warn about broken plug-ins."""
+    return SUITES.listed()
 
 
 def suite_names(*, parts: bool = False) -> list[str]:
     """Return the names that ``load_suite`` knows, with those of the parts if wanted."""
-    names = list(ENTRIES)
-    if parts:
-        names += [f"{name}.{part}" for name, entry in ENTRIES.items() for part in entry.parts]
-    return names
+    if not parts:
+        return list(SUITES)
+    found = entries()
+    return [*found, *(f"{name}.{part}" for name, e in found.items() for part in e.parts)]
+
+
+def is_suite(name: str) -> bool:
+    """Whether ``load_suite`` knows a suite or a part of this name."""
+    head, dot, part = name.partition(".")
+    return head in SUITES and (not dot or part in SUITES.load(head).parts)
 
 
 def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
@@ -78,7 +50,9 @@ def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
     if found is None:
         return read_suite(name, validate=validate)
     entry, part = found
-    suite = Suite(entry.name, tuple(entry.importer(fetch(entry))), entry.card)
+    with SUITES.guarding(entry.name):
+        items = tuple(entry.importer(fetch(entry)))
+    suite = Suite(entry.name, items, entry.card)
     if validate:
         suite.validate()
     if part is None or entry.part_tag is None:
@@ -120,18 +94,18 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
 
 def _entry(name: str) -> tuple[Entry, str | None] | None:
     """Return the entry and the part that a name means, or None for a file."""
-    if name in ENTRIES:
-        return ENTRIES[name], None
     path = Path(name)
     if path.suffix.lower() in FORMATS or path.name != name:
         return None
     head, dot, tail = name.partition(".")
-    if not dot or head not in ENTRIES:
+    if head not in SUITES:
         raise SuiteError(
             f"suite '{name}' is neither known nor a file ({', '.join(FORMATS)}), "
             f"{nearest(name, suite_names())}"
         )
-    entry = ENTRIES[head]
+    entry: Entry = SUITES.load(head)
+    if not dot:
+        return entry, None
     for part in entry.parts:
         if part.lower() == tail.lower():
             return entry, part

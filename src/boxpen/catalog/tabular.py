@@ -10,6 +10,7 @@ import codecs
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,9 +19,9 @@ from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt
-from boxpen.text.plaintext import opened
+from boxpen.text.lines import opened
 
-__all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_table"]
+__all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_csv", "write_tsv"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 LISTS = {"candidates": "candidate_", "contrast": "contrast_"}
@@ -69,6 +70,10 @@ def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
     writer = csv.writer(codecs.getwriter("utf-8")(stream), delimiter=delimiter)
     writer.writerow(header)
     writer.writerows([row.get(name, "") for name in header] for row in rows)
+
+
+write_csv = partial(write_table, delimiter=",")
+write_tsv = partial(write_table, delimiter="\t")
 
 
 def spelt_out(suite: Suite, item: Item) -> dict[str, Any]:

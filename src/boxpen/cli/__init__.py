@@ -18,7 +18,7 @@ def main() -> None:
     except KeyboardInterrupt:  # before there was anything to keep
         sys.exit(130)
     except SystemExit as ended:
-        trained = sys.modules.get("boxpen.nmt.processes")
+        trained = sys.modules.get("boxpen.training.processes")
         if trained is not None and trained.has_parted():
             trained.leave(ended.code)
         raise

@@ -1,4 +1,4 @@
-"""The commands put together, and how each of them may end."""
+"""The application: all commands, and how each of them ends."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from traceback import walk_tb
 from typing import Annotated, Any, TextIO, cast
 
 import typer
-from typer.core import TyperGroup
 
+from boxpen.cli.command import Group
 from boxpen.cli.output import Escaping
 from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
@@ -28,7 +29,7 @@ _ClickException: Any = typer.BadParameter.__mro__[2]
 
 @contextlib.contextmanager
 def _clear_usage_errors() -> Iterator[None]:
-    """Say what a usage error means, and escape and shorten the arguments that it quotes."""
+    """Reword usage errors, and escape and shorten the arguments they quote."""
     try:
         yield
     except _ClickException as error:
@@ -38,8 +39,8 @@ def _clear_usage_errors() -> Iterator[None]:
         raise
 
 
-class _Group(TyperGroup):
-    """Ends every command in one of the ways that are promised: 0, 1, 2 or 130."""
+class _Group(Group):
+    """Ends every command with one of the documented statuses: 0, 1, 2 or 130."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with _clear_usage_errors():
@@ -63,7 +64,7 @@ class _Group(TyperGroup):
             print(f"boxpen: Polars failed: {one_line(reason(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
         except BrokenPipeError:
-            # The reader of our output has gone; what is left goes nowhere, quietly.
+            # Whoever read our output is gone; drop the rest quietly.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except OSError as error:
@@ -72,10 +73,10 @@ class _Group(TyperGroup):
 
 
 def _failed(error: OSError) -> str:
-    """Return what an operation on a file or on stdout failed at."""
+    """Return which file could not be used, or that stdout could not be written."""
     reason = error.strerror or error
     if error.filename is not None:
-        return f"cannot read or write '{error.filename}': {reason}"
+        return f"{error.filename} cannot be used: {reason}"
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
     if frames[-1].startswith(("boxpen.cli.", "rich.")):  # which write to stdout only
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -108,25 +109,11 @@ def _boxpen(
     """Does a language model or a translation system have common sense?"""
 
 
-from boxpen.cli import (  # noqa: E402, F401 (they add their commands)
-    build,
-    build_discourse,
-    check,
-    compare,
-    curve,
-    discourse,
-    discourse_compare,
-    discourse_context,
-    errors,
-    human,
-    model,
-    nmt,
-    report,
-    review,
-    robust,
-    run,
-    slices,
-    suite,
-    train,
-    train_lm,
+_MODULES = (
+    "run look.report look.compare look.slices look.robust look.curve look.errors look.discourse "
+    "check suite model build review train.nmt train.lm train.classifiers translate"
 )
+"""Modules that add commands, in the order of the help."""
+
+for _module in _MODULES.split():
+    import_module(f"boxpen.cli.{_module}")

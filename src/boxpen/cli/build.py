@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.multi_value_option import MultiValueCommand
+from boxpen.cli.command import MultiValueCommand, command, group
+from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, progress_bar
-from boxpen.cli.path_error_group import PathErrorGroup
+from boxpen.errors import BoxpenError, BuildError
 
 if TYPE_CHECKING:
-    from boxpen.build.runner import Done, Report
+    from boxpen.build.runner import Done
 
 __all__ = ["build"]
 
-build = typer.Typer(cls=PathErrorGroup, no_args_is_help=True, help="Build suites from raw data.")
-kg = typer.Typer(no_args_is_help=True, help="Count templates.")
-app.add_typer(build, name="build")
-build.add_typer(kg, name="kg")
-
-
-@kg.callback()
-def _kg() -> None:
-    """Count templates."""
-    from boxpen.build.libraries import need_libraries
-
-    need_libraries()
-
+build = group(app, "build", "Build suites and training data from raw data.", "Build")
 
 Config = Annotated[
     Path, typer.Argument(help="TOML file; see 'boxpen build example'.", metavar="CONFIG")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@build.command("run")
+@command(build, "run")
 def run(
     config: Config,
     stage: Annotated[str | None, typer.Option(help="Run this stage only.", metavar="STAGE")] = None,
@@ -47,7 +35,6 @@ def run(
 ) -> None:
     """Run the stages of a build that are out of date."""
     from boxpen.build.builders import open_build
-    from boxpen.errors import BoxpenError
 
     builder, settings = open_build(config)
     done: list[Done] = []
@@ -68,7 +55,7 @@ def run(
         _print(done)
 
 
-@build.command("status")
+@command(build, "status")
 def status(config: Config, json: Json = False) -> None:
     """Show which stages are up to date, and why others are not."""
     from boxpen.build.builders import open_build
@@ -83,12 +70,12 @@ def status(config: Config, json: Json = False) -> None:
         return
     screen = console()
     for state in states:
-        says = f"; last: {state.report['says']}" if state.report else ""
-        told = f"out of date, {state.reason}" if state.reason else "up to date"
-        screen.print(f"{state.stage}: {told}{says}", markup=False, soft_wrap=True)
+        last = f"; last: {state.report['says']}" if state.report else ""
+        reason = f"out of date, {state.reason}" if state.reason else "up to date"
+        screen.print(f"{state.stage}: {reason}{last}", soft_wrap=True)
 
 
-@build.command("dropped", cls=MultiValueCommand)
+@command(build, "dropped", cls=MultiValueCommand)
 def dropped(
     config: Config,
     step: Annotated[
@@ -96,9 +83,9 @@ def dropped(
     ] = None,
     where: Annotated[
         list[str] | None,
-        typer.Option(help="Only rows like this: relation=isa.", metavar="KEY=VALUE"),
+        typer.Option(help="Only rows with this value: relation=isa.", metavar="KEY=VALUE..."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="Rows to print; 0 for all.", min=0, metavar="N")] = 20,
+    limit: Annotated[int, typer.Option(help="Rows to print; 0 for all.", min=0)] = 20,
     json: Json = False,
 ) -> None:
     """List what a build dropped, with the step and the reason."""
@@ -115,76 +102,116 @@ def dropped(
     note(f"{len(rows):,} of {total:,} dropped row(s)")
 
 
-@build.command("example")
+@command(build, "example")
 def example(
-    builder: Annotated[str, typer.Argument(help="kg, discourse, duals or nmt.", metavar="BUILDER")],
+    builder: Annotated[
+        str, typer.Argument(metavar="BUILDER", help="Name of a builder; lists them if omitted.")
+    ] = "",
 ) -> None:
-    """Print a commented configuration to start from."""
+    """Print an example configuration, or list the builders."""
     from boxpen.build.builders import builder_named
+    from boxpen.plugins import BUILDERS
 
-    print(builder_named(builder).example, end="")
+    if builder:
+        print(builder_named(builder).example, end="")
+    else:
+        print("\n".join([*BUILDERS.builtin, *BUILDERS.usable_plugins()]))
 
 
-@kg.command("forms")
+@command(build, "contrast")
+def contrast(
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="A suite or .jsonl file with classes as tags."),
+    ],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file, .jsonl.")],
+    overwrite: Overwrite = False,
+    json: Json = False,
+) -> None:
+    """Add wrong translations to a discourse suite.
+
+    Exchanges the pronoun, connective or verb in the reference of each item that has no contrast.
+    """
+    from boxpen.build.discourse.contrast import write_contrasts
+
+    counts = write_contrasts(suite, out, overwrite=overwrite)
+    if json:
+        print_json([{"class": n, "items": a, "contrastive": b} for n, (a, b) in counts.items()])
+    else:
+        for name, (items, contrastive) in counts.items():
+            print(f"{name}\t{contrastive} of {items}")
+    note(f"{sum(items for items, _ in counts.values())} items written to {out}")
+
+
+@command(build, "forms")
 def forms(
     templates: Annotated[
-        list[Path] | None, typer.Option(help="Template files of your own, besides boxpen's.")
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Your own templates, beside boxpen's; repeatable."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Count the surface forms of every task and relation."""
+    """Count the surface forms of knowledge graph templates."""
+    from boxpen.build.libraries import need_libraries
+
+    need_libraries()
     from boxpen.build.kg.wording.templates import form_counts, load_templates
+    from boxpen.report.build import forms_table
 
     counts = form_counts(load_templates(templates or ()))
     if json:
         print_json([{"task": t, "relation": r, "forms": n} for (t, r), n in counts.items()])
-        return
-    from boxpen.report.plain_table import plain_table
-
-    tasks = list(dict.fromkeys(task for task, _ in counts))
-    table = plain_table()
-    table.add_column("relation")
-    for task in tasks:
-        table.add_column(task, justify="right")
-    for relation in dict.fromkeys(relation for _, relation in counts):
-        table.add_row(relation, *(str(counts.get((task, relation), "")) for task in tasks))
-    console().print(table)
+    else:
+        console().print(forms_table(counts))
 
 
-def _pairs(words: Iterable[str]) -> Mapping[str, str]:
-    from boxpen.errors import BuildError
+@command(build, "sentences")
+def sentences(
+    triples: Annotated[
+        str, typer.Option(metavar="SOURCE", help="Source of triples, as for boxpen train lm.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Output file: .txt, or .tsv for sentences with triples.",
+            show_default="stdout",
+        ),
+    ] = None,
+    ways: Annotated[int, typer.Option(help="Maximum sentences per triple.")] = 1,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a knowledge graph as sentences."""
+    from boxpen.build.kg.wording.sentences import check_out, verbalise, write_sentences
 
+    if out is not None:
+        check_out(out, overwrite=overwrite)
+    with progress_bar() as progress:
+        found = verbalise(triples, ways=ways, progress=progress)
+    if out is None:
+        for row in found.rows:
+            print(row.sentence)
+    else:
+        write_sentences(found, out)
+    note(f"{triples}: {found.says}")
+
+
+def _pairs(words: Iterable[str]) -> dict[str, str]:
+    pairs = {}
     for word in words:
-        if not all(word.partition("=")):
+        key, equals, value = word.partition("=")
+        if not (key and equals and value):
             raise BuildError(f"--where is '{word}', expected KEY=VALUE")
-    return {word.partition("=")[0]: word.partition("=")[2] for word in words}
+        pairs[key] = value
+    return pairs
 
 
 def _print(done: list[Done]) -> None:
+    from boxpen.report.build import stage_lines, stage_tables
+
     screen = console()
     for each in done:
-        how = "" if each.fresh else " (up to date)"
-        for line in (f"{each.stage}{how}: {each.report['says']}", *_notes(each.report)):
-            screen.print(line, markup=False, soft_wrap=True)
-        for table in _tables(each.report):
+        for line in stage_lines(each):
+            screen.print(line, soft_wrap=True)
+        for table in stage_tables(each):
             screen.print(table)
-
-
-def _notes(report: Report) -> list[str]:
-    return [f"  {line}" for line in report.get("notes", ())]
-
-
-def _tables(report: Report) -> list[Any]:
-    from boxpen.report.plain_table import plain_table
-
-    tables = []
-    for rows in filter(None, (report.get("steps"), report.get("table"))):
-        numbers = [isinstance(value, int) for value in rows[0].values()]
-        table = plain_table()
-        for place, (name, number) in enumerate(zip(rows[0], numbers, strict=True)):
-            table.add_column(name if place else f"  {name}", justify="right" if number else "left")
-        for row in rows:
-            first, *others = (f"{v:,}" if isinstance(v, int) else str(v) for v in row.values())
-            table.add_row(f"  {first}", *others)
-        tables.append(table)
-    return tables

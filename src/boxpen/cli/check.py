@@ -9,38 +9,40 @@ from typing import Annotated
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.command import command
+from boxpen.cli.options import Json, Runs
 from boxpen.cli.output import note, print_json
 from boxpen.errors import RunError
 
 __all__ = ["check"]
 
 
-@app.command()
+@command(app, "check", panel="Evaluate")
 def check(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(help="Run directories or folders of them.", metavar="RUN..."),
-    ],
+    runs: Runs,
     minimum: Annotated[
         list[str] | None,
-        typer.Option("--min", help="Bound such as 'accuracy>=0.6' or 'set=LA:both_right>0.3'."),
+        typer.Option(
+            "--min",
+            metavar="BOUND",
+            help="Bound such as 'accuracy>=0.6' or 'set=LA:both_right>0.3'; repeatable.",
+        ),
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option(help="TOML file with rules.", metavar="FILE.toml")
+        Path | None, typer.Option(help="TOML file with rules.", metavar="FILE")
     ] = None,
     baseline: Annotated[
-        Path | None,
-        typer.Option(help="Run or folder of runs to compare with.", metavar="RUN_OR_FOLDER"),
+        Path | None, typer.Option(help="Run or folder of runs to compare with.", metavar="RUN")
     ] = None,
     allow_sample: Annotated[
         bool, typer.Option("--allow-sample", help="Accept runs on a sample (run --limit).")
     ] = False,
     junit: Annotated[
-        Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE.xml")
+        Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
-    """Exit with status 1 if a run breaks a rule."""
+    """Check runs against rules; exit with status 1 on failure."""
     from boxpen.report.numbers import too_few_blocks
     from boxpen.runs.directory import run_directories
     from boxpen.runs.rulefile import read_rules

@@ -1,31 +1,34 @@
-"""boxpen model: list, show, probe and download models."""
+"""boxpen model: list, show, probe, download and convert models."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from boxpen.cli.app import app
+from boxpen.cli.command import command, group
+from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = typer.Typer(no_args_is_help=True, help="List, show, probe and download models.")
-app.add_typer(model, name="model")
+model = group(app, "model", "List, show, probe, download and convert models.", "Suites")
 
 _OTHERS = (
     "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
     "openai:MODEL"
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Name = Annotated[str, typer.Argument(help=f"A preset (boxpen model list), {_OTHERS}.")]
+Name = Annotated[
+    str, typer.Argument(metavar="MODEL", help=f"A preset (boxpen model list), {_OTHERS}.")
+]
 
 
-@model.command("list")
+@command(model, "list")
 def list_models(json: Json = False) -> None:
     """List the model presets."""
     from boxpen.models.loading.presets import PRESETS, TRIED
@@ -46,14 +49,20 @@ def list_models(json: Json = False) -> None:
     print_lines(
         screen,
         [
-            f"Any other model: {_OTHERS}",
+            f"Any other model: {', '.join([_OTHERS, *_plugin_models()])}",
             "tried: with real weights, or only with a tiny, randomly initialised model of the "
             "same architecture (as for elmo:)",
         ],
     )
 
 
-@model.command("show")
+def _plugin_models() -> list[str]:
+    from boxpen.plugins import MODELS
+
+    return [f"{name}:NAME" for name in MODELS.usable_plugins()]
+
+
+@command(model, "show")
 def show_model(
     name: Name,
     labels: Annotated[str | None, typer.Option(help="Classifier labels, in output order.")] = None,
@@ -88,7 +97,7 @@ def show_model(
         print(f"{key:12} {'unknown' if shown is None else shown}")
 
 
-@model.command("get")
+@command(model, "get")
 def get_model(name: Name) -> None:
     """Download a model for later use."""
     from boxpen.models.loading.embedded import smollm2_path
@@ -100,9 +109,29 @@ def get_model(name: Name) -> None:
     resolve_model(name).load()
 
 
-@model.command("probe")
+@command(model, "export")
+def export_model(
+    model: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of a trained translation model.")
+    ],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the CTranslate2 model.")],
+    quantization: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="int8, int8_float16, float16 or bfloat16.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Convert a trained Transformer to CTranslate2."""
+    from boxpen.nmt.export import export_ct2
+
+    export_ct2(model, out, quantization=quantization, overwrite=overwrite)
+    note(f"written; use it as ct2:{out}")
+
+
+@command(model, "probe")
 def probe_model(
-    name: Annotated[str, typer.Argument(help="api:URL#MODEL, api:FILE.toml or openai:MODEL.")],
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="api:URL#MODEL, api:FILE.toml or openai:MODEL.")
+    ],
     json: Json = False,
 ) -> None:
     """Show how a model behind an API can be scored, and whether its numbers can be trusted."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from boxpen.models.cached import Progress
-    from boxpen.report.failures import FailureTable
     from boxpen.runs.run import Run
 
 _NARROWEST = 76
@@ -151,33 +150,25 @@ def print_runs(
         where: Label for the directories.
     """
     from boxpen.report.failure_formats import failures_terminal
+    from boxpen.report.failures import failure_tables
     from boxpen.report.terminal import main_tags, notes, run_table
 
     screen = console()
     for run, place in zip(runs, places, strict=True):
         screen.print(run_table(run))
         if hidden := main_tags(run)[1]:
-            screen.print(f"• more tags with boxpen slices: {', '.join(hidden)}", markup=False)
-        failures = _failures(run)
+            screen.print(f"• more tags with boxpen slices: {', '.join(hidden)}")
+        of_graph = any({"task", "relation"} <= set(v.tags) for v in run.verdicts)
+        failures = failure_tables([run]) if of_graph else []
         for table in failures:
             for part in failures_terminal(table, screen.width):
                 screen.print(part)
-        more = dict.fromkeys(line for table in failures for line in table.notes)
-        for line in (*notes(run), *more):
-            screen.print(f"• {line}", markup=False)
-        screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True, markup=False)
+        for line in (*notes(run), *dict.fromkeys(n for table in failures for n in table.notes)):
+            screen.print(f"• {line}")
+        screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True)
         if place:
-            screen.print(f"{where:10} {place}", style="dim", soft_wrap=True, markup=False)
+            screen.print(f"{where:10} {place}", style="dim", soft_wrap=True)
         screen.print()
-
-
-def _failures(run: Run) -> list[FailureTable]:
-    """Return failure rates by relation for tests built from a knowledge graph."""
-    from boxpen.report.failures import failure_tables
-
-    if not any({"task", "relation"} <= set(v.tags) for v in run.verdicts):
-        return []
-    return failure_tables([run])
 
 
 @contextlib.contextmanager

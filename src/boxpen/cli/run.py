@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.multi_value_option import MultiValueCommand
+from boxpen.cli.command import MultiValueCommand, command
+from boxpen.cli.options import Json, NliOption, NormOption, TiesOption
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Suite
-from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
+from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll
 
 if TYPE_CHECKING:
     from boxpen.runs.run import Run
@@ -26,57 +28,88 @@ QUICK = 300
 _FIRST = 60  # of them, for a first number within seconds
 
 
-@app.command(cls=MultiValueCommand)
+@dataclass(frozen=True)
+class Scoring:
+    """How to score answers."""
+
+    panel: ClassVar[str] = "Scoring"
+
+    norm: NormOption = None
+    bos: Annotated[Bos | None, typer.Option(help="Whether to prepend a BOS token.")] = None
+    eos: Annotated[Eos | None, typer.Option(help="Whether to score the EOS token.")] = None
+    pll: Annotated[
+        Pll | None, typer.Option(help="Pseudo-log-likelihood variant for masked models.")
+    ] = None
+    ties: TiesOption = None
+    nli: NliOption = None
+    dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None
+    max_length: Annotated[int | None, typer.Option(help="Maximum sequence length in tokens.")] = (
+        None
+    )
+    context: Annotated[
+        Context | None,
+        typer.Option(help="Context to prepend: the item's own, none, or another item's."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How to load and run models."""
+
+    panel: ClassVar[str] = "Speed and memory"
+
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps.", metavar="NAME")
+    ] = None
+    batch_size: Annotated[int | None, typer.Option(help="Maximum sequences per batch.")] = None
+    token_budget: Annotated[
+        int | None,
+        typer.Option(help="Maximum tokens per batch.", show_default="based on free memory"),
+    ] = None
+    deterministic: Annotated[
+        bool,
+        typer.Option("--deterministic", help="Make results bit-identical across runs; slower."),
+    ] = False
+
+
+@command(app, "run", cls=MultiValueCommand, panel="Evaluate")
 def run(
     suites: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="SUITE",
-            help="Suites: names (boxpen suite list), parts (cats.sm), or files.",
+            help="Suites: names (boxpen suite list), parts (cats.sm) or files.",
             show_default=f"{QUICK} items of starter",
         ),
     ] = None,
     suite: Annotated[
-        list[str] | None, typer.Option(help="Suites, same as SUITE.", show_default=False)
+        list[str] | None,
+        typer.Option(metavar="SUITE...", help="Suites, same as SUITE.", show_default=False),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
+            metavar="MODEL...",
             help="Models: a preset (boxpen model list), a model folder or GGUF file, "
             "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL.",
             show_default="smollm2",
         ),
     ] = None,
     recipe: Annotated[
-        str, typer.Option(help="How to score suites: sound, paper or translate (with a prompt).")
+        str,
+        typer.Option(
+            metavar="NAME", help="How to present items: sound, paper or translate (with a prompt)."
+        ),
     ] = "sound",
-    norm: Annotated[Norm | None, typer.Option(help="How to normalise scores.")] = None,
-    bos: Annotated[Bos | None, typer.Option(help="Whether to prepend a BOS token.")] = None,
-    eos: Annotated[Eos | None, typer.Option(help="Whether to score the EOS token.")] = None,
-    pll: Annotated[
-        Pll | None, typer.Option(help="Pseudo-log-likelihood variant for masked models.")
-    ] = None,
-    ties: Annotated[Ties | None, typer.Option(help="How to score ties.")] = None,
-    nli: Annotated[
-        Nli | None, typer.Option(help="Labels that an inference classifier chooses between.")
+    template: Annotated[
+        str | None, typer.Option(help="Custom prompt with {source} or {context}.")
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
-            help="Labels of an inference classifier in the order of its outputs, if the "
-            "checkpoint does not name them: entailment,neutral,contradiction."
+            help="Labels of an inference classifier in output order, if the checkpoint does not "
+            "name them: entailment,neutral,contradiction."
         ),
-    ] = None,
-    dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None,
-    context: Annotated[
-        Context | None,
-        typer.Option(help="Context to prepend: the item's own, none, or another item's."),
-    ] = None,
-    max_length: Annotated[
-        int | None, typer.Option(help="Maximum sequence length in tokens.")
-    ] = None,
-    template: Annotated[
-        str | None, typer.Option(help="Custom prompt with {source} or {context}.")
     ] = None,
     limit: Annotated[
         int | None,
@@ -86,14 +119,6 @@ def run(
     full: Annotated[
         bool, typer.Option("--full", help="Run all of starter, not a quick sample.")
     ] = False,
-    cache: Annotated[
-        str | None,
-        typer.Option(
-            help="Score cache file (:memory: for none).",
-            show_default="in the user's cache folder",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for run directories.")] = Path("runs"),
     translate: Annotated[
         bool, typer.Option("--bleu/--no-bleu", help="Also translate with translation models.")
     ] = True,
@@ -103,78 +128,55 @@ def run(
             "--check-languages/--any-language", help="Skip languages the model cannot read."
         ),
     ] = True,
-    device: Annotated[str | None, typer.Option(help="Device: cpu, cuda, cuda:1 or mps.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Maximum sequences per batch.")] = None,
-    token_budget: Annotated[
-        int | None,
-        typer.Option(help="Maximum tokens per batch.", show_default="based on free memory"),
+    cache: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Score cache (:memory: for none).",
+            show_default="in the user's cache folder",
+        ),
     ] = None,
-    deterministic: Annotated[
-        bool,
-        typer.Option("--deterministic", help="Make results bit-identical across runs; slower."),
-    ] = False,
     max_cost: Annotated[
         float | None,
-        typer.Option(min=0, help="Stop before the cost of models behind an API exceeds this."),
+        typer.Option(
+            min=0,
+            metavar="AMOUNT",
+            help="Stop before the cost of models behind an API exceeds this.",
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for run directories.", metavar="FOLDER")] = Path(
+        "runs"
+    ),
+    json: Json = False,
+    *,
+    scoring: Scoring,
+    loading: Loading,
 ) -> None:
-    """Evaluate models on suites: which answers do they prefer?
+    """Evaluate models on suites.
 
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
-    from boxpen.catalog.files import FORMATS
-    from boxpen.catalog.registry import suite_names
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.plans import plan
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
-    policy: dict[str, Any] = {
-        "norm": norm, "bos": bos, "eos": eos, "pll": pll, "ties": ties, "nli": nli,
-        "dtype": dtype, "max_length": max_length, "context": context,
-    }  # fmt: skip
     names = [*(suites or ()), *(suite or ())]
     quick = not names
     if full and (names or limit is not None):
         raise PolicyError("--full is for runs without SUITE and --limit; leave it out")
     if quick and limit is None and not full:
         limit = QUICK
+    settings: dict[str, Any] = {
+        "recipe": recipe, "template": template, "seed": seed, "check_languages": check_languages,
+        **asdict(scoring),
+    }  # fmt: skip
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
-        if shadowed := shadowed_by_preset(name):
-            note(shadowed)
-        try:
-            resolved = resolve_model(
-                name,
-                dtype=dtype or "auto",
-                device=device,
-                batch_size=batch_size,
-                token_budget=token_budget,
-                deterministic=deterministic or None,
-                labels=labels,
-            )
-        except ModelError:
-            if name in suite_names(parts=True) or Path(name).suffix.lower() in FORMATS:
-                raise ModelError(
-                    f"model '{name}' is a suite; name suites before --model, or with --suite"
-                ) from None
-            raise
-        plans += [
-            plan(
-                resolved,
-                s,
-                recipe=recipe,
-                template=template,
-                limit=limit,
-                seed=seed,
-                check_languages=check_languages,
-                **policy,
-            )
-            for s in dict.fromkeys(names or ["starter"])
-        ]
+        resolved = _resolved(name, labels, scoring.dtype, loading)
+        wanted = dict.fromkeys(names or ["starter"])
+        plans += [plan(resolved, each, limit=limit, **settings) for each in wanted]
     if max_cost is not None:
         from boxpen.models.remote.model import limit_cost
 
@@ -183,16 +185,7 @@ def run(
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
         if quick and limit == QUICK:  # the smaller sample is part of the larger one
-            first = plan(
-                plans[0].model,
-                "starter",
-                recipe=recipe,
-                template=template,
-                limit=_FIRST,
-                seed=seed,
-                check_languages=check_languages,
-                **policy,
-            )
+            first = plan(plans[0].model, "starter", limit=_FIRST, **settings)
             note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
         runs = run_plans(plans, scores, translate=translate, progress=progress)
         places = [r.save(out) for r in runs]
@@ -202,6 +195,24 @@ def run(
     print_runs(runs, places)
     if quick:
         note(_next_steps(plans[0].suite, model or [], out))
+
+
+def _resolved(name: str, labels: str | None, dtype: Dtype | None, loading: Loading) -> Any:
+    from boxpen.catalog.files import FORMATS
+    from boxpen.catalog.registry import is_suite
+    from boxpen.models.resolve import resolve_model, shadowed_by_preset
+
+    if shadowed := shadowed_by_preset(name):
+        note(shadowed)
+    options = asdict(loading) | {"deterministic": loading.deterministic or None}
+    try:
+        return resolve_model(name, dtype=dtype or "auto", labels=labels, **options)
+    except ModelError:
+        if is_suite(name) or Path(name).suffix.lower() in FORMATS:
+            raise ModelError(
+                f"model '{name}' is a suite; name suites before --model, or with --suite"
+            ) from None
+        raise
 
 
 def _first_number(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""boxpen suite: list, show, get, lint, stats, tests, words, audit, import and export suites."""
+"""boxpen suite: list, show, get, check, count, import and export suites."""
 
 from __future__ import annotations
 
@@ -9,44 +9,36 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.app import app
-from boxpen.cli.multi_value_option import MultiValueCommand
-from boxpen.cli.output import OverwriteFile, console, note, print_json
-from boxpen.report.plain_table import plain_table
+from boxpen.cli.command import MultiValueCommand, command, group
+from boxpen.cli.options import Format, Json, Overwrite, SuiteName
+from boxpen.cli.output import console, note, print_json
 
 __all__ = ["suite"]
 
-suite = typer.Typer(no_args_is_help=True, help="List, show, check and convert suites.")
-app.add_typer(suite, name="suite")
+suite = group(app, "suite", "List, inspect, check and convert suites.", "Suites")
 
-Name = Annotated[str, typer.Argument(help="A suite, a part of one (cats.sm) or a file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+By = Annotated[str | None, typer.Option(metavar="TAG", help="Tag to group items by.")]
+Out = Annotated[
+    Path, typer.Option(metavar="FILE", help="Output file: .jsonl, .csv, .tsv or .parquet.")
+]
 
 
-@suite.command("list")
+@command(suite, "list")
 def list_suites(json: Json = False) -> None:
-    """List the built-in suites."""
-    from rich.text import Text
+    """List the suites that boxpen and its plug-ins know by name."""
+    from boxpen.catalog import entries
+    from boxpen.report.corpus import catalog_table
 
-    from boxpen.catalog import ENTRIES
-
+    found = entries().values()
     if json:
-        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in ENTRIES.values()])
-        return
-
-    table = plain_table()
-    for column in ("name", "languages", "licence", "title, and parts to run alone"):
-        table.add_column(column, overflow="fold")
-    for e in ENTRIES.values():
-        languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
-        parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
-        title = Text.assemble(e.card.title, (parts, "dim"))
-        table.add_row(e.name, languages, e.card.licence, title)
-    console().print(table)
+        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in found])
+    else:
+        console().print(catalog_table(found))
 
 
-@suite.command("show")
+@command(suite, "show")
 def show_suite(
-    name: Name,
+    name: SuiteName,
     items: Annotated[int, typer.Option(help="Number of items to show.", min=0)] = 3,
     json: Json = False,
 ) -> None:
@@ -71,33 +63,33 @@ def show_suite(
         return
     screen = console()
     for key, value in facts.items():
-        screen.print(f"{key:16} {value}", markup=False)
+        screen.print(f"{key:16} {value}")
     for tag, values in tags.items():
         more = f" … ({len(values)})" if len(values) > 12 else ""
-        screen.print(f"tag {tag:12} {' '.join(values[:12])}{more}", markup=False)
+        screen.print(f"tag {tag:12} {' '.join(values[:12])}{more}")
     for r in recipes.values():
-        screen.print(f"recipe {r.name:9} {r.why or 'the default'}", markup=False)
+        screen.print(f"recipe {r.name:9} {r.why or 'the default'}")
     for item in sample:
         screen.print()
         for key, value in item.items():
-            screen.print(f"  {key:10} {value}", markup=False)
+            screen.print(f"  {key:10} {value}")
 
 
-@suite.command("get")
-def get_suite(name: Name) -> None:
+@command(suite, "get")
+def get_suite(name: SuiteName) -> None:
     """Download and verify a suite, and print its file paths."""
-    from boxpen.catalog import ENTRIES, fetch, load_suite
+    from boxpen.catalog import fetch, is_suite, load_suite
+    from boxpen.plugins import SUITES
 
     found = load_suite(name)
-    entry = ENTRIES.get(name.split(".")[0])
-    if entry is not None:
-        for path in fetch(entry).values():
+    if is_suite(name.split(".")[0]):
+        for path in fetch(SUITES.load(name.split(".")[0])).values():
             print(path)
     note(f"{found.name}: {len(found)} items, hash {found.hash[:8]}")
 
 
-@suite.command("lint")
-def lint_suite(name: Name, json: Json = False) -> None:
+@command(suite, "lint")
+def lint_suite(name: SuiteName, json: Json = False) -> None:
     """Find problems in a suite; exit with status 1 if any."""
     from boxpen.catalog import load_suite
     from boxpen.catalog.lint import lint
@@ -113,128 +105,63 @@ def lint_suite(name: Name, json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-@suite.command("stats")
+@command(suite, "stats")
 def stats_suite(
-    name: Name,
-    by: Annotated[str | None, typer.Option(help="Tag to group items by.")] = None,
-    json: Json = False,
+    name: SuiteName,
+    by: By = None,
+    tests: Annotated[
+        bool, typer.Option("--tests", help="Knowledge graph tests by relation and task instead.")
+    ] = False,
+    words: Annotated[
+        bool, typer.Option("--words", help="Words unique to right or wrong candidates instead.")
+    ] = False,
+    top: Annotated[int, typer.Option(help="With --words: words per side.", min=0)] = 20,
+    *,
+    form: Format,
 ) -> None:
     """Count items and tokens, as in Table 1 of CommonMT."""
+    from boxpen.analysis.behaviour import count_tests, example_tests
+    from boxpen.analysis.suites.differences import differences
     from boxpen.analysis.suites.stats import stats
     from boxpen.catalog import load_suite
+    from boxpen.errors import SuiteError
+    from boxpen.report import behaviour, corpus
 
-    rows = stats(load_suite(name), by)
-    if json:
-        print_json([asdict(r) for r in rows])
-        return
-    from rich.text import Text
-
-    table = plain_table()
-    for column in ("set", "items", "unique tokens", "tokens per sentence", "tokens"):
-        table.add_column(column, justify="left" if column == "set" else "right")
-    for r in rows:
-        sides = [s for s in (r.source, r.right, r.wrong) if s is not None]
-        table.add_row(
-            Text(r.name),
-            f"{r.items:,}",
-            "/".join(f"{s.unique:,}" for s in sides),
-            "/".join(f"{s.average:.1f}" for s in sides),
-            "/".join(f"{s.tokens:,}" for s in sides),
-            style="bold" if r.name == "TOTAL" else "",
-        )
-    console().print(table)
-    present = [n for n in ("source", "right", "wrong") if getattr(rows[-1], n) is not None]
-    print(f"\n{'/'.join('abc'[: len(present)])}: {' / '.join(present)}")
-
-
-@suite.command("tests")
-def behaviour_suite(
-    name: Name,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
-    json: Json = False,
-) -> None:
-    """Count knowledge graph tests by relation and task."""
-    from boxpen.analysis.behaviour import count_tests, example_tests
-    from boxpen.catalog import load_suite
-
+    if (tests and words) or (by is not None and (tests or words)):
+        raise SuiteError("--by, --tests and --words cannot be combined; choose one")
+    if form.markdown and not tests:
+        raise SuiteError("--markdown requires --tests")
     found = load_suite(name)
-    counts, examples = count_tests(found), example_tests(found)
-    if json:
-        rows = [
-            {"graph": c.graph, "relation": c.relation, "triples": c.triples, "task": task,
-             "templates": templates, "tests": tests}
-            for c in counts
-            for task, (templates, tests) in c.tasks.items()
-        ]  # fmt: skip
-        print_json({"counts": rows, "examples": [asdict(e) for e in examples]})
-        return
-    from boxpen.report.behaviour import tests_markdown, tests_tables
-
-    if markdown:
-        print(tests_markdown(counts, examples), end="")
-        return
-    screen = console()
-    for part in tests_tables(counts, examples):
-        screen.print(part)
+    if tests:
+        form.show(
+            (count_tests(found), example_tests(found)),
+            lambda both: behaviour.tests_object(*both),
+            lambda both: behaviour.tests_tables(*both),
+            lambda both: behaviour.tests_markdown(*both),
+        )
+    elif words:
+        form.show(
+            differences(found),
+            lambda found: corpus.words_object(found, top),
+            lambda found: corpus.words_tables(found, top),
+        )
+    else:
+        form.show(stats(found, by), lambda rows: list(map(asdict, rows)), corpus.stats_terminal)
 
 
-@suite.command("words")
-def words_suite(
-    name: Name,
-    top: Annotated[int, typer.Option(help="Words to show per side.", min=0)] = 20,
-    json: Json = False,
-) -> None:
-    """Show words unique to right or to wrong candidates."""
-    from boxpen.analysis.suites.differences import differences
-    from boxpen.catalog import load_suite
-
-    found = differences(load_suite(name))
-    if json:
-        sides = {
-            side: {
-                **asdict(words),
-                "different": dict(list(words.different.items())[:top]),
-                "different_words": sum(words.different.values()),
-                "different_negations": words.different_negations,
-                "negated": words.negated._asdict(),
-            }
-            for side, words in (("right", found.right), ("wrong", found.wrong))
-        }
-        counts = {"items": found.items, "pairs": found.pairs, "same_words": found.same_words}
-        print_json({**counts, "different_per_pair": found.per_pair, **sides})
-        return
-    from boxpen.report.corpus import words_tables
-
-    screen = console()
-    for part in words_tables(found, top):
-        screen.print(part)
-
-
-@suite.command("audit")
-def audit_suite(
-    name: Name,
-    by: Annotated[str | None, typer.Option(help="Tag to group items by.")] = None,
-    json: Json = False,
-) -> None:
+@command(suite, "audit")
+def audit_suite(name: SuiteName, by: By = None, json: Json = False) -> None:
     """Measure how well shallow cues alone answer a suite."""
     from boxpen.analysis.suites.audit import audit
     from boxpen.analysis.suites.balance import balance
     from boxpen.catalog import load_suite
+    from boxpen.report.corpus import audit_object, audit_tables, balance_lines
 
     found = load_suite(name)
     rows, answers = audit(found, by), balance(found)
     if json:
-        plain = [
-            {**asdict(r), **r.estimate._asdict(), "flagged": r.flagged, "suite": found.name}
-            for r in rows
-        ]
-        for row in plain:
-            del row["estimate"]
-        flips = answers.flips._asdict() if answers.flips else None
-        print_json({"balance": {**asdict(answers), "flips": flips}, "results": plain})
+        print_json(audit_object(rows, answers, found.name))
         return
-    from boxpen.report.corpus import audit_tables, balance_lines
-
     screen = console()
     for part in (*audit_tables(rows), *balance_lines(answers)):
         screen.print(part)
@@ -244,12 +171,8 @@ def audit_suite(
         note(f"left out, since there is nothing to choose from: {by} {', '.join(empty)}")
 
 
-@suite.command("export")
-def export_suite(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="Output file: .jsonl, .csv, .tsv or .parquet.")],
-    overwrite: OverwriteFile = False,
-) -> None:
+@command(suite, "export")
+def export_suite(name: SuiteName, out: Out, overwrite: Overwrite = False) -> None:
     """Write a suite to a file."""
     from boxpen.catalog import load_suite, write_suite
     from boxpen.files import check_free
@@ -260,32 +183,38 @@ def export_suite(
     note(f"{found.name}: {len(found)} items written to {out}")
 
 
-@suite.command("import", cls=MultiValueCommand)
+def _column(what: str) -> Any:
+    return typer.Option(metavar="COLUMN", help=f"Column with the {what}.")
+
+
+def _columns(what: str) -> Any:
+    return typer.Option(metavar="COLUMN...", help=f"Columns {what}.")
+
+
+@command(suite, "import", cls=MultiValueCommand)
 def import_suite(
-    file: Annotated[Path, typer.Argument(help="A .csv, .tsv, .parquet or .jsonl file.")],
-    out: Annotated[Path, typer.Option(help="Output file: .jsonl, .csv, .tsv or .parquet.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file.")
+    ],
+    out: Out,
     name: Annotated[str | None, typer.Option(help="Name of the suite.")] = None,
     title: Annotated[str, typer.Option(help="Title for the card.")] = "",
     licence: Annotated[str, typer.Option(help="Licence for the card.")] = "",
     language: Annotated[str | None, typer.Option(help="Language of the candidates: en.")] = None,
     source_language: Annotated[str | None, typer.Option(help="Language of the source: zh.")] = None,
-    id: Annotated[str | None, typer.Option(help="Column with the id.")] = None,  # noqa: A002
-    block: Annotated[str | None, typer.Option(help="Column with the block.")] = None,
+    id: Annotated[str | None, _column("id")] = None,  # noqa: A002
+    block: Annotated[str | None, _column("block")] = None,
     block_size: Annotated[int | None, typer.Option(help="Rows per block.")] = None,
-    source: Annotated[str | None, typer.Option(help="Column with the source sentence.")] = None,
-    context: Annotated[str | None, typer.Option(help="Column with the context.")] = None,
-    candidates: Annotated[
-        list[str] | None, typer.Option(help="Columns with the candidates.")
-    ] = None,
-    gold: Annotated[
-        str | None, typer.Option(help="Column with the index of the right one.")
-    ] = None,
+    source: Annotated[str | None, _column("source sentence")] = None,
+    context: Annotated[str | None, _column("context")] = None,
+    candidates: Annotated[list[str] | None, _columns("with the candidates")] = None,
+    gold: Annotated[str | None, _column("index of the right candidate")] = None,
     gold_start: Annotated[int | None, typer.Option(help="Index of the first candidate.")] = None,
-    correct: Annotated[str | None, typer.Option(help="Column with the right candidate.")] = None,
-    wrong: Annotated[list[str] | None, typer.Option(help="Columns with wrong candidates.")] = None,
-    reference: Annotated[str | None, typer.Option(help="Column with a reference.")] = None,
-    tags: Annotated[list[str] | None, typer.Option(help="Columns to use as tags.")] = None,
-    overwrite: OverwriteFile = False,
+    correct: Annotated[str | None, _column("right candidate")] = None,
+    wrong: Annotated[list[str] | None, _columns("with wrong candidates")] = None,
+    reference: Annotated[str | None, _column("reference")] = None,
+    tags: Annotated[list[str] | None, _columns("to use as tags")] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Convert your own table into a suite.
 

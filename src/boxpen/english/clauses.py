@@ -13,8 +13,8 @@ from typing import Literal
 
 from boxpen.english.finite import Finite, finite
 from boxpen.english.lexicon import is_adverb, lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["Clause", "clauses"]
 

@@ -1,7 +1,7 @@
 """English verb phrases in their forms: 'finds work', 'finding work', 'to find work'.
 
 A *verb phrase* is read as ``(adverb) verb ...``; verbs that are joined to the first one change with
-it: 'builds and mends walls'.
+it: 'builds and repairs walls'.
 """
 
 from __future__ import annotations
@@ -10,56 +10,17 @@ from functools import cache
 from typing import Literal
 
 from boxpen.english.grammar import DETERMINERS, PREPOSITIONS, PRONOUN_WORDS
-from boxpen.english.lexicon import is_adverb, lemmas, listed, parts
+from boxpen.english.lexicon import forms_of, is_adverb, lemmas, listed, parts
 
 __all__ = [
-    "VerbForm",
-    "agree",
-    "event_tense",
-    "gerund",
-    "infinitive",
-    "is_finite",
-    "is_participle",
-    "participle",
-    "past",
-    "present",
-    "root_of",
-    "third",
-    "verb_form",
-]
+    "VerbForm", "agree", "event_tense", "gerund", "infinitive", "is_finite", "is_participle",
+    "participle", "past", "present", "root_of", "third", "verb_form",
+]  # fmt: skip
 
 VerbForm = Literal["base", "third", "gerund", "past", "participle"]
 
 _AUXILIARIES = listed("auxiliaries")
 _FORMS = {"third": "VBZ", "gerund": "VBG", "past": "VBD", "participle": "VBN"}
-_IRREGULAR = {
-    ("be", "third"): "is",
-    ("be", "past"): "was",
-    ("be", "gerund"): "being",
-    ("be", "participle"): "been",
-    ("have", "third"): "has",
-    ("do", "third"): "does",
-    ("go", "third"): "goes",
-    ("lie", "past"): "lay",
-    ("lie", "participle"): "lain",
-    ("hang", "past"): "hung",
-    ("hang", "participle"): "hung",
-    ("get", "participle"): "got",
-    ("bear", "participle"): "born",
-    ("learn", "past"): "learned",
-    ("learn", "participle"): "learned",
-    ("burn", "past"): "burned",
-    ("burn", "participle"): "burned",
-    ("wake", "participle"): "woken",
-    ("light", "participle"): "lit",
-    ("smell", "participle"): "smelled",
-    ("quit", "participle"): "quit",
-    ("ski", "participle"): "skied",
-    ("fit", "participle"): "fit",
-    ("tie", "gerund"): "tying",
-    ("die", "gerund"): "dying",
-    ("ski", "gerund"): "skiing",
-}
 
 
 def agree(verb: str, *, many: bool) -> str:
@@ -76,8 +37,8 @@ def verb_form(verb: str, form: VerbForm) -> str:
     """Return a form of one verb in its base form."""
     if form == "base" or verb in _AUXILIARIES:
         return verb
-    if (verb, form) in _IRREGULAR:
-        return _IRREGULAR[verb, form]
+    if (irregular := forms_of(verb).get(form)) is not None:
+        return irregular
     import lemminflect
 
     found: tuple[str, ...] = lemminflect.getInflection(verb, _FORMS[form])

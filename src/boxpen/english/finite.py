@@ -10,8 +10,8 @@ from boxpen.english.conjugation import is_participle, root_of, verb_form
 from boxpen.english.grammar import DETERMINERS, number
 from boxpen.english.lexicon import is_adverb, lemmas
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["NEGATIONS", "Finite", "finite", "skip_adverbs"]
 
@@ -193,7 +193,7 @@ def _doubt(low: str, root: str, forms: set[str]) -> str:
 
 
 def _many(before: int, last: Word) -> str | None:
-    """Return the number of the subject that ends with a word; None if it is no subject's end."""
+    """Return the number of the subject that ends with a word; None if no subject ends there."""
     low = last.low
     if low in {"i", "we", "they"} | _PLURAL:
         return "plural"

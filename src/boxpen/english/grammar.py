@@ -17,21 +17,9 @@ from boxpen.english.lexicon import lemmas, listed, parts
 from boxpen.refcounted import refcounted
 
 __all__ = [
-    "PRONOUNS",
-    "Pronouns",
-    "article",
-    "capitalised",
-    "head_noun",
-    "indefinite",
-    "is_person",
-    "number",
-    "plural",
-    "pluralised",
-    "pronouns_of",
-    "sex",
-    "singular",
-    "uncounted",
-]
+    "PRONOUNS", "Pronouns", "article", "capitalised", "head_noun", "indefinite", "is_person",
+    "number", "plural", "pluralised", "pronouns_of", "sex", "singular", "uncounted",
+]  # fmt: skip
 
 Number = Literal["singular", "plural", "mass"]
 
@@ -124,7 +112,7 @@ def singular(noun: str) -> str:
 
 
 def head_noun(phrase: str) -> tuple[str, str, str]:
-    """Split a noun phrase into what stands before its noun, the noun, and what stands behind it."""
+    """Split a noun phrase into the words before its noun, the noun, and the words after it."""
     tokens = phrase.split(" ")
     end = next(
         (

@@ -1,8 +1,8 @@
-"""What is known of single English words: their parts of speech, and the lists of ``words.toml``.
+"""Single English words: their parts of speech, and the lists of ``data/*.toml``.
 
-Parts of speech come from the dictionary of lemminflect, which lists all that a word can be but not
-what it mostly is; the lists of ``data/words.toml`` say that where it matters. Two words that belong
-together are tied with a hyphen there: ``ice-cream``.
+Parts of speech come from the dictionary of lemminflect, which has everything that a word can be but
+not what it usually is; the lists settle that where it matters. ``words.toml`` is about phrases of
+graphs, ``sentences.toml`` about whole sentences. A hyphen ties two words together: ``ice-cream``.
 """
 
 from __future__ import annotations
@@ -13,29 +13,55 @@ from importlib.resources import files
 from typing import Any
 
 __all__ = [
-    "damaged",
-    "is_adjective",
-    "is_adverb",
-    "is_known",
-    "is_verb",
-    "lemmas",
-    "listed",
-    "only_adjective",
-    "parts",
-]
+    "damaged", "forms_of", "is_adjective", "is_adverb", "is_known", "is_verb", "lemmas", "listed",
+    "only_adjective", "pairs", "parts", "phrases", "sentence_words", "table",
+]  # fmt: skip
 
 
 @cache
-def listed(name: str) -> frozenset[str]:
-    """Return a list of ``words.toml``; what is in it is said there."""
-    words = _lists()[name].split()
+def listed(name: str, file: str = "words") -> frozenset[str]:
+    """Return a list of words; the file describes what it holds."""
+    words = _lists(file)[name].split()
     return frozenset(words) | {word.replace("-", " ") for word in words}
+
+
+def sentence_words(name: str) -> frozenset[str]:
+    """Return a list of words of ``sentences.toml``."""
+    return listed(name, "sentences")
+
+
+@cache
+def phrases(name: str) -> tuple[str, ...]:
+    """Return a list of phrases of ``sentences.toml``, in their order."""
+    return tuple(_lists("sentences")[name])
+
+
+@cache
+def table(name: str) -> dict[str, str]:
+    """Return a table of ``sentences.toml`` from words to words."""
+    return dict(_lists("sentences")[name])
+
+
+@cache
+def pairs(name: str) -> dict[str, str]:
+    """Return a table of ``sentences.toml`` from words to words that holds both ways."""
+    found: dict[str, str] = {}
+    for one, two in table(name).items():
+        found.setdefault(one, two)
+        found.setdefault(two, one)
+    return found
 
 
 @cache
 def damaged(name: str) -> dict[str, str]:
-    """Return words that lemmatising has damaged, ``words`` or ``nouns``, with their cures."""
-    return dict(_lists()["damaged"][name])
+    """Return words that lemmatising has damaged, ``words`` or ``nouns``, with what they were."""
+    return dict(_lists("words")["damaged"][name])
+
+
+def forms_of(verb: str) -> dict[str, str]:
+    """Return the forms of a verb that differ from those of lemminflect."""
+    forms: dict[str, str] = _lists("words")["forms"].get(verb, {})
+    return forms
 
 
 @cache
@@ -83,7 +109,7 @@ def is_adverb(word: str) -> bool:
 
 
 def is_known(word: str) -> bool:
-    """Whether the word stands in the dictionary, in whatever form; numbers do."""
+    """Whether the dictionary has the word in any form; numbers count as known."""
     if word.replace(",", "").replace(".", "").isdigit() or lemmas(word):
         return True
     bare = word.removesuffix("'s").removesuffix("'")
@@ -95,6 +121,6 @@ def is_known(word: str) -> bool:
 
 
 @cache
-def _lists() -> dict[str, Any]:
-    text = files("boxpen.english").joinpath("data/words.toml").read_text(encoding="utf-8")
+def _lists(file: str) -> dict[str, Any]:
+    text = files("boxpen.english").joinpath(f"data/{file}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

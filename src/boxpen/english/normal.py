@@ -2,7 +2,7 @@
 
 ``normal("To brush your teeth")`` and ``normal("brush the tooth")`` are both ``brush tooth``. It
 decides which triples are near-duplicates, contradict each other, or relate a thing to itself, and
-which wrong tails would be right ones in other words. It is no word of English, only a key.
+which wrong tails would be right ones in other words. It is not an English word, only a key.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _IRREGULAR = {"does": "do", "has": "have", "is": "be", "was": "be", "people": "p
 def normal(text: str) -> str:
     """Return the content words of a text: lower case, no determiners, without inflection.
 
-    Their order stays. A text of nothing but determiners keeps them, so that only a text without
+    Their order stays. A text of determiners only keeps them, so that only a text without
     any word has an empty normal form.
     """
     return " ".join(content_words(text))

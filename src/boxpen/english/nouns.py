@@ -25,9 +25,9 @@ class UnwordableError(Exception):
 
 
 def noun_ways(tokens: list[str], before: str, *, definite: bool) -> list[str]:
-    """Return the ways to write one noun with what stands before it."""
+    """Return the ways to write one noun with the words before it."""
     ways = _plain_ways(tokens, before, definite=definite)
-    if len(tokens) > 1 and tokens[-2] in listed("people") - _COMPOUNDED:
+    if len(tokens) > 1 and tokens[-2] in listed("people") - listed("compounded"):
         # 'doctor office' has lost an ending; 'police officer' has not
         owned = [*tokens[:-2], tokens[-2] + "'s", tokens[-1]]
         of_one = _plain_ways(owned, before, definite=definite)
@@ -44,7 +44,7 @@ def _plain_ways(tokens: list[str], before: str, *, definite: bool) -> list[str]:
     if tokens[0] in DETERMINERS or tokens[0].isdigit():
         determiner, tokens = tokens[0], tokens[1:]
         if tokens and determiner == "other" and tokens[0] in DETERMINERS:
-            raise UnwordableError("two determiners stand side by side")
+            raise UnwordableError("two determiners are side by side")
     if not tokens:
         raise UnwordableError(f"there is no noun behind '{determiner}'")
     *modifiers, noun = tokens
@@ -91,22 +91,22 @@ def _determined(
     if determiner in {"a", "an"}:
         return [indefinite(bare), many] if not fixed else [bare]
     if determiner in {"any", "what", "which"}:
-        raise UnwordableError(f"'{determiner}' stands before a noun")
+        raise UnwordableError(f"'{determiner}' precedes a noun")
     if determiner == "other":
         return [f"other {many}" if countable else f"other {bare}", f"another {bare}"][
             : 1 + countable
         ]
     if determiner in SINGULAR_DETERMINERS or determiner == "1":
         if fixed:
-            raise UnwordableError(f"'{determiner}' stands before a plural")
+            raise UnwordableError(f"'{determiner}' precedes a plural")
         return [f"{determiner} {bare}"]
     if determiner == "most" and is_adjective(bare.split(" ")[0]) and " " in bare:
         return [f"the most {bare}"]
     if determiner == "most":
-        raise UnwordableError("'most' stands before a noun")
+        raise UnwordableError("'most' precedes a noun")
     if determiner in PLURAL_DETERMINERS or determiner.isdigit():
         if not countable and determiner not in {"all", "different"}:
-            raise UnwordableError(f"'{determiner}' stands before what cannot be counted")
+            raise UnwordableError(f"'{determiner}' precedes what cannot be counted")
         return [f"{determiner} {many if countable else bare}"]
     if determiner in {"some", "more", "less", "enough", "such"} and countable:
         return [f"{determiner} {many}"]
@@ -117,7 +117,7 @@ def _determined(
 
 def _check_noun(noun: str, modifiers: Sequence[str]) -> None:
     if noun in PRONOUN_WORDS | DETERMINERS:
-        raise UnwordableError(f"'{noun}' stands in the place of a noun")
+        raise UnwordableError(f"'{noun}' is in the place of a noun")
     if modifiers and modifiers[-1] in {"color", "colour"}:
         raise UnwordableError(f"'{modifiers[-1]} {noun}' is not English")
     found = lemmas(noun)
@@ -131,32 +131,16 @@ def _check_noun(noun: str, modifiers: Sequence[str]) -> None:
         raise UnwordableError(f"'{noun}' is not a noun")
     for modifier in modifiers:
         if modifier in PRONOUN_WORDS | DETERMINERS and modifier not in _INSIDE:
-            raise UnwordableError(f"'{modifier}' stands inside a noun phrase")
+            raise UnwordableError(f"'{modifier}' is inside a noun phrase")
         plain = modifier in _MODIFIERS or modifier in listed("adjectives")
         if (
             is_verb(modifier)
             or modifier in _LOST_ENDING
             or (modifier in listed("verbs") and not plain)
         ):
-            raise UnwordableError(f"'{modifier}' stands before a noun")
+            raise UnwordableError(f"'{modifier}' precedes a noun")
 
 
-_COMPOUNDED = frozenset(
-    {
-        "adult",
-        "baby",
-        "clown",
-        "cowboy",
-        "fan",
-        "guard",
-        "guide",
-        "human",
-        "model",
-        "spectator",
-        "star",
-        "twin",
-    }
-)
 _LOST_ENDING = listed("lost_ending")
 _MODIFIERS = listed("modifiers")
 _ADJECTIVE_NOUNS = listed("adjective_nouns")

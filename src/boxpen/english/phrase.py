@@ -47,7 +47,7 @@ def noun_phrases(phrase: str, *, definite: bool = False) -> list[str]:
         definite: Whether 'the' is one of the ways.
 
     Raises:
-        UnwordableError: If it is no noun phrase.
+        UnwordableError: If it is not a noun phrase.
     """
     return _spelled(_noun_ways(_tokens(phrase), definite=definite))
 
@@ -56,7 +56,7 @@ def verb_phrases(phrase: str, form: VerbForm = "base") -> list[str]:
     """Return the ways to write a verb phrase that begins with a base form.
 
     Raises:
-        UnwordableError: If it is no verb phrase.
+        UnwordableError: If it is not a verb phrase.
     """
     tokens = _tokens(phrase)
     if tokens[0] == "to":
@@ -217,10 +217,10 @@ def _noun_ways(tokens: Sequence[str], *, definite: bool = False, behind: str = "
         raise UnwordableError(f"the noun phrase begins with '{tokens[0]}'")
     for one, other in itertools.pairwise(tokens):
         if one in {"be", "but"} or other == "but":
-            raise UnwordableError(f"'{one} {other}' stands in a noun phrase")
+            raise UnwordableError(f"'{one} {other}' is in a noun phrase")
         stacked = one in PREPOSITIONS and other in PREPOSITIONS
         if stacked and other != "of" and one not in {"from", "out", "to"}:
-            raise UnwordableError(f"'{one} {other}' stands in a noun phrase")
+            raise UnwordableError(f"'{one} {other}' is in a noun phrase")
     ways: Ways = []
     segment: list[str] = []
     before = behind
@@ -258,7 +258,7 @@ def _noun_ways(tokens: Sequence[str], *, definite: bool = False, behind: str = "
 
 
 def _adjust_amount(ways: Ways, segment: Sequence[str]) -> None:
-    """Mend the pieces around an 'of', the last three: 'the queen of England', 'a type of owl'."""
+    """Adjust the pieces around an 'of', the last three: 'the queen of England', 'a type of owl'."""
     noun = ways[-3][0].split()[-1]
     if len(segment) == 1 and segment[0] in listed("proper"):
         ways[-3] = [_with_the(ways[-3][0])]

@@ -117,7 +117,7 @@ def _run(run: list[str], before: str) -> list[str]:
 
 
 def _is_state(word: str) -> bool:
-    """Whether a word behind 'get' or 'start' is no thing: 'get hit', 'start living'."""
+    """Whether a word behind 'get' or 'start' is not a thing: 'get hit', 'start living'."""
     if word.endswith("ing") or "ADJ" in parts(word):
         return True
     return "VERB" in parts(word) and verb_form(word, "participle") == word

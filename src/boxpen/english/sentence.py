@@ -13,7 +13,7 @@ from typing import NamedTuple
 from boxpen.english.grammar import article, capitalised
 from boxpen.english.lexicon import lemmas
 from boxpen.english.lexicon import listed as known
-from boxpen.english.sentence_words import words as listed
+from boxpen.english.lexicon import sentence_words as listed
 
 __all__ = ["Word", "is_name", "plain", "read", "shown", "word"]
 
@@ -27,7 +27,7 @@ class Word(NamedTuple):
 
     text: str
     space: bool = True
-    """Whether a space stands before it."""
+    """Whether a space precedes it."""
 
     @property
     def low(self) -> str:
@@ -59,8 +59,8 @@ def shown(words: Sequence[Word], before: Sequence[Word] = ()) -> str:
 
     Args:
         words: Of the new sentence.
-        before: Of the sentence that it was made of. Articles that stand before another word than
-            there are set right, and so is the capital at the beginning.
+        before: Words of the original sentence. Articles before another word than there are
+            corrected, and so is the capital at the beginning.
     """
     kept = list(words)
     if before:

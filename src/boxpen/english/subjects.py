@@ -8,8 +8,8 @@ from boxpen.english.clauses import Clause
 from boxpen.english.finite import skip_adverbs
 from boxpen.english.grammar import DETERMINERS, POSSESSIVES, number
 from boxpen.english.lexicon import is_adjective, lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["is_bare_plural", "is_general", "is_lasting", "subject_of"]
 

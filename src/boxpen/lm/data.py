@@ -10,10 +10,11 @@ from typing import Any
 
 from boxpen.errors import TrainError
 from boxpen.lm.exclude import exclude as without_suites
-from boxpen.lm.sentences import Sentence, digest, read_text
+from boxpen.lm.folder import digest
 from boxpen.lm.split import given_sentences, hold_out_sentences
+from boxpen.text.sentences import Sentence, read_text
 
-__all__ = ["Data", "read_data"]
+__all__ = ["Data", "digest_of", "read_data"]
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,7 @@ def read_data(
     language: str,
     seed: int,
 ) -> Data:
-    """Read sentences and divide them; see ``train_lm``.
-
-    Raises:
-        BoxpenError: If something cannot be read, or a side is empty.
-    """
+    """Read sentences and divide them; see ``train_lm``."""
     lines, blank = read_text([Path(path) for path in text])
     said, notes, unsaid = _said(triples, ways)
     tested, blank_tested = read_text([Path(path) for path in valid])
@@ -63,11 +60,8 @@ def read_data(
         "blank": blank + blank_tested,
         "unsaid": unsaid,
     }
-    digests = {
-        "text": digest(lines) if lines else None,
-        "triples": digest(said) if said else None,
-        "valid": digest(tested) if tested else None,
-    }
+    sources = {"text": lines, "triples": said, "valid": tested}
+    digests = {name: digest_of(some) if some else None for name, some in sources.items()}
     suites = _suites(exclude)
     learnt = without_suites([*lines, *said], suites, language)
     held = without_suites(tested, suites, language)
@@ -88,6 +82,11 @@ def read_data(
         suites={name: suite.hash for name, suite in suites.items()},
         notes=notes,
     )
+
+
+def digest_of(sentences: Sequence[Sentence]) -> str:
+    """Return the digest of sentences in their order."""
+    return digest(f"{text}\t{pair or ''}" for text, pair in sentences)
 
 
 def _said(sources: Sequence[str | Path], ways: int) -> tuple[list[Sentence], list[str], int]:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from boxpen.items import Suite
-from boxpen.lm.sentences import Sentence
 from boxpen.text.normal import base_language, key
 from boxpen.text.overlap import Overlap, overlap_of
+from boxpen.text.sentences import Sentence
 
 __all__ = ["Excluded", "exclude"]
 

@@ -120,11 +120,6 @@ def paired_bleu(
     that leave them as far apart as they are, or further. It is two-sided and at least 1/10,001.
     sacreBLEU's own test counts, by choice, only what is further apart, so that it finds two systems
     that are the same to differ with the least p there is.
-
-    Args:
-        mine: The ``sentence_counts`` of the first.
-        theirs: Those of the second.
-        language: Of the target.
     """
     import numpy as np
 

@@ -21,15 +21,10 @@ class Pair:
     """Two systems on the same items.
 
     Attributes:
-        suite: Name of the suite.
-        a: Name of the first system.
-        b: Name of the second.
-        n: Items that both judged.
         only_a: Items on which the first scored higher.
         only_b: Items on which the second scored higher.
         difference: Accuracy of the first minus that of the second, with its 95 % interval.
         test: ``McNemar`` or ``randomisation``.
-        p: Two-sided p-value.
         adjusted: The same, corrected by Holm for the number of pairs that were compared.
         differing: The ids of the items on which they differ, in the order of the suite.
         noise: The largest difference between their scores of one candidate, if both runs have the
@@ -57,11 +52,6 @@ def compare_verdicts(
 
     Items that are independent and either right or wrong take the exact McNemar test. Where items
     belong to blocks, or ties earned a part of a credit, whole blocks are randomised.
-
-    Args:
-        systems: The verdicts of every system, by its name.
-        suite: Name of the suite.
-        common: Whether items that not all systems judged are left out, and not refused.
 
     Raises:
         RunError: If the systems did not judge the same items, or an item is not the same.

@@ -22,7 +22,6 @@ class Dependence(NamedTuple):
 
     Attributes:
         expected: The share of pairs that would be right on both sides.
-        p: Two-sided p-value.
         test: ``exact conditional``, or ``permutation of blocks``.
     """
 
@@ -42,11 +41,6 @@ def survival(
     latter this ratio is a share, and takes Wilson's interval. Where pairs share a cluster, or ties
     earn a part, their number is replaced by the effective number, from the linearised variance of
     a ratio (the delta method, cluster by cluster); it is never larger than without clusters.
-
-    Args:
-        first: What was earned on the first side of every pair, from 0 to 1.
-        second: What was earned on the second.
-        clusters: The cluster of every pair; each is its own if None.
     """
     total = math.fsum(first)
     count = sum(one > 0 for one in first)

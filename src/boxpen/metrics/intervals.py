@@ -33,10 +33,6 @@ def share(earned: Sequence[float], clusters: Sequence[Hashable] | None = None) -
     replaced by the effective number n / deff, with the design effect (Kish 1965) estimated from
     the variance between clusters. It is never taken to be below 1, so the interval is never
     narrower than for independent items.
-
-    Args:
-        earned: One number per item.
-        clusters: The cluster of every item; items without one are their own.
     """
     n = len(earned)
     if n == 0:
@@ -68,10 +64,6 @@ def mean(values: Sequence[float], clusters: Sequence[Hashable] | None = None) ->
 
     Items of a cluster are added up first; with each item its own cluster this is Student's
     interval. For numbers without bounds, such as margins, and for differences of credits.
-
-    Args:
-        values: One number per item.
-        clusters: The cluster of every item; each is its own if None.
     """
     n = len(values)
     if n == 0:
@@ -105,11 +97,6 @@ def paired(
     The interval is put together from Wilson's intervals of the two, less what the systems have in
     common: the correlation of what they earn, cluster by cluster. It stays within -1 and 1, and is
     not empty where one system is always right and the other never.
-
-    Args:
-        one: What the first system earned, item by item.
-        other: What the second did.
-        clusters: The cluster of every item; each is its own if None.
     """
     a, b = share(one, clusters), share(other, clusters)
     if not a.n:

@@ -11,10 +11,6 @@ def exact_mcnemar(only_a: int, only_b: int) -> float:
     Items that both systems get right, or both get wrong, say nothing. If the systems were equally
     good, each of the others would be a fair coin, so the smaller count is binomial with p = 1/2;
     the p-value is twice its lower tail, at most 1.
-
-    Args:
-        only_a: Items that the first system alone gets right.
-        only_b: Items that the second system alone gets right.
     """
     n, fewer = only_a + only_b, min(only_a, only_b)
     # Whole numbers to the end: a product of floats would overflow or round for large n.

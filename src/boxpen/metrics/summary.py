@@ -40,18 +40,14 @@ class Row:
     """One number, with everything needed to judge it.
 
     Attributes:
-        suite: Name of the suite.
         slice: ``all``, or ``tag=value``.
-        model: Name of the model.
         metric: ``accuracy``, ``failure_rate``, ``chance``, ``margin``, over blocks ``consistency``,
             ``both_right``, ``both_wrong`` and ``flip_rate``, over parts or sets
             ``macro_accuracy`` and ``macro_chance``, or ``bleu``.
-        value: The number.
         low: Lower end of its 95 % interval.
         high: Upper end.
         n: Items, blocks or sentences that it was taken over.
         ties: How many items of the slice ended in a tie.
-        signature: How the number was made.
         truncated: In how many items of the slice a candidate was longer than the model reads.
     """
 

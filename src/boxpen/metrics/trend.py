@@ -28,11 +28,9 @@ class Trend:
     Attributes:
         levels: Every value of the number, with the accuracy of its items, in order.
         slope: Accuracy gained for one more, with its 95 % interval.
-        direction: Of the slope.
         monotone: Whether accuracy never turns back from one level to the next.
         test: ``Cochran-Armitage``, or ``permutation of blocks``.
         statistic: Of Cochran and Armitage, standard normal without a trend; NaN for permutations.
-        p: Two-sided p-value.
         exact: Whether the p-value has no error of an approximation or of draws.
     """
 

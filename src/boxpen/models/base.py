@@ -9,122 +9,27 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boxpen.ahead import Turns, ahead
 from boxpen.errors import ModelError, ScoringError
-from boxpen.scoring.ahead import ahead
+from boxpen.models.encoded import Encoded, Kind, ModelSpec, ResolvedPolicy, Scores, Tally
+from boxpen.plugins import MODELS
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
-from boxpen.scoring.turns import Turns
 
-__all__ = ["SCHEMES", "Encoded", "Kind", "Model", "ResolvedPolicy", "Scores", "Tally"]
-
-Kind = Literal["causal", "masked", "permuted", "bidirectional", "seq2seq", "nli", "choice"]
-Scores = list[tuple[int, NDArray[np.float32]]]
-"""Numbers of requests, each with the log-probabilities of its scored tokens."""
-
-SCHEMES = ("hf", "gguf", "ct2", "elmo")
-"""Prefixes that say how to load a model, as in ``hf:gpt2``."""
+__all__ = ["Encoded", "Kind", "Model", "ModelSpec", "ResolvedPolicy", "Scores", "Tally"]
 
 _NOTHING: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
 _CHUNK = 1 << 16  # requests that are tokenised together, while the chunk before them is scored
-_COUNTING = threading.Lock()
 _STEP = 512  # requests that are tokenised in one turn
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedPolicy:
-    """The policy fields that change log-probabilities, with every ``auto`` resolved.
-
-    Fields that do not apply to the kind of model are None.
-    """
-
-    bos: bool | None = None
-    eos: bool | None = None
-    pll: str | None = None
-    max_length: int | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the fields that apply."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-class Encoded(NamedTuple):
-    """One request as tokens; a tuple, since there are many and lookups are frequent.
-
-    Attributes:
-        ids: What the model (or its decoder) reads.
-        scored: Positions in ``ids`` of the tokens that are scored, ascending; a range if all
-            between the first and the last are.
-        source: What the encoder reads, if there is one.
-        context: What it reads of the sentences before, if it does.
-        aside: What another encoder reads of both, if there is one.
-        words: For every position, the number of the word it belongs to; -1 for special tokens.
-        types: For every position, whether it is of the first or the second text of a pair, if the
-            model is told.
-        labels: What is scored instead of tokens: the numbers of a classifier's labels.
-    """
-
-    ids: tuple[int, ...]
-    scored: tuple[int, ...] | range
-    source: tuple[int, ...] = ()
-    words: tuple[int, ...] = ()
-    unscored: int = 0
-    unknown: int = 0
-    truncated: bool = False
-    crossing: bool = False
-    types: tuple[int, ...] = ()
-    labels: tuple[int, ...] = ()
-    context: tuple[int, ...] = ()
-    aside: tuple[int, ...] = ()
-
-    @property
-    def targets(self) -> Sequence[int]:
-        """The scored tokens, or labels."""
-        if self.labels:
-            return self.labels
-        if isinstance(self.scored, range):
-            return self.ids[self.scored.start : self.scored.stop]
-        return [self.ids[i] for i in self.scored]
-
-    @property
-    def read(self) -> int:
-        """How many tokens ``unknown`` was counted among."""
-        return len(self.ids) if self.labels else len(self.scored) + self.unscored
-
-
-@dataclass(slots=True)
-class Tally:
-    """The cost of scoring so far, in positions computed by the model.
-
-    Attributes:
-        texts: Distinct requests scored.
-        tokens: Positions if every request were run alone.
-        nodes: Positions needed: shared prefixes and equal copies count once.
-        computed: Positions computed, including padding and repeated shared positions.
-    """
-
-    texts: int = 0
-    tokens: int = 0
-    nodes: int = 0
-    computed: int = 0
-
-    def add(self, *, texts: int = 0, tokens: int = 0, nodes: int = 0, computed: int = 0) -> None:
-        """Add to the counts; thread-safe."""
-        with _COUNTING:
-            self.texts += texts
-            self.tokens += tokens
-            self.nodes += nodes
-            self.computed += computed
 
 
 class _Merged(NamedTuple):
@@ -259,8 +164,9 @@ class Model(ABC):
     @property
     def short(self) -> str:
         """The name without ``hf:`` and the folders of a path, for narrow places."""
-        scheme, _, rest = self.name.partition(":")
-        bare = (rest if scheme in SCHEMES else self.name).rstrip("/").rsplit("/", 1)[-1]
+        scheme, colon, rest = self.name.partition(":")
+        bare = rest if colon and scheme in MODELS else self.name
+        bare = bare.rstrip("/").rsplit("/", 1)[-1]
         return bare if bare.strip(".") else self.name  # the folder that one is in has no name here
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:  # noqa: ARG002

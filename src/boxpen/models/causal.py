@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boxpen.ahead import Turns, ahead
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.engine.head import float_logits
@@ -18,11 +19,9 @@ from boxpen.models.engine.packs import Pack, Reading, packs
 from boxpen.models.engine.probe import counts_along_the_row, fault, scales_by_length, window
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.tokens import pieces
-from boxpen.scoring.ahead import ahead
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.scoring.tree import Tree
-from boxpen.scoring.turns import Turns
 
 if TYPE_CHECKING:
     import torch

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boxpen.errors import ModelError
-from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
+from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
 from boxpen.models.loading import fingerprint
 from boxpen.models.segment import fewest_pieces
 from boxpen.scoring.batching import equal_batches
@@ -21,7 +21,7 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.text.languages import two_letter
 
-__all__ = ["CTranslate2Model"]
+__all__ = ["CTranslate2Model", "from_ct2"]
 
 _SOURCE_MODELS = ("source.spm", "sentencepiece.model", "spm.model", "source.model")
 _TARGET_MODELS = ("target.spm", "target.model")
@@ -31,6 +31,17 @@ _TOKENS = 2048  # of a batch
 _POSITIONS = re.compile(r"positions >= (\d+)")
 
 
+def from_ct2(spec: ModelSpec) -> CTranslate2Model:
+    """Return the model of a CTranslate2 folder.
+
+    Raises:
+        ModelError: If there is none.
+    """
+    if not spec.local.is_dir():
+        raise ModelError(f"model '{spec.name}': folder {spec.local} does not exist")
+    return CTranslate2Model(spec.name, spec.local, device=spec.device)
+
+
 class CTranslate2Model(Model):
     """A CTranslate2 model folder with the SentencePiece models that go with it.
 
@@ -38,7 +49,7 @@ class CTranslate2Model(Model):
     and that of Argos Translate (a folder ``model`` beside ``sentencepiece.model``). Where the
     target has no SentencePiece model of its own, it is segmented into the fewest pieces of the
     model's vocabulary. How long a sequence may be, EOS included, is ``max_length`` in
-    ``metadata.json``, which ``boxpen nmt export`` writes.
+    ``metadata.json``, which ``boxpen model export`` writes.
     """
 
     kind = "seq2seq"

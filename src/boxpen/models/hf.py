@@ -18,8 +18,8 @@ from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.engine.head import Head, float_logits, log_probabilities
 from boxpen.models.engine.memory import Budget, budget_for, within
 from boxpen.models.engine.probe import tolerance
-from boxpen.models.loading.vocabulary import beyond, check_target, check_used, check_vocabulary
 from boxpen.models.tokens import Pieces, token_texts
+from boxpen.models.vocabulary import beyond, check_target, check_used, check_vocabulary
 from boxpen.scoring.batching import batches
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.tree import Ints
@@ -214,7 +214,7 @@ class TransformersModel(Model):
         Raises:
             ModelError: If the model needs them.
         """
-        from boxpen.models.engine.planning import unplanned_attention
+        from boxpen.models.engine.cudnn import unplanned_attention
 
         with unplanned_attention(self.device), self._repeatable():
             yield

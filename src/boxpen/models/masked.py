@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
-from boxpen.models.engine.copies import Copy, Wanted, run_copies
+from boxpen.models.copies import Copy, Wanted, run_copies
 from boxpen.models.hf import TransformersModel, length_mask, padded
 from boxpen.models.tokens import pieces
 from boxpen.scoring.policy import ScoringPolicy

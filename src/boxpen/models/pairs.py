@@ -29,7 +29,7 @@ from boxpen.scoring.requests import Request
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["PairModel"]
+__all__ = ["ChoiceModel", "PairModel"]
 
 
 class PairModel(TransformersModel):
@@ -171,6 +171,26 @@ class PairModel(TransformersModel):
         """Whether the model has an embedding for every type that a tokenizer made."""
         known = getattr(self.config, "type_vocab_size", None)
         return known is None or max(max(row.types) for row in rows) < known
+
+
+class ChoiceModel(PairModel):
+    """A multiple-choice model: one logit per candidate, preceded by its context if there is one.
+
+    Two forms are in use: ``…ForMultipleChoice``, and ``…ForSequenceClassification`` with one
+    output. Candidates are scored one by one; the best logit wins, as with a softmax over them.
+    """
+
+    kind = "choice"
+    outputs = (0,)
+
+    def values(self, logits: torch.Tensor) -> torch.Tensor:
+        """Return the logits themselves."""
+        return logits
+
+    def _logits(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        if type(self.module).__name__.endswith("ForMultipleChoice"):
+            inputs = {name: array.unsqueeze(1) for name, array in inputs.items()}
+        return super()._logits(inputs)  # (batch, 1)
 
 
 def _unused(rows: Sequence[Sequence[int]]) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
-from boxpen.models.engine.copies import Copy, Wanted, run_copies
+from boxpen.models.copies import Copy, Wanted, run_copies
 from boxpen.models.engine.head import Head
 from boxpen.models.hf import (
     TransformersModel,

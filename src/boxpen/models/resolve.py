@@ -6,16 +6,20 @@ import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from boxpen.errors import ModelError, nearest
-from boxpen.models.base import SCHEMES, Model
+from boxpen.models.base import Kind, Model, ModelSpec
 from boxpen.models.loading.presets import PRESETS
+from boxpen.plugins import MODELS
 from boxpen.scoring.policy import Dtype
 
-__all__ = ["recognised", "resolve_model", "shadowed_by_preset"]
+OTHERS = (
+    "a folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
+    "openai:MODEL"
+)
 
-_REMOTE = ("api", "openai")
+__all__ = ["OTHERS", "recognised", "resolve_model", "shadowed_by_preset"]
 
 
 def resolve_model(
@@ -32,8 +36,8 @@ def resolve_model(
 
     Args:
         spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
-            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, ``api:URL#MODEL``, ``openai:MODEL``, a
-            ``(model, tokenizer)`` pair, or a model of boxpen itself. A preset wins
+            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, ``api:URL#MODEL``, ``openai:MODEL``, a name of
+            a plug-in, a ``(model, tokenizer)`` pair, or a model of boxpen itself. A preset wins
             over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
@@ -70,57 +74,45 @@ def _resolved(
     labels: str | Sequence[str] | None,
 ) -> Model:
     if isinstance(spec, tuple):
-        from boxpen.models.loading.checkpoint import from_pair
+        from boxpen.models.loading.origin import from_pair
 
         if len(spec) != 2:
             raise ModelError(f"expected a (model, tokenizer) pair, found {len(spec)} values")
         return from_pair(*spec, labels=labels)
     preset = PRESETS.get(spec)
     spec = spec if preset else recognised(spec)
-    scheme, _, rest = (preset.spec if preset else spec).partition(":")
+    scheme, _, path = (preset.spec if preset else spec).partition(":")
     if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
-        known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{rest}/", f"/{rest}/")))
-        preset = next(known, None) if rest else None
-    languages = frozenset(preset.languages) if preset else None
+        known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{path}/", f"/{path}/")))
+        preset = next(known, None) if path else None
     if labels is not None and scheme != "hf":
         raise ModelError(
             f"labels are given for model '{spec}', which is not an inference classifier; leave "
             "out --labels"
         )
-    if scheme == "embedded":
-        from boxpen.models.loading.checkpoint import from_gguf
-        from boxpen.models.loading.embedded import smollm2_path
-
-        return from_gguf(spec, smollm2_path(), dtype=dtype, device=device, languages=languages)
-    if rest and scheme in _REMOTE:
-        from boxpen.models.remote.model import connect
-
-        if dtype != "auto" or device is not None:
-            option = "--device" if device is not None else "--dtype"
-            raise ModelError(f"{option} is up to the server of '{spec}'; leave it out")
-        return connect(spec)
-    if not rest or scheme not in SCHEMES:
+    if not path or scheme not in MODELS:
         raise ModelError(_unknown(spec))
-    if scheme == "gguf":
-        from boxpen.models.loading.checkpoint import from_gguf
-
-        return from_gguf(spec, Path(rest).expanduser(), dtype=dtype, device=device)
-    if scheme == "ct2":
-        from boxpen.models.ct2 import CTranslate2Model
-
-        folder = Path(rest).expanduser()
-        if not folder.is_dir():
-            raise ModelError(f"model '{spec}': folder {folder} does not exist")
-        return CTranslate2Model(spec, folder, device=device)
-    if scheme == "elmo":
-        from boxpen.models.loading.checkpoint import from_elmo
-
-        return from_elmo(spec, Path(rest).expanduser(), dtype=dtype, device=device)
-    from boxpen.models.loading.checkpoint import from_checkpoint
-
-    return from_checkpoint(
-        spec, rest, dtype=dtype, device=device, languages=languages, labels=labels
+    load = MODELS.load(scheme)
+    languages = frozenset(preset.languages) if preset else None
+    asked = ModelSpec(
+        name=spec, path=path, dtype=dtype, device=device, languages=languages, labels=labels
     )
+    with MODELS.guarding(scheme):
+        return _checked(load(asked), spec)
+
+
+def _checked(model: object, name: str) -> Model:
+    """Return a model, unless a plug-in made something else."""
+    if not isinstance(model, Model):
+        raise ModelError(
+            f"model '{name}': its loader returned a {type(model).__name__}, expected a boxpen.Model"
+        )
+    for attribute in ("name", "fingerprint", "dtype"):
+        if not isinstance(getattr(model, attribute, None), str):
+            raise ModelError(f"model '{name}' has no {attribute}, expected a string")
+    if getattr(model, "kind", None) not in get_args(Kind):
+        raise ModelError(f"model '{name}' has no kind, expected one of {', '.join(get_args(Kind))}")
+    return model
 
 
 def recognised(spec: str) -> str:
@@ -131,7 +123,8 @@ def recognised(spec: str) -> str:
     """
     try:
         path = Path(spec).expanduser()
-        if spec.partition(":")[0] in (*SCHEMES, *_REMOTE) or not spec or not path.exists():
+        scheme, colon, _ = spec.partition(":")
+        if (colon and scheme in MODELS) or not spec or not path.exists():
             return spec
         return f"{_scheme(spec, path)}:{spec}"
     except (OSError, RuntimeError) as error:  # a RuntimeError: no such user for ~user
@@ -179,6 +172,8 @@ def _unknown(spec: str) -> str:
     if "/" in spec or spec.endswith(".gguf"):
         return f"model '{spec}': no such file or folder"
     return (
-        f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: a folder or "
-        "GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL"
+        f"model '{spec}' is unknown, {nearest(spec, sorted(PRESETS))} Other models: "
+        + ", ".join(
+            [OTHERS, *(f"{scheme}:NAME" for scheme in MODELS if scheme not in MODELS.builtin)]
+        )
     )

@@ -10,7 +10,7 @@ from boxpen.errors import ModelError
 from boxpen.models.base import Encoded, ResolvedPolicy, Scores
 from boxpen.models.engine.head import Head, float_logits
 from boxpen.models.engine.memory import within
-from boxpen.models.engine.packed_translator import PackedTranslator
+from boxpen.models.engine.packed import PackedTranslator
 from boxpen.models.engine.packs import Pack, Reading, pack_of
 from boxpen.models.engine.probe import fault
 from boxpen.models.hf import (

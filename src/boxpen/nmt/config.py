@@ -21,7 +21,6 @@ from boxpen.config import (
     read_toml,
 )
 from boxpen.errors import ConfigError, NmtError, nearest
-from boxpen.nmt.data.subwords import SubwordConfig
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.sizes import Architecture, Size
 from boxpen.text.cleaning import CleanConfig
@@ -31,6 +30,7 @@ __all__ = [
     "DecodeConfig",
     "ModelConfig",
     "NmtConfig",
+    "SubwordConfig",
     "TrainConfig",
     "read_config",
     "shipped_config",
@@ -45,7 +45,7 @@ class ModelConfig:
     Attributes:
         architecture: ``transformer`` or ``rnnsearch``, which read a sentence; ``concat``,
             ``thumt``, ``cadec`` or ``bert-fused``, which also read those before it.
-        size: ``tiny``, ``small`` or ``base``; ``boxpen nmt sizes`` shows them.
+        size: ``tiny``, ``small`` or ``base``; ``boxpen train sizes`` shows them.
         dropout: Another than the size's own.
         base: Folder of a trained Transformer that another, or a model with context, begins from,
             and whose size it has; ``transformer`` and ``concat`` may do without.
@@ -79,6 +79,43 @@ class ModelConfig:
         if (self.architecture == "bert-fused") != (self.bert is not None):
             lacking = "needs" if self.bert is None else "does not use"
             raise ConfigError(f"{named}, which {lacking} bert = the folder of a BERT")
+
+
+@dataclass(frozen=True)
+class SubwordConfig:
+    """How to make the vocabularies.
+
+    Attributes:
+        kind: One vocabulary for both languages, which lets a model share all its embeddings, or
+            one for each, which suits languages with no letters in common.
+        size: Maximum pieces of a vocabulary, special ones and bytes included.
+        character_coverage: Share of the running characters that get a piece of their own. Chinese
+            has thousands of characters that occur once in a million; 1 would fill the vocabulary
+            with them, and none would be seen often enough to be learnt. ASCII is always covered:
+            at 0.9995 English would lose its ``Q``.
+        sample: Maximum sentences per language to learn from.
+        byte_fallback: Spell a character without a piece in UTF-8 bytes; otherwise it is ``<unk>``.
+        normalisation: ``text`` normalises every text as ``text.normal`` does, as far as rules for
+            characters can; the rules go into the folder, so that text read later is treated like
+            that of the training. ``identity`` leaves it alone except for single spaces, for text
+            that must come back letter by letter, or that is already normalised in another way.
+    """
+
+    kind: Literal["joint", "separate"] = "separate"
+    size: Annotated[int, Le(1_000_000)] = 30_000
+    character_coverage: Share = 0.9995
+    sample: AtLeast1 = 2_000_000
+    byte_fallback: bool = True
+    normalisation: Literal["text", "identity"] = "text"
+
+    def __post_init__(self) -> None:
+        special, ascii_characters = 3, 94
+        least = special + ascii_characters + 256 * self.byte_fallback + 1
+        if self.size < least:
+            raise ConfigError(
+                f"size is {self.size}, expected {least} or more: the special pieces, "
+                f"ASCII{', 256 bytes' if self.byte_fallback else ''} and one more"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 from boxpen.errors import NmtError, nearest
 from boxpen.files import new_folder
+from boxpen.nmt.loading import load_model
 
 __all__ = ["export_ct2"]
 
@@ -53,9 +54,9 @@ def export_ct2(
             raise NmtError(f"{out} already exists; choose another folder, or give --overwrite")
         if not (out / "model.bin").is_file():
             raise NmtError(f"{out} is not a CTranslate2 model, so it is not overwritten")
-    model, tokenizer = _loaded(folder)
+    model, tokenizer = load_model(folder)
     try:
-        spec = _spec(model, tokenizer)
+        spec = _spec(model.float(), tokenizer)
         spec.validate()
         spec.optimize(quantization=quantization)
     except (ValueError, KeyError, NotImplementedError) as error:
@@ -87,27 +88,6 @@ def _require_marian(folder: Path) -> None:
     for name in _SUBWORDS:
         if not (folder / name).is_file():
             raise NmtError(f"{folder} has no {name}, expected a model beside its tokenizer")
-
-
-def _loaded(folder: Path) -> tuple[Any, Any]:
-    import torch
-    import transformers
-
-    from boxpen.models.engine.quiet import quiet
-
-    try:
-        with quiet():
-            model, info = transformers.MarianMTModel.from_pretrained(
-                folder, dtype=torch.float32, output_loading_info=True
-            )
-            tokenizer = transformers.MarianTokenizer.from_pretrained(folder)
-    except Exception as error:  # of many kinds, for a checkpoint may be broken in many ways
-        said = " ".join(str(error).split())
-        raise NmtError(f"{folder} cannot be loaded as a Marian model ({said})") from error
-    missing = sorted(info["missing_keys"])
-    if missing:  # they would be made up at random
-        raise NmtError(f"{folder} lacks {len(missing)} weights, such as '{missing[0]}'")
-    return model, tokenizer
 
 
 def _longest(model: Any, tokenizer: Any) -> int:

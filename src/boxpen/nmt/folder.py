@@ -1,136 +1,120 @@
-"""The folder of a translation model: its settings, its log, and the model itself.
-
-training.json   every setting, so that no other training resumes in the same folder
-log.jsonl       one JSON object per line: loss and speed of steps, validation results
-checkpoints/    until the end
-result.json, the weights, the tokenizer and, last of all, config.json
-
-The finished folder is a model of Transformers: ``hf:FOLDER`` for boxpen.
-"""
+"""The folder of a translation model: its settings, its first weights, and the finished model."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from safetensors import SafetensorError
-
-from boxpen.errors import NmtError
-from boxpen.files import moved_in, replaced
-from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.trained_vocabulary import vocabulary_digest
-from boxpen.nmt.config import NmtConfig
-from boxpen.nmt.data.subwords import EOS, PAD, vocabulary_sizes
-from boxpen.nmt.usable import check_folder, has_learnt, settings_of
+from boxpen.errors import NmtError, TrainError
+from boxpen.models.vocabulary import vocabulary_digest
+from boxpen.nmt.config import DecodeConfig, ModelConfig, NmtConfig, TrainConfig
+from boxpen.nmt.data.subwords import EOS, PAD, SubwordConfig, vocabulary_sizes
+from boxpen.text.cleaning import CleanConfig
+from boxpen.training.folder import RunFolder, read_json
 
 if TYPE_CHECKING:
     from boxpen.nmt.data.prepared import Prepared
 
-__all__ = ["ModelFolder"]
+__all__ = ["ModelFolder", "check_folder"]
+
+_DEFAULTS = {
+    "model": ModelConfig,
+    "train": TrainConfig,
+    "decode": DecodeConfig,
+    "clean": CleanConfig,
+    "subwords": SubwordConfig,
+}
 
 
-class ModelFolder:
-    """The folder of one training."""
+def check_folder(config: NmtConfig) -> None:
+    """Reject an unusable folder for the model, as far as can be checked without the corpus."""
+    ModelFolder(config).check()
 
-    def __init__(self, config: NmtConfig, prepared: Prepared) -> None:
-        self.config, self.prepared = config, prepared
-        self.folder = config.folder
+
+class ModelFolder(RunFolder):
+    """The folder of one training.
+
+    Args:
+        config: Its configuration.
+        prepared: Its corpus; without it, only settings of the configuration can be checked.
+    """
+
+    free = frozenset({"max_steps", "max_epochs", "max_minutes", "patience", "log_every"})
+
+    def __init__(self, config: NmtConfig, prepared: Prepared | None = None) -> None:
+        tables = {name: asdict(getattr(config, name)) for name in _DEFAULTS}
+        top = {"source": config.source, "target": config.target, "seed": config.seed}
+        defaults = {name: asdict(table()) for name, table in _DEFAULTS.items()}
+        super().__init__(config.folder, {"top": top, **tables}, defaults)
+        self.config, self._prepared = config, prepared
         self._tokenizer: dict[str, bytes] = {}  # its files, read when the training begins
 
-    def check(self) -> None:
-        """Reject a path that is not a usable folder for this training.
+    @property
+    def prepared(self) -> Prepared:
+        """The corpus."""
+        assert self._prepared is not None, "only settings are known"
+        return self._prepared
 
-        Raises:
-            NmtError: If it is not usable; the message names the setting.
-        """
-        check_folder(self.config)
-        self.prepared.check_unchanged()
-        if not self._settings_file.is_file() or not has_learnt(self.folder):
+    @cached_property
+    def _corpus(self) -> dict[str, Any]:
+        """What is recorded of the corpus."""
+        return {
+            "vocabulary": vocabulary_digest(self.prepared.subwords),
+            "pairs": len(self.prepared.train),
+            "corpus": _fingerprint(self.prepared, contexts=self.config.model.reads_context),
+        }
+
+    def difference(self, table: str, key: str, was: Any, now: Any) -> str:
+        """Describe a setting that differs from the recorded one, and the way out."""
+        name = key if table == "top" else f"[{table}] {key}"
+        if table == "subwords":
+            name = f"another vocabulary: {name}"
+        return f"{name} = {was!r}, not {now!r}; use the same value, or another folder"
+
+    def check(self, *ours: Path) -> None:
+        """Reject a path that is not a usable folder for this training."""
+        _check_kind("base", self.config.model.base, "marian", "a Transformer")
+        _check_kind("bert", self.config.model.bert, "bert", "a BERT")
+        if self.config.model.bert is not None:
+            from boxpen.nmt.data.bert_reading import BertReader
+
+            BertReader(self.config.model.bert)
+        super().check(self.config.data, *ours)
+        if self._prepared is not None:
+            self._prepared.check_unchanged()
+
+    def compare(self, recorded: Mapping[str, Any]) -> None:
+        """Refuse other settings, or another corpus, than a training was started with."""
+        super().compare(recorded)
+        if self._prepared is None:
             return
-        then, now = _read(self._settings_file), self._settings()
-        if then["vocabulary"] != now["vocabulary"]:
-            raise NmtError(
-                f"{self.folder} was started with another vocabulary than that of "
-                f"{self.prepared.subwords}; use another folder"
-            )
-        if then["pairs"] != now["pairs"]:
-            raise NmtError(
-                f"{self.folder} was started with {then['pairs']:,} pairs, now there are "
-                f"{now['pairs']:,}; use another folder"
-            )
-        if then["corpus"] != now["corpus"]:
-            raise NmtError(
-                f"{self.folder} was started with other pairs than those of {self.prepared.folder}; "
-                "use another folder"
-            )
+        self._prepared.check_unchanged()
+        differences = {
+            "vocabulary": f"another vocabulary than that of {self.prepared.subwords}",
+            "pairs": f"{recorded.get('pairs')} pairs, now there are {len(self.prepared.train)}",
+            "corpus": f"other pairs than those of {self.prepared.folder}",
+        }
+        for name, differs in differences.items():
+            if recorded.get(name) != self._corpus[name]:
+                raise TrainError(f"{self.folder} was started with {differs}; use another folder")
 
-    def begin(self) -> None:
+    def begin(self, files: Mapping[str, bytes] | None = None) -> None:
         """Record the settings unless they are recorded already, and keep the tokenizer.
 
         From here on nothing is read of the corpus in its folder, which others may prepare again.
-
-        Raises:
-            NmtError: If the folder cannot be written, or the corpus was prepared anew meanwhile.
         """
         try:
             self._tokenizer = {f.name: f.read_bytes() for f in self.prepared.subwords.iterdir()}
         except OSError as error:
             raise NmtError(f"{error.filename} cannot be read: {error.strerror}") from None
         self.prepared.check_unchanged()
-        if self._settings_file.is_file() and has_learnt(self.folder):
-            return
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise NmtError(f"{self.folder} cannot be created: {error.strerror}") from None
-        with replaced(self._settings_file, NmtError) as stream:
-            stream.write(json.dumps(self._settings(), indent=1).encode())
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other trainings out of the folder; what a killed one held is free at once.
-
-        Of a training that has failed before it was begun nothing stays.
-
-        Raises:
-            NmtError: If another training is running there.
-        """
-        path = self.folder / ".lock"
-        try:
-            made = [place for place in (self.folder, *self.folder.parents) if not place.exists()]
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = path.open("w")
-        except OSError as error:
-            raise NmtError(
-                f"{self.folder} cannot be a folder for the model: {error.strerror}"
-            ) from None
-        with lock as held:
-            try:
-                import fcntl
-
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Another one may have failed meanwhile, and taken the file away with it.
-                ours = os.path.samestat(os.fstat(held.fileno()), path.stat())
-            except ImportError:  # a system without such locks
-                ours = True
-            except OSError:
-                ours = False
-            if not ours:
-                raise NmtError(f"another training is running in {self.folder}")
-            try:
-                yield
-            finally:
-                if not self._settings_file.is_file():
-                    with contextlib.suppress(OSError):
-                        path.unlink()
-                        for place in made:
-                            place.rmdir()  # which refuses one that holds anything
+        self.settings |= self._corpus
+        super().begin(files)
 
     def new_model(self) -> Any:
         """Return the model; weights that it has of no other are drawn from Torch's generator."""
@@ -165,11 +149,7 @@ class ModelFolder:
         )
 
     def _decoding(self, made: Any) -> Any:
-        """Let a model translate as the configuration says.
-
-        Raises:
-            NmtError: If it begins from one that takes fewer tokens than a sentence may have.
-        """
+        """Let a model translate as the configuration says."""
         room, wanted = getattr(made.config, "max_position_embeddings", None), self.config.model
         if room is not None and room < wanted.max_tokens:
             raise NmtError(
@@ -182,95 +162,48 @@ class ModelFolder:
         made.generation_config.length_penalty = decode.length_penalty if decode.beam > 1 else None
         return made
 
-    def log(self, entry: Mapping[str, Any]) -> None:
-        """Add a line to the log.
+    def save(self, model: Any, folder: Path) -> None:
+        """Write a finished model and its tokenizer.
 
         Raises:
-            NmtError: If it cannot be written.
+            TrainError: If the tokenizer is not the one that the training was started with.
         """
-        try:
-            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(entry) + "\n")
-        except OSError as error:
-            raise NmtError(
-                f"{self.folder / 'log.jsonl'} cannot be written: {error.strerror}"
-            ) from None
-
-    def rewind(self, step: int) -> None:
-        """Drop the lines of steps that are done again, and a line that was cut off."""
-        path = self.folder / "log.jsonl"
-        if not path.is_file():
-            return
-        kept = []
-        for line in path.read_text("utf-8").splitlines():
-            try:
-                entry = json.loads(line)
-            except ValueError:
-                continue
-            if entry.get("step", 0) <= step:
-                kept.append(line)
-        with replaced(path, NmtError) as stream:
-            stream.write("".join(f"{line}\n" for line in kept).encode())
-
-    def result(self) -> dict[str, Any] | None:
-        """Return the result of a finished training, or None."""
-        if not (self.folder / "config.json").is_file():
-            return None
-        self.check()
-        found: dict[str, Any] = _read(self.folder / "result.json")
-        return found
-
-    def finish(self, model: Any, result: Mapping[str, Any]) -> None:
-        """Put model, tokenizer and result in place; ``config.json``, which makes it one, last.
-
-        Raises:
-            NmtError: If it cannot be written, or its tokenizer is not that of the beginning; the
-                checkpoints stay.
-        """
-        aside = self.folder / ".finished"
-        shutil.rmtree(aside, ignore_errors=True)
-        try:
-            with quiet():
-                model.save_pretrained(aside)
-            for name, content in self._tokenizer.items():
-                (aside / name).write_bytes(content)
-            self._check_vocabulary(aside)
-            told = _read(aside / "tokenizer_config.json")
-            told["model_max_length"] = model.generation_config.max_length
-            (aside / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
-            (aside / "result.json").write_text(json.dumps(result, indent=1), "utf-8")
-            if self.config.model.bert is not None:
-                from boxpen.nmt.context.bert_reading import BertReader
-
-                BertReader(self.config.model.bert).save_bert_tokenizer(self.folder)
-            moved_in(aside, self.folder, last="config.json")
-        except (OSError, RuntimeError, ValueError, SafetensorError) as error:
-            shutil.rmtree(aside, ignore_errors=True)
-            raise NmtError(
-                f"the model cannot be written to {self.folder} ({error}); its checkpoints are "
-                "kept, so rerun the same command to try again"
-            ) from error
-
-    def _check_vocabulary(self, made: Path) -> None:
-        if vocabulary_digest(made) != _read(self._settings_file).get("vocabulary"):
-            shutil.rmtree(made, ignore_errors=True)
-            raise NmtError(
-                f"the tokenizer for {self.folder} is not the one that {self._settings_file} was "
+        model.save_pretrained(folder)
+        for name, content in self._tokenizer.items():
+            (folder / name).write_bytes(content)
+        if vocabulary_digest(folder) != read_json(self.settings_file, self.other).get("vocabulary"):
+            raise TrainError(
+                f"the tokenizer for {self.folder} is not the one that {self.settings_file} was "
                 "started with; the checkpoints are kept, so restore that file and rerun the same "
                 "command to resume"
             )
+        told = read_json(folder / "tokenizer_config.json", self.other)
+        told["model_max_length"] = model.generation_config.max_length
+        (folder / "tokenizer_config.json").write_text(json.dumps(told, indent=2), "utf-8")
+        if self.config.model.bert is not None:
+            from boxpen.nmt.data.bert_reading import BertReader
 
-    def _settings(self) -> dict[str, Any]:
-        return {
-            **settings_of(self.config),
-            "vocabulary": vocabulary_digest(self.prepared.subwords),
-            "pairs": len(self.prepared.train),
-            "corpus": _fingerprint(self.prepared, contexts=self.config.model.reads_context),
-        }
+            BertReader(self.config.model.bert).save_bert_tokenizer(self.folder)
 
-    @property
-    def _settings_file(self) -> Path:
-        return self.folder / "training.json"
+
+def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
+    """Reject a folder that holds no model, or one of another kind than a setting needs."""
+    if needed is None:
+        return
+    told = f"[model] {name} = {needed}"
+    path = needed / "config.json"
+    if not path.is_file():
+        raise NmtError(f"{told} is not a model: it has no config.json")
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise NmtError(
+            f"{told} is not a model: its config.json cannot be read ({reason})"
+        ) from None
+    held = found.get("model_type") if isinstance(found, dict) else None
+    if held != kind:
+        raise NmtError(f"{told} holds a model of the type {held!r}, expected '{kind}', {means}")
 
 
 def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:
@@ -288,11 +221,3 @@ def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:
         for array in arrays:
             out.update(array.tobytes())
     return out.hexdigest()
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise NmtError(f"{path} cannot be read ({error}); use another folder") from None
-    return found

@@ -1,28 +1,61 @@
-"""Trained translation models, loaded with their tokenizers; what is not whole is refused."""
+"""Load trained translation models with their tokenizers, and refuse what is incomplete."""
 
 from __future__ import annotations
 
 import json
-import math
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from boxpen.errors import NmtError
+from annotated_types import Ge, Le
+
+from boxpen.config import AtLeast1, check_config
+from boxpen.errors import ConfigError, NmtError
 from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.own import OWN, introduce
-from boxpen.models.loading.trained_vocabulary import foreign_vocabulary
+from boxpen.models.loading.kinds import introduce
+from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
-from boxpen.nmt.reading import context_limit
+from boxpen.nmt.reading import context_limits
+from boxpen.plugins import ARCHITECTURES
 
 __all__ = ["check_numbers", "load_base", "load_model", "load_tokenizer"]
 
-_SIZES = (
-    "vocab_size", "decoder_vocab_size", "max_position_embeddings", "d_model", "hidden_size",
-    "encoder_layers", "decoder_layers", "num_hidden_layers", "encoder_attention_heads",
-    "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim",
-)  # fmt: skip
-_RATES = ("dropout", "attention_dropout", "activation_dropout")
 _SUBWORDS = ("vocab.json", "target_vocab.json", "tokenizer_config.json")
+
+_Size = AtLeast1 | None
+_Rate = Annotated[float, Ge(0), Le(1)] | None
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Settings of a config.json that Transformers accepts or fails on, whatever they are."""
+
+    vocab_size: _Size = None
+    decoder_vocab_size: _Size = None
+    max_position_embeddings: _Size = None
+    d_model: _Size = None
+    hidden_size: _Size = None
+    encoder_layers: _Size = None
+    decoder_layers: _Size = None
+    num_hidden_layers: _Size = None
+    encoder_attention_heads: _Size = None
+    decoder_attention_heads: _Size = None
+    encoder_ffn_dim: _Size = None
+    decoder_ffn_dim: _Size = None
+    dropout: _Rate = None
+    attention_dropout: _Rate = None
+    activation_dropout: _Rate = None
+
+
+@dataclass(frozen=True)
+class _Generation:
+    """Settings of a generation_config.json that translation would fail with."""
+
+    decoder_start_token_id: Annotated[int, Ge(0)]
+    eos_token_id: int | tuple[int, ...] | None = None
+    pad_token_id: int | None = None
+    num_beams: Annotated[int, Ge(1), Le(MOST_BEAM)] | None = None
+    length_penalty: Annotated[float, Ge(-MOST_PENALTY), Le(MOST_PENALTY)] | None = None
 
 
 def load_model(folder: Path | str) -> tuple[Any, Any]:
@@ -33,7 +66,7 @@ def load_model(folder: Path | str) -> tuple[Any, Any]:
             belong together.
     """
     path = Path(folder)
-    for architecture in OWN:
+    for architecture in ARCHITECTURES:
         introduce(architecture)
     if path.is_dir() and not (path / "config.json").is_file():
         unfinished = (path / "training.json").is_file()
@@ -58,8 +91,8 @@ def load_base(folder: Path, subwords: Path, dropout: float | None = None) -> Any
 
     Args:
         folder: Where it is.
-        subwords: The tokenizer of the corpus that is learnt from.
-        dropout: Another than it was trained with.
+        subwords: The tokenizer of the training corpus.
+        dropout: New dropout, if not the one it was trained with.
 
     Raises:
         NmtError: If it is not a Transformer, or has another vocabulary.
@@ -131,9 +164,10 @@ def _config(path: Path, name: str) -> Any:
 
     try:
         _object(path / "generation_config.json")
-        _check_settings(_object(path / "config.json"))
+        _check(_Shape, _object(path / "config.json"), "its config.json")
         with quiet():
             config = AutoConfig.from_pretrained(name)
+        context_limits(config)
     except Exception as error:  # of many kinds: no JSON, no number, no known model
         raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error
     if not config.is_encoder_decoder:
@@ -141,13 +175,19 @@ def _config(path: Path, name: str) -> Any:
             f"{name} is a {config.model_type} model, expected one that reads a source and writes a "
             "target"
         )
-    for setting in ("context_sentences", "context_tokens"):
-        context_limit(config, setting, 1)
     return config
 
 
+def _check(cls: type[Any], settings: dict[str, Any], where: str) -> None:
+    known = {field.name for field in fields(cls)}
+    try:
+        check_config(cls, {k: v for k, v in settings.items() if k in known}, where)
+    except ConfigError as error:
+        raise NmtError(str(error)) from None
+
+
 def _object(path: Path) -> dict[str, Any]:
-    """Return what a file of JSON holds; nothing where there is no such file."""
+    """Return the content of a JSON file; nothing if there is no such file."""
     if not path.is_file():
         return {}
     try:
@@ -157,20 +197,6 @@ def _object(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise NmtError(f"its {path.name} is not a JSON object")
     return found
-
-
-def _check_settings(settings: dict[str, Any]) -> None:
-    """Reject numbers that no model can have: Transformers builds some, and fails on others."""
-    for name in _SIZES:
-        value = settings.get(name)
-        if value is not None and (not _is_whole(value) or value < 1):
-            raise NmtError(
-                f"its config.json has {name} = {value!r}, expected a whole number from 1"
-            )
-    for name in _RATES:
-        value = settings.get(name)
-        if value is not None and (not isinstance(value, int | float) or not 0 <= value <= 1):
-            raise NmtError(f"its config.json has {name} = {value!r}, expected 0 to 1")
 
 
 def _model(name: str, config: Any) -> Any:
@@ -215,7 +241,7 @@ def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) ->
     if not pieces:
         raise NmtError(f"{name} has a {side} vocabulary of no pieces, expected some")
     for piece, number in known.items():
-        if not _is_whole(number) or not 0 <= number < rows:
+        if type(number) is not int or not 0 <= number < rows:
             raise NmtError(
                 f"{name} has the number {number!r} for the piece {piece!r} of its {side} "
                 f"vocabulary, expected 0 to {rows - 1}"
@@ -223,35 +249,17 @@ def _check_vocabulary(name: str, tokenizer: Any, side: str, rows: int | None) ->
 
 
 def _check_generation(name: str, kept: Any, rows: int | None) -> None:
-    """Reject settings that translation would fail with; Transformers looks at few of them."""
-    start, eos, pad = kept.decoder_start_token_id, kept.eos_token_id, kept.pad_token_id
-    start = kept.bos_token_id if start is None else start
-    ends = eos if isinstance(eos, list) else [eos]
-    beam, penalty = kept.num_beams, kept.length_penalty
-    number = isinstance(penalty, int | float) and -MOST_PENALTY <= penalty <= MOST_PENALTY
-    beams = _is_whole(beam) and 1 <= beam <= MOST_BEAM
-    most = math.inf if rows is None else rows
-    for setting, value, fits, expected in (
-        ("decoder_start_token_id", start, _is_whole(start) and 0 <= start < most, "a token"),
-        ("eos_token_id", eos, all(end is None or _is_whole(end) for end in ends), "a token"),
-        ("pad_token_id", pad, pad is None or _is_whole(pad), "a token"),
-        ("num_beams", beam, beam is None or beams, f"1 to {MOST_BEAM:,}"),
-        (
-            "length_penalty",
-            penalty,
-            penalty is None or number,
-            f"{-MOST_PENALTY:g} to {MOST_PENALTY:g}",
-        ),
-    ):
-        if not fits:
-            raise NmtError(
-                f"{name} has {setting} = {value!r} in its generation_config.json, expected "
-                f"{expected}"
-            )
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    """Reject settings that translation would fail with; Transformers checks few of them."""
+    settings = {**kept.to_dict(), "decoder_start_token_id": kept.decoder_start_token_id}
+    if kept.decoder_start_token_id is None:
+        settings["decoder_start_token_id"] = kept.bos_token_id
+    _check(_Generation, settings, f"{name} cannot translate: its generation_config.json")
+    start = settings["decoder_start_token_id"]
+    if rows is not None and start >= rows:
+        raise NmtError(
+            f"{name} cannot translate: its generation_config.json: decoder_start_token_id is "
+            f"{start}, expected 0 to {rows - 1}"
+        )
 
 
 def _reason(error: Exception) -> str:

@@ -1,18 +1,21 @@
-"""Texts as a translation model reads them: the source, and its context if the model reads it."""
+"""Turn texts into the input of a translation model: the source, and its context if it reads one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from annotated_types import Ge, Le
+
+from boxpen.config import check_config
 from boxpen.errors import NmtError
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Reading", "Row", "context_limit", "reads_context"]
+__all__ = ["Reading", "Row", "context_limits", "reads_context"]
 
 _UNLIMITED = 1 << 20
 _MOST_CONTEXT = 100_000
@@ -46,27 +49,27 @@ def reads_context(model: Any) -> bool:
     return bool(getattr(model, "reads", None))
 
 
-def context_limit(config: Any, name: str, usual: int) -> int:
-    """Return how much of a context a model reads, by a setting of its ``config.json``.
+@dataclass(frozen=True)
+class ContextLimits:
+    """How much of a context a model reads: two settings of its ``config.json``."""
 
-    Args:
-        config: Of the model.
-        name: ``context_sentences`` or ``context_tokens``.
-        usual: What holds where it is not set.
+    context_sentences: Annotated[int, Ge(1), Le(_MOST_CONTEXT)] = 1
+    context_tokens: Annotated[int, Ge(1), Le(_MOST_CONTEXT)] = 0  # as many as a sentence may have
+
+
+def context_limits(config: Any) -> ContextLimits:
+    """Return how much of a context a model reads.
 
     Raises:
-        NmtError: If it is set to something else than a number of them.
+        ConfigError: If a setting is not a number in range.
     """
-    if not hasattr(config, name):
-        return usual
-    value = getattr(config, name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST_CONTEXT:
-        place = getattr(config, "name_or_path", "") or "the model"
-        raise NmtError(
-            f"{place} has {name} = {value!r} in its config.json, expected a whole number from 1 "
-            f"to {_MOST_CONTEXT:,}"
-        )
-    return value
+    given = {
+        field.name: getattr(config, field.name)
+        for field in fields(ContextLimits)
+        if hasattr(config, field.name)
+    }
+    place = getattr(config, "name_or_path", "") or "the model"
+    return check_config(ContextLimits, given, f"{place} has a wrong config.json")
 
 
 class Reading:
@@ -83,7 +86,7 @@ class Reading:
         context_tokens: Maximum tokens of several sentences; a single one may use the whole limit.
 
     Raises:
-        NmtError: If the tokenizer or the settings of the model are not as they must be.
+        BoxpenError: If the tokenizer or the settings of the model cannot be used.
     """
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -101,11 +104,12 @@ class Reading:
                 "expected two"
             )
         self.pad = int(pad)
-        self.sentences = context_limit(model.config, "context_sentences", 1)
-        self.context_tokens = context_limit(model.config, "context_tokens", self.limit)
+        limits = context_limits(model.config)
+        self.sentences = limits.context_sentences
+        self.context_tokens = limits.context_tokens or self.limit
         self._bert: Any = None
         if "bert_input_ids" in self.wants:
-            from boxpen.nmt.context.bert_reading import BertReader
+            from boxpen.nmt.data.bert_reading import BertReader
 
             self._bert = getattr(model, "bert_reader", None)
             if self._bert is None:

@@ -36,6 +36,8 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, GenerationMixin, Pre
 from transformers import initialization as init
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
+from transformers.models.marian.modeling_marian import shift_tokens_right
+from transformers.utils.generic import can_return_tuple
 
 from boxpen.errors import NmtError
 from boxpen.nmt.rnnsearch_layers import RNNSearchDecoder, RNNSearchEncoder, RNNSearchState
@@ -44,7 +46,7 @@ __all__ = ["RNNSearchConfig", "RNNSearchForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Let the Auto classes of Transformers know RNNSearch; to do so twice does no harm."""
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
     AutoConfig.register(RNNSearchConfig.model_type, RNNSearchConfig, exist_ok=True)
     AutoModelForSeq2SeqLM.register(
         RNNSearchConfig, RNNSearchForConditionalGeneration, exist_ok=True
@@ -54,7 +56,7 @@ def register() -> None:
 class RNNSearchConfig(PreTrainedConfig):  # type: ignore[misc]
     """The shape of a model.
 
-    Args:
+    Attributes:
         vocab_size: Tokens of the source.
         decoder_vocab_size: Tokens of the target, if it has a vocabulary of its own.
         hidden_size: Width of embeddings and states; even, for half of it reads backwards.
@@ -73,44 +75,35 @@ class RNNSearchConfig(PreTrainedConfig):  # type: ignore[misc]
     model_type = "rnnsearch"
     keys_to_ignore_at_inference = ("past_key_values",)
 
-    def __init__(
-        self,
-        vocab_size: int = 32_000,
-        decoder_vocab_size: int | None = None,
-        hidden_size: int = 512,
-        num_hidden_layers: int = 4,
-        dropout: float = 0.2,
-        share_encoder_decoder_embeddings: bool = False,
-        tie_word_embeddings: bool = True,
-        pad_token_id: int = 0,
-        eos_token_id: int = 1,
-        decoder_start_token_id: int = 0,
-        **others: Any,
-    ) -> None:
-        if hidden_size < 2 or hidden_size % 2 or num_hidden_layers < 1:
+    vocab_size: int = 32_000
+    decoder_vocab_size: Any = None
+    hidden_size: int = 512
+    num_hidden_layers: int = 4
+    dropout: float | int = 0.2
+    share_encoder_decoder_embeddings: bool = False
+    tie_word_embeddings: bool = True
+    pad_token_id: int = 0
+    eos_token_id: int = 1
+    decoder_start_token_id: int = 0
+    use_cache: bool = True
+    is_encoder_decoder: bool = True
+
+    def __post_init__(self, **others: Any) -> None:
+        width, layers = self.hidden_size, self.num_hidden_layers
+        if width < 2 or width % 2 or layers < 1:
             raise NmtError(
-                f"RNNSearch cannot have {num_hidden_layers} layers {hidden_size} wide, expected "
-                "one or more layers of an even width"
+                f"RNNSearch cannot have {layers} layers {width} wide, expected one or more layers "
+                "of an even width"
             )
-        target = decoder_vocab_size or vocab_size
-        if share_encoder_decoder_embeddings and (target != vocab_size or not tie_word_embeddings):
+        self.decoder_vocab_size = target = self.decoder_vocab_size or self.vocab_size
+        tied = self.tie_word_embeddings
+        if self.share_encoder_decoder_embeddings and (target != self.vocab_size or not tied):
             raise NmtError(
-                f"RNNSearch cannot share an embedding between {vocab_size} source and {target} "
-                f"target tokens with tie_word_embeddings={tie_word_embeddings}, expected one "
-                "vocabulary and tied weights"
+                f"RNNSearch cannot share an embedding between {self.vocab_size} source and "
+                f"{target} target tokens with tie_word_embeddings={tied}, expected one vocabulary "
+                "and tied weights"
             )
-        super().__init__(**{**others, "is_encoder_decoder": True})
-        self.vocab_size = vocab_size
-        self.decoder_vocab_size = target
-        self.hidden_size = hidden_size
-        self.num_hidden_layers = num_hidden_layers
-        self.dropout = dropout
-        self.share_encoder_decoder_embeddings = share_encoder_decoder_embeddings
-        self.tie_word_embeddings = tie_word_embeddings
-        self.pad_token_id = pad_token_id
-        self.eos_token_id = eos_token_id
-        self.decoder_start_token_id = decoder_start_token_id
-        self.use_cache = others.get("use_cache", True)
+        super().__post_init__(**others)
 
 
 class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
@@ -133,35 +126,32 @@ class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # ty
         self.lm_head = nn.Linear(config.hidden_size, config.decoder_vocab_size, bias=False)
         self.post_init()
 
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,
         encoder_outputs: BaseModelOutput | tuple[Tensor, ...] | None = None,
         past_key_values: RNNSearchState | None = None,
         labels: Tensor | None = None,
         use_cache: bool | None = None,
         output_attentions: bool | None = None,
-        return_dict: bool | None = None,
         num_items_in_batch: Tensor | int | None = None,
         **others: Any,  # noqa: ARG002
-    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
+    ) -> Seq2SeqLMOutput:
         """Return the logits of every next word, and the loss if labels are given.
 
         Args:
             input_ids: Source, (batch, source), padded on the right.
             attention_mask: 1 for its tokens and 0 for padding, (batch, source).
-            decoder_input_ids: Target after its start token, (batch, target).
-            decoder_attention_mask: Not needed: padding comes after the target, where no token
-                attends to it.
-            encoder_outputs: What the encoder made of the source, if it was run before.
-            past_key_values: The decoder's cache; the target continues from there.
+            decoder_input_ids: Target after its start token, (batch, target); padding comes last,
+                so that it needs no mask.
+            encoder_outputs: Output of the encoder, if it was run before.
+            past_key_values: The decoder's state; the target continues from there.
             labels: Target, (batch, target); -100 is left out of the loss.
-            use_cache: Whether to return what is remembered; without labels by default.
+            use_cache: Whether to return the decoder's state; without labels by default.
             output_attentions: Whether to return the weights of the attention.
-            return_dict: False for a tuple.
             num_items_in_batch: What the summed loss is divided by, if not by the labels of this
                 call (gradients may be summed over several).
             **others: What other models take.
@@ -174,7 +164,6 @@ class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # ty
             use_cache = labels is None and self.config.use_cache
         decoded = self.decoder(
             input_ids=decoder_input_ids,
-            attention_mask=decoder_attention_mask,
             encoder_hidden_states=encoder_outputs[0],
             encoder_attention_mask=attention_mask,
             past_key_values=past_key_values,
@@ -182,22 +171,20 @@ class RNNSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):  # ty
             output_attentions=output_attentions,
         )
         logits = self.lm_head(decoded.last_hidden_state)  # (batch, target, vocab)
-        output = Seq2SeqLMOutput(
+        return Seq2SeqLMOutput(
             loss=None if labels is None else _loss(logits, labels, num_items_in_batch),
             logits=logits,
             past_key_values=decoded.past_key_values,
             cross_attentions=decoded.cross_attentions,
             encoder_last_hidden_state=encoder_outputs[0],
         )
-        if return_dict is None:
-            return_dict = self.config.return_dict
-        return output if return_dict else tuple(output.to_tuple())
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Return labels shifted by one behind the start token."""
-        start = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
-        shifted = torch.cat([start, labels[:, :-1]], dim=1)
-        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
+        config = self.config
+        start = config.decoder_start_token_id
+        shifted: Tensor = shift_tokens_right(labels, config.pad_token_id, start)
+        return shifted
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the embedding of the source."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,10 +14,7 @@ from transformers.modeling_outputs import (
 )
 
 from boxpen.errors import NmtError
-from boxpen.models.engine.precision import run_lstm
-
-if TYPE_CHECKING:
-    from boxpen.nmt.rnnsearch import RNNSearchConfig
+from boxpen.models.engine.cudnn import run_lstm
 
 __all__ = ["RNNSearchDecoder", "RNNSearchEncoder", "RNNSearchState"]
 
@@ -27,7 +24,7 @@ class RNNSearchEncoder(nn.Module):
 
     main_input_name = "input_ids"  # Transformers asks for it
 
-    def __init__(self, config: RNNSearchConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
         width = config.hidden_size
         self.scale = width**0.5
@@ -42,9 +39,8 @@ class RNNSearchEncoder(nn.Module):
         self,
         input_ids: Tensor,
         attention_mask: Tensor | None = None,
-        return_dict: bool | None = None,
         **others: Any,  # noqa: ARG002
-    ) -> BaseModelOutput | tuple[Tensor]:
+    ) -> BaseModelOutput:
         """Return the states of a source, (batch, source, width); zero where it is filled up.
 
         Rows are packed, so that no LSTM reads what fills them up: going backwards, it would come
@@ -67,13 +63,13 @@ class RNNSearchEncoder(nn.Module):
         states, _ = pad_packed_sequence(
             _with(packed, x), batch_first=True, total_length=input_ids.shape[1]
         )
-        return (states,) if return_dict is False else BaseModelOutput(last_hidden_state=states)
+        return BaseModelOutput(last_hidden_state=states)
 
 
 class RNNSearchDecoder(nn.Module):
     """LSTM layers over the target; the lowest looks into the source for all others."""
 
-    def __init__(self, config: RNNSearchConfig) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
         width, layers = config.hidden_size, config.num_hidden_layers
         self.scale = width**0.5

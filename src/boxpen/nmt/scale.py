@@ -5,7 +5,8 @@ models have the same subwords, and smaller shares are parts of larger ones. A fo
 
 share-0.0625/ …         the models, as any training leaves them
 runs/                   the results of each model on each suite
-scale.json, scale.svg   the points of the last call so far, and their curves
+scale.json              the points of the last call so far
+scale.svg               their curves, if a function that draws them is given
 
 If it is killed, rerun the same call to resume: finished models are not trained again, others resume
 from their last checkpoint, and scores come from the score cache.
@@ -20,19 +21,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from boxpen.errors import NmtError
 from boxpen.files import replaced
 from boxpen.nmt.config import NmtConfig, TrainConfig
 from boxpen.nmt.data.feed import nested_share
 from boxpen.nmt.data.prepared import Prepared, prepare
+from boxpen.nmt.folder import check_folder
 from boxpen.nmt.judged import Measure, SuiteResult, evaluate_on_suites, load_suites
 from boxpen.nmt.training import Training, TrainState
-from boxpen.nmt.usable import check_folder
-
-if TYPE_CHECKING:
-    from boxpen.analysis.curve import Point
 
 __all__ = ["Measure", "ScalePoint", "SuiteResult", "parse_share", "run_scale"]
 
@@ -78,6 +76,7 @@ def run_scale(
     recipe: str = "sound",
     cache: Path | str | None = None,
     steps_power: float = 0.0,
+    plot: Callable[[Sequence[ScalePoint]], str] = lambda _: "",
 ) -> list[ScalePoint]:
     """Train one model on each share and evaluate them on suites, or resume doing so.
 
@@ -94,6 +93,7 @@ def run_scale(
         cache: The score cache; the user's own if None.
         steps_power: Steps, warm-up and validation interval are scaled by share ** steps_power:
             with 0 they are the same for all, with 1 all models see the same number of epochs.
+        plot: Draws the points so far as an SVG, or returns nothing if there is nothing to draw.
 
     Returns:
         The points, from the smallest share to the largest.
@@ -102,10 +102,18 @@ def run_scale(
         BoxpenError: If a suite, the folder or the corpus cannot be used; before anything is
             trained, unless it takes the prepared corpus to see that a folder is another training's.
     """
-    wanted = _checked(shares)
+    if not shares:
+        raise NmtError("no share of the data is given, expected one or more")
+    for share in shares:
+        if not 0 < share <= 1:
+            raise NmtError(f"a share of the data is {share:g}, expected more than 0, 1 at most")
+    wanted = sorted(set(shares))
     _check_power(steps_power, config)
     loaded = load_suites(suites, recipe, config)
-    _make(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NmtError(f"{out} cannot be created: {error.strerror}") from None
     trainings = [_of_share(config, share, out, steps_power) for share in wanted]
     for chosen in trainings:
         check_folder(chosen)
@@ -134,7 +142,12 @@ def run_scale(
                 suites=evaluate_on_suites(chosen.folder, loaded, out, device, recipe, cache),
             )
         )
-        _write(points, out)
+        with replaced(out / "scale.json", NmtError) as stream:
+            made = json.dumps({"points": points}, indent=1, ensure_ascii=False)
+            stream.write(f"{made}\n".encode())
+        if drawn := plot(points):
+            with replaced(out / "scale.svg", NmtError) as stream:
+                stream.write(drawn.encode())
     return points
 
 
@@ -154,16 +167,6 @@ def parse_share(text: str) -> float:
             "as 1/16, 0.25 or 1"
         )
     return float(found)
-
-
-def _checked(shares: Sequence[float]) -> list[float]:
-    """Return the shares from the smallest to the largest, each once."""
-    if not shares:
-        raise NmtError("no share of the data is given, expected one or more")
-    for share in shares:
-        if not 0 < share <= 1:
-            raise NmtError(f"a share of the data is {share:g}, expected more than 0, 1 at most")
-    return sorted(set(shares))
 
 
 def _check_power(power: float, config: NmtConfig) -> None:
@@ -188,13 +191,6 @@ def _of_share(config: NmtConfig, share: float, out: Path, power: float) -> NmtCo
     return replace(config, folder=out / f"share-{share:g}", train=replace(train, share=share))
 
 
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NmtError(f"{out} cannot be created: {error.strerror}") from None
-
-
 def _extent(prepared: Prepared, share: float, seed: int) -> tuple[int, int]:
     """Return the pairs of a share, as a training takes them, and their target tokens."""
     lengths = prepared.train.target_lengths
@@ -212,33 +208,3 @@ def _free() -> None:
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
-
-
-def _write(points: Sequence[ScalePoint], out: Path) -> None:
-    """Write the points and draw them."""
-    from boxpen.report.curve import curve_svg
-
-    with replaced(out / "scale.json", NmtError) as stream:
-        stream.write((json.dumps({"points": points}, indent=1, ensure_ascii=False) + "\n").encode())
-    drawn = _curves(points)
-    if drawn:
-        with replaced(out / "scale.svg", NmtError) as stream:
-            stream.write(curve_svg(drawn, metric="accuracy", across="pairs of sentences").encode())
-
-
-def _curves(points: Sequence[ScalePoint]) -> dict[str, list[Point]]:
-    """Return the accuracy of every set, or of a suite that has none, against pairs."""
-    from boxpen.analysis.curve import Point
-    from boxpen.metrics.intervals import Estimate
-
-    out: dict[str, list[Point]] = {}
-    for point in points:
-        for result in point["suites"]:
-            suite = result["suite"]
-            before = f"{suite}: " if len(point["suites"]) > 1 else ""
-            named = {f"{before}{name}": measure for name, measure in result["sets"].items()}
-            if not named and result["accuracy"] is not None:
-                named = {suite: result["accuracy"]}
-            for name, measure in named.items():
-                out.setdefault(name, []).append(Point(point["pairs"], Estimate(**measure)))
-    return out

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from boxpen.errors import NmtError, nearest
+from boxpen.errors import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-__all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters"]
+__all__ = ["SIZES", "Architecture", "Shape", "Size", "new_model", "parameters", "size_rows"]
 
 _ADDING = ("v_proj.weight", "out_proj.weight", "fc1.weight", "fc2.weight")
+_MOST_PIECES = 1_000_000
 
 Architecture = Literal["transformer", "rnnsearch"]
 Size = Literal["tiny", "small", "base"]
@@ -44,20 +44,18 @@ class Shape:
     feed_forward: int = 0
 
 
-SIZES: Mapping[Architecture, Mapping[Size, Shape]] = MappingProxyType(
-    {
-        "transformer": MappingProxyType(
-            {
-                "tiny": Shape(2, 64, 0.1, heads=4, feed_forward=128),
-                "small": Shape(4, 256, 0.1, heads=4, feed_forward=1024),
-                "base": Shape(6, 512, 0.1, heads=8, feed_forward=2048),
-            }
-        ),
-        "rnnsearch": MappingProxyType(
-            {"tiny": Shape(2, 64, 0.2), "small": Shape(3, 256, 0.2), "base": Shape(4, 512, 0.2)}
-        ),
-    }
-)
+SIZES: Mapping[Architecture, Mapping[Size, Shape]] = {
+    "transformer": {
+        "tiny": Shape(2, 64, 0.1, heads=4, feed_forward=128),
+        "small": Shape(4, 256, 0.1, heads=4, feed_forward=1024),
+        "base": Shape(6, 512, 0.1, heads=8, feed_forward=2048),
+    },
+    "rnnsearch": {
+        "tiny": Shape(2, 64, 0.2),
+        "small": Shape(3, 256, 0.2),
+        "base": Shape(4, 512, 0.2),
+    },
+}
 
 
 def new_model(
@@ -83,30 +81,13 @@ def new_model(
         source_vocabulary: Tokens of the source.
         target_vocabulary: Tokens of the target.
         shared: Whether the two are one vocabulary, with one embedding.
-        pad: The token that fills up rows, on both sides.
-        eos: The token that ends sentences, on both sides.
+        pad: The padding token of both sides.
+        eos: The token that ends sentences on both sides.
         dropout: Dropout, if not that of the size.
         max_length: Maximum tokens per sentence: the positions of a Transformer, and where
             translation stops.
-
-    Raises:
-        NmtError: If there is no such size, or the numbers do not fit together.
     """
-    shape = _shape(architecture, size)
-    if shared and source_vocabulary != target_vocabulary:
-        raise NmtError(
-            f"a shared vocabulary has one size, but the source has {source_vocabulary} tokens and "
-            f"the target {target_vocabulary}"
-        )
-    if max(pad, eos) >= min(source_vocabulary, target_vocabulary) or pad == eos:
-        raise NmtError(
-            f"the padding is token {pad} and the end of a sentence token {eos}, expected two "
-            f"tokens of both vocabularies ({source_vocabulary} and {target_vocabulary})"
-        )
-    if dropout is not None and not 0 <= dropout < 1:
-        raise NmtError(f"dropout is {dropout}, expected 0 or more and less than 1")
-    if max_length < 1:
-        raise NmtError(f"max_length is {max_length}, expected 1 or more")
+    shape = SIZES[architecture][size]
     make = _transformer if architecture == "transformer" else _rnnsearch
     model = make(
         shape,
@@ -124,18 +105,34 @@ def new_model(
     return model
 
 
+def size_rows(vocabulary: int) -> list[dict[str, Any]]:
+    """Return every shape, and the parameters of a model with two vocabularies of this size.
+
+    Raises:
+        ModelError: If the vocabulary is too small or too large.
+    """
+    if not 3 <= vocabulary <= _MOST_PIECES:
+        raise ModelError(f"--vocabulary is {vocabulary}, expected 3 to {_MOST_PIECES:,}")
+    import torch
+
+    rows = []
+    for architecture, shapes in SIZES.items():
+        for size, shape in shapes.items():
+            with torch.device("meta"):
+                model = new_model(
+                    architecture, size, source_vocabulary=vocabulary,
+                    target_vocabulary=vocabulary, shared=False, pad=2, eos=0,
+                )  # fmt: skip
+            rows.append(
+                {"architecture": architecture, "size": size, "layers": shape.layers,
+                 "width": shape.width, "heads": shape.heads, "parameters": parameters(model)}
+            )  # fmt: skip
+    return rows
+
+
 def parameters(model: PreTrainedModel) -> int:
     """Return how many numbers are learnt; tied weights count once, fixed positions not at all."""
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-
-
-def _shape(architecture: Architecture, size: Size) -> Shape:
-    if architecture not in SIZES:
-        raise NmtError(f"no architecture '{architecture}', {nearest(architecture, [*SIZES])}")
-    shapes = SIZES[architecture]
-    if size not in shapes:
-        raise NmtError(f"no size '{size}' of a {architecture}, {nearest(size, [*shapes])}")
-    return shapes[size]
 
 
 def _transformer(
@@ -168,34 +165,27 @@ def _transformer(
     return model
 
 
-def _rnnsearch(
-    shape: Shape,
-    dropout: float,
-    max_length: int,  # noqa: ARG001
-    **vocabularies: Any,
-) -> PreTrainedModel:
+def _rnnsearch(shape: Shape, dropout: float, _: int, **vocabularies: Any) -> PreTrainedModel:
     from boxpen.nmt.rnnsearch import RNNSearchConfig, RNNSearchForConditionalGeneration
 
+    layers = shape.layers
     config = RNNSearchConfig(
-        hidden_size=shape.width,
-        num_hidden_layers=shape.layers,
-        dropout=dropout,
-        **vocabularies,
+        hidden_size=shape.width, num_hidden_layers=layers, dropout=dropout, **vocabularies
     )
     return RNNSearchForConditionalGeneration(config)
 
 
 def _draw(model: PreTrainedModel, width: int) -> None:
-    """Draw the weights of a Transformer anew, as it is done where one is trained from scratch.
+    """Draw the weights of a Transformer anew, as for training from scratch.
 
     Transformers draws all weights with the standard deviation 0.02, which suits the fine-tuning of
     BERT. Glorot & Bengio (2010) keep the scale of signals from layer to layer; embeddings of
     1/√width have unit variance where they are read, times √width, and so have the logits.
 
-    With norms behind the layers, a deep model of such weights falls into giving every target the
-    same words, unless its learning rate rises over thousands of steps. What layers add to what goes
-    past them is therefore made smaller the more of them there are, as with DeepNorm (Wang et al.
-    2022), whose factors for six layers are of this size.
+    With norms after the layers, a deep model with such weights ends up giving every target the
+    same words, unless its learning rate rises over thousands of steps. What layers add to their
+    residual is therefore scaled down with their number, as in DeepNorm (Wang et al. 2022), whose
+    factors for six layers are of this size.
     """
     from torch import nn
 

@@ -338,7 +338,7 @@ def _options(model: Any, beam: int, pad: int) -> dict[str, Any]:
 @contextlib.contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
     """Temporarily switch dropout off; a model may be translated with in the midst of training."""
-    from boxpen.models.engine.planning import unplanned_attention
+    from boxpen.models.engine.cudnn import unplanned_attention
 
     before = model.training
     model.eval()

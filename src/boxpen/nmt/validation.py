@@ -1,9 +1,7 @@
-"""Validation during training: loss, BLEU, the best result so far, and early stopping."""
+"""Validation of a translation model during training: loss and BLEU."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +10,12 @@ from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.data.batches import plan
 from boxpen.nmt.data.inputs import PLAIN, Reads, batch_of
 from boxpen.nmt.objective import cross_entropy
+from boxpen.training.state import ValidationResult
 
 if TYPE_CHECKING:
     from boxpen.nmt.data.prepared import Prepared
 
-__all__ = ["Validation", "ValidationResult"]
-
-
-@dataclass(frozen=True)
-class ValidationResult:
-    """The result of validating at one step.
-
-    Attributes:
-        step: The training step.
-        valid_loss: Cross-entropy of a target token, in nats, without smoothing.
-        bleu: BLEU on the first sentences; None if not requested.
-        signature: The sacreBLEU signature.
-    """
-
-    step: int
-    valid_loss: float
-    bleu: float | None = None
-    signature: str | None = None
+__all__ = ["Validation"]
 
 
 @dataclass(frozen=True)
@@ -118,22 +100,6 @@ class Validation:
             resamples=0,
         )
         return round(found.estimate.value, 4), found.signature
-
-    def best(self, results: Sequence[ValidationResult]) -> ValidationResult:
-        """Return the best result; the first one on a tie."""
-        return min(results, key=self._cost)
-
-    def given_up(self, results: Sequence[ValidationResult]) -> bool:
-        """Whether there was no improvement in the last ``patience`` validations."""
-        patience = self.config.train.patience
-        if not patience or not results:
-            return False
-        return len(results) - 1 - results.index(self.best(results)) >= patience
-
-    def _cost(self, result: ValidationResult) -> float:
-        if self.config.train.metric == "bleu":
-            return -result.bleu if result.bleu is not None else math.inf
-        return result.valid_loss if math.isfinite(result.valid_loss) else math.inf
 
 
 def _texts(config: NmtConfig, prepared: Prepared, reads: Reads) -> _Texts:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.behaviour import Example, RelationCount
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.plain_table import escaped, markdown_line, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["tests_markdown", "tests_tables"]
+__all__ = ["tests_markdown", "tests_object", "tests_tables"]
+
+
+def tests_object(counts: Sequence[RelationCount], examples: Sequence[Example]) -> dict[str, Any]:
+    """Return counts and examples as data."""
+    rows = [
+        {"graph": c.graph, "relation": c.relation, "triples": c.triples, "task": task,
+         "templates": templates, "tests": tests}
+        for c in counts
+        for task, (templates, tests) in c.tasks.items()
+    ]  # fmt: skip
+    return {"counts": rows, "examples": [asdict(e) for e in examples]}
 
 
 def tests_tables(

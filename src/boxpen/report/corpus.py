@@ -2,22 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import groupby, islice, zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.suites.audit import MARGIN, AuditRow
 from boxpen.analysis.suites.balance import Balance
 from boxpen.analysis.suites.differences import Differences
+from boxpen.analysis.suites.stats import TOTAL, SetStats
+from boxpen.catalog.entry import Entry
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["audit_tables", "balance_lines", "words_tables"]
+__all__ = [
+    "audit_object",
+    "audit_tables",
+    "balance_lines",
+    "catalog_table",
+    "stats_terminal",
+    "words_object",
+    "words_tables",
+]
 
 _ARTICLES = frozenset({"a", "an", "the"})
+
+
+def catalog_table(entries: Iterable[Entry]) -> Table:
+    """Return the suites of the catalog, one row each."""
+    from rich.text import Text
+
+    table = plain_table()
+    for column in ("name", "languages", "licence", "title, and parts to run alone"):
+        table.add_column(column, overflow="fold")
+    for e in entries:
+        languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
+        parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
+        table.add_row(
+            e.name, languages, e.card.licence, Text.assemble(e.card.title, (parts, "dim"))
+        )
+    return table
+
+
+def stats_terminal(rows: Sequence[SetStats]) -> Iterator[Table | str]:
+    """Yield the sizes of sets, and what the numbers between slashes are."""
+    sides = [name for name in ("source", "right", "wrong") if getattr(rows[-1], name) is not None]
+    table = _table("set", "items", "unique tokens", "tokens per sentence", "tokens")
+    for row in rows:
+        found = [side for side in (row.source, row.right, row.wrong) if side is not None]
+        table.add_row(
+            row.name,
+            f"{row.items:,}",
+            "/".join(f"{side.unique:,}" for side in found),
+            "/".join(f"{side.average:.1f}" for side in found),
+            "/".join(f"{side.tokens:,}" for side in found),
+            style="bold" if row.name == TOTAL else "",
+        )
+    yield table
+    yield f"\n{'/'.join('abc'[: len(sides)])}: {' / '.join(sides)}"
+
+
+def words_object(found: Differences, top: int) -> dict[str, Any]:
+    """Return the words that tell right from wrong candidates as data."""
+    sides = {
+        side: {
+            **asdict(words),
+            "different": dict(islice(words.different.items(), top)),
+            "different_words": sum(words.different.values()),
+            "different_negations": words.different_negations,
+            "negated": words.negated._asdict(),
+        }
+        for side, words in (("right", found.right), ("wrong", found.wrong))
+    }
+    counts = {"items": found.items, "pairs": found.pairs, "same_words": found.same_words}
+    return {**counts, "different_per_pair": found.per_pair, **sides}
 
 
 def words_tables(found: Differences, top: int) -> Iterator[Table | Text]:
@@ -66,6 +127,17 @@ def words_tables(found: Differences, top: int) -> Iterator[Table | Text]:
         table.add_row(Text(word), *(f"{count:,}" for count in counts))
     if table.row_count:
         yield table
+
+
+def audit_object(rows: Sequence[AuditRow], answers: Balance, suite: str) -> dict[str, Any]:
+    """Return shortcuts, and where the right answers stand, as data."""
+    results = []
+    for row in rows:
+        plain = asdict(row) | row.estimate._asdict() | {"flagged": row.flagged, "suite": suite}
+        del plain["estimate"]
+        results.append(plain)
+    flips = answers.flips._asdict() if answers.flips else None
+    return {"balance": {**asdict(answers), "flips": flips}, "results": results}
 
 
 def audit_tables(rows: Sequence[AuditRow]) -> Iterator[Table | Text]:

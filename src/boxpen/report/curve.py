@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from boxpen.analysis.curve import Point
 from boxpen.report.html.axes import apart, axes_around, begin, name_of, style_of
+from boxpen.report.plain_table import table_of
 
-__all__ = ["curve_svg"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["curve_object", "curve_svg", "curve_table"]
+
+
+def curve_object(curves: Mapping[str, Sequence[Point]], metric: str) -> dict[str, Any]:
+    """Return curves as data."""
+    points = [
+        {"curve": name, "size": p.size, **p.estimate._asdict()}
+        for name, some in curves.items()
+        for p in some
+    ]
+    return {"metric": metric, "points": points}
+
+
+def curve_table(curves: Mapping[str, Sequence[Point]], metric: str) -> Table:
+    """Return curves as a table with one row per point."""
+    rows = [
+        (name, f"{p.size:,.12g}", e.n, f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]")
+        for name, some in curves.items()
+        for p in some
+        for e in (p.estimate,)
+    ]
+    return table_of(("curve", "size", "n", f"{metric} [95 %]"), rows)
 
 
 def curve_svg(

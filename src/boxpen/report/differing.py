@@ -1,27 +1,55 @@
-"""The items on which two systems differ: what was right, and who chose what."""
+"""Comparisons of systems: the tests, and the items on which two systems differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from boxpen.metrics.compare import Pair
+from boxpen.report.numbers import p_value
+from boxpen.report.plain_table import plain_table
 from boxpen.runs.comparison import labels
 from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["differing_lines", "noise_note"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["differing_lines", "noise_note", "pairs_notes", "pairs_table"]
+
+
+def pairs_table(suite: str, pairs: Sequence[Pair]) -> Table:
+    """Return the comparisons on one suite; significant ones are bold."""
+    table = plain_table(suite, gap=1)
+    for column in ("A", "B"):
+        table.add_column(column, overflow="fold")
+    for column in ("n", "A>B", "B>A", "difference [95 %]", "p", "Holm"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for p in pairs:
+        d = p.difference
+        table.add_row(
+            p.a, p.b, f"{p.n:,}", str(p.only_a), str(p.only_b),
+            f"{d.value:+.3f} [{d.low:+.3f}, {d.high:+.3f}]", p_value(p.p), p_value(p.adjusted),
+            style="bold" if p.adjusted < 0.05 else "",
+        )  # fmt: skip
+    return table
+
+
+def pairs_notes(pairs: Sequence[Pair], runs: Sequence[Run]) -> Iterator[str]:
+    """Yield which suites were compared on some of their items only, and what is mere noise."""
+    for suite, pair in {p.suite: p for p in pairs}.items():
+        most = max(len(r.verdicts) for r in runs if suite in (r.suite_title, r.info.suite.name))
+        if pair.n < most:
+            yield f"{suite}: {pair.n:,} items common to all runs, out of up to {most:,}"
+    for pair in pairs:
+        if pair.noise is not None:
+            yield f"{pair.suite}: {noise_note(pair)}"
 
 
 def differing_lines(pair: Pair, runs: Sequence[Run], count: int) -> Iterator[str | Text]:
-    """Yield how many items differ, and then the first of them, option by option.
-
-    Args:
-        pair: Two systems that were compared.
-        runs: All runs that were compared, those of the pair among them.
-        count: How many items to show.
-    """
+    """Yield how many items differ, and then the first of them, option by option."""
     named = {
         name: run
         for name, run in zip(labels(runs), runs, strict=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.report.failures import ALL, Failures, FailureTable
 from boxpen.report.formats.latex import escape
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.numbers import percent
+from boxpen.report.plain_table import escaped, markdown_line, plain_table
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
@@ -149,8 +149,7 @@ def _task(table: FailureTable) -> str:
 def _shown(cell: Failures | None) -> str:
     if cell is None:
         return ""
-    value, low, high, _ = cell.rate
-    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+    return percent(cell.rate)
 
 
 def _set(cell: Failures | None) -> str:

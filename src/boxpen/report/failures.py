@@ -28,13 +28,7 @@ _SETTINGS = ("3-way", "2-way", "binary", "")
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failures of one model on the tests of one relation.
-
-    Attributes:
-        rate: The share of tests that it failed, with its 95 % interval.
-        tests: How many tests there were.
-        triples: From how many triples they were made.
-    """
+    """The failures of one model on the tests of one relation."""
 
     rate: Estimate
     tests: int

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-__all__ = ["DASH", "FEWEST_BLOCKS", "digits", "p_value", "too_few_blocks"]
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from boxpen.metrics.intervals import Estimate
+
+__all__ = [
+    "DASH",
+    "FEWEST_BLOCKS",
+    "digits",
+    "interval",
+    "p_value",
+    "percent",
+    "plain",
+    "too_few_blocks",
+]
 
 DASH = "–"
 FEWEST_BLOCKS = 10
 """A share of fewer blocks than this is not shown: one block more or less would change it all."""
 
 _OF_BLOCKS = frozenset({"consistency", "both_right", "both_wrong", "flip_rate"})
+
+
+def interval(value: float, low: float, high: float, digits: int, sign: str = "") -> str:
+    """Return a number with its interval: ``0.614 [0.586, 0.641]``."""
+    form = f"{sign}.{digits}f"
+    return f"{value:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def percent(estimate: Estimate, sign: str = "") -> str:
+    """Return a share in per cent with its interval: ``61.4 [58.6, 64.1]``; a dash for NaN."""
+    value, low, high = (100 * number for number in estimate[:3])
+    return DASH if math.isnan(value) else interval(value, low, high, 1, sign)
 
 
 def p_value(value: float) -> str:
@@ -22,5 +50,16 @@ def digits(metric: str) -> int:
 
 
 def too_few_blocks(metric: str, n: int) -> bool:
-    """Whether a number is a share of so few blocks that a dash stands for it."""
+    """Whether a number is a share of so few blocks that a dash is shown instead."""
     return metric in _OF_BLOCKS and n < FEWEST_BLOCKS
+
+
+def plain(value: Any) -> Any:
+    """Return a dataclass or an estimate, and those within it, as objects for JSON."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Estimate):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+    return value

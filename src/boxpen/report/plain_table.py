@@ -1,8 +1,9 @@
-"""Tables shared by all commands: plain in a terminal, and in Markdown."""
+"""Tables shared by all commands: in a terminal, and in Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from boxpen.printable import printable
@@ -11,7 +12,91 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["markdown_line", "plain_table", "safe"]
+__all__ = ["Grid", "Page", "escaped", "markdown_line", "plain_table", "safe", "table_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """A table of texts.
+
+    Attributes:
+        name: The system it is about, if that is not in the title.
+        left: How many columns are aligned to the left.
+        fold: Whether a terminal shows intervals on a line of their own.
+        beside: The columns that a terminal shows side by side, after the left ones; all if None.
+        untitled: Whether Markdown shows no title.
+        text: The lines that a terminal shows instead of a table.
+    """
+
+    title: str
+    heads: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    name: str = ""
+    left: int = 1
+    gap: int = 1
+    fold: bool = True
+    beside: Sequence[Sequence[int]] | None = None
+    untitled: bool = False
+    text: Sequence[str] | None = None
+
+    def terminal(self) -> Iterator[Table | Text]:
+        """Yield the table in parts that fit."""
+        from rich.text import Text
+
+        if self.text is not None:
+            yield from map(Text, [*self.text, ""])
+            return
+        first = range(self.left)
+        for part in self.beside or [range(self.left, len(self.heads))]:
+            title = Text.assemble((self.name, "bold"), f": {self.title}") if self.name else None
+            table = plain_table(title or self.title, gap=self.gap)
+            for number in (*first, *part):
+                table.add_column(
+                    self.heads[number],
+                    justify="left" if number < self.left else "right",
+                    overflow="fold",
+                )
+            for line in self.lines:
+                cells = (line[number] for number in (*first, *part))
+                shown = (cell.replace(" [", "\n[") if self.fold else cell for cell in cells)
+                table.add_row(*shown, style="bold" if line[0] == "all" and self.name else "")
+            yield table
+            yield Text()
+
+    def markdown(self) -> Iterator[str]:
+        """Yield the lines of the table."""
+        if not self.untitled:
+            yield f"### {escaped(f'{self.name}: {self.title}' if self.name else self.title)}"
+            yield ""
+        yield markdown_line(map(escaped, self.heads))
+        yield "|" + "---|" * self.left + "---:|" * (len(self.heads) - self.left)
+        yield from (markdown_line(map(escaped, line)) for line in self.lines)
+        yield ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Tables, notes, and the signatures of the runs they are about."""
+
+    grids: Sequence[Grid]
+    notes: Sequence[str]
+    signatures: Sequence[str] = ()
+
+    def terminal(self) -> Iterator[Table | Text]:
+        """Yield the tables, and then the notes."""
+        from rich.text import Text
+
+        for grid in self.grids:
+            yield from grid.terminal()
+        yield from (Text(f"• {note}") for note in self.notes)
+
+    def markdown(self) -> str:
+        """Return the same as Markdown, with the signatures."""
+        out = [line for grid in self.grids for line in grid.markdown()]
+        out += [f"- {escaped(note)}" for note in self.notes]
+        if self.signatures:
+            out += ["", "Runs:", "", *(f"- `{signature}`" for signature in self.signatures)]
+        return "\n".join(out).rstrip() + "\n"
 
 
 def plain_table(title: str | Text | None = None, *, gap: int = 2) -> Table:
@@ -40,6 +125,29 @@ def plain_table(title: str | Text | None = None, *, gap: int = 2) -> Table:
     )
 
 
+def table_of(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    left: int = 1,
+    title: str | Text | None = None,
+    gap: int = 2,
+) -> Table:
+    """Return a table: the first ``left`` columns hold text, the others numbers.
+
+    Whole numbers are shown with thousands separators.
+    """
+    table = plain_table(title, gap=gap)
+    for place, name in enumerate(columns):
+        if place < left:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row))
+    return table
+
+
 def safe(shown: Any) -> Any:
     """Return text with what a terminal would act on escaped; anything else as it is."""
     from rich.console import Group
@@ -64,3 +172,8 @@ def safe(shown: Any) -> Any:
 def markdown_line(cells: Iterable[str]) -> str:
     """Return one line of a Markdown table."""
     return f"| {' | '.join(cells)} |"
+
+
+def escaped(text: str) -> str:
+    """Escape a text for a cell of a Markdown table."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -5,31 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boxpen.analysis.kept import Kept, kept_answers
 from boxpen.analysis.robustness import Robustness, dual_pairs, find_pairs, robustness
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.numbers import p_value
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.numbers import DASH, p_value, percent, plain
+from boxpen.report.plain_table import Grid, Page
 from boxpen.runs.comparison import labels
 from boxpen.runs.run import Run
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 __all__ = [
     "RobustRun",
     "robust_html",
-    "robust_markdown",
     "robust_object",
+    "robust_page",
     "robust_runs",
-    "robust_terminal",
 ]
 
 _ACCURACY = ("operation", "n", "originals", "duals", "both right", "consistent")
+_ITEMS = ("block", "right in", "kept", "original", "dual", "change", "margins")
 _SURVIVES = ("operation", "survives", "if flipped: same", "both", "if independent", "p", "Holm")
 
 
@@ -38,8 +33,6 @@ class RobustRun:
     """A run on duals.
 
     Attributes:
-        name: The suite and the system.
-        run: The run.
         rows: Its numbers, operation by operation, and then in all.
         kept: The pairs that got one answer although the truth flips, the surest first.
     """
@@ -52,10 +45,6 @@ class RobustRun:
 
 def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
     """Collect the results of runs.
-
-    Args:
-        runs: Of one suite or several.
-        by: The tag that names operations, for suites whose blocks are not known to be duals.
 
     Raises:
         RunError: If a run has no duals.
@@ -73,55 +62,14 @@ def robust_runs(runs: Sequence[Run], by: str | None = None) -> list[RobustRun]:
     return found
 
 
-def robust_terminal(
-    found: Sequence[RobustRun], *, items: bool = False, top: int | None = None
-) -> Iterator[Table | Text]:
-    """Yield two tables for every run, its items if wanted, and then the notes."""
-    from rich.text import Text
-
+def robust_page(found: Sequence[RobustRun], *, items: bool = False, top: int | None = None) -> Page:
+    """Return two tables for every run, and its items if wanted."""
+    grids: list[Grid] = []
     for one in found:
-        for title, heads, lines in _grids(one):
-            table = plain_table(Text.assemble((one.name, "bold"), f": {title}"), gap=1)
-            for number, head in enumerate(heads):
-                table.add_column(head, justify="right" if number else "left")
-            for cells in lines:
-                # The interval has a line of its own: a terminal is not as wide as a page.
-                shown = (Text(cell.replace(" [", "\n[")) for cell in cells)
-                table.add_row(*shown, style="bold" if cells[0] == "all" else "")
-            yield table
-            yield Text()
-        for kept in one.kept[:top] if items else ():
-            yield from (Text(line) for line in _item_lines(one.run, kept))
+        grids += _grids(one)
         if items:
-            yield Text()
-    for note in robust_notes(found):
-        yield Text(f"• {note}")
-
-
-def robust_markdown(
-    found: Sequence[RobustRun], *, items: bool = False, top: int | None = None
-) -> str:
-    """Return the same as Markdown, with the signatures of the runs."""
-    out: list[str] = []
-    for one in found:
-        for title, heads, lines in _grids(one):
-            out += [f"### {escaped(one.name)}: {title}", "", markdown_line(heads)]
-            out.append("|---|" + "---:|" * (len(heads) - 1))
-            out += [markdown_line([escaped(cell) for cell in cells]) for cells in lines]
-            out.append("")
-        if items:
-            out += ["| block | right in | kept | original | dual | change | margins |"]
-            out += ["|---|---|---|---|---|---|---|"]
-            for kept in one.kept[:top]:
-                texts = kept.texts or (kept.original, kept.dual)
-                margins = " / ".join(_signed(margin) for margin in kept.margins)
-                option = _option(one.run, kept)
-                cells = [kept.block, kept.right, option, *texts, _shown(kept), margins]
-                out.append(markdown_line([escaped(" ".join(cell.split())) for cell in cells]))
-            out.append("")
-    out += [f"- {escaped(note)}" for note in robust_notes(found)]
-    out += ["", "Runs:", "", *(f"- `{one.run.signature}`" for one in found)]
-    return "\n".join(out) + "\n"
+            grids.append(_items(one.run, one.kept[:top]))
+    return Page(grids, robust_notes(found), [one.run.signature for one in found])
 
 
 def robust_object(
@@ -133,7 +81,7 @@ def robust_object(
             {
                 "suite": one.run.suite_title,
                 "model": one.run.info.model.name,
-                "operations": [_plain(row) for row in one.rows],
+                "operations": [plain(row) for row in one.rows],
                 "kept": len(one.kept),
                 **({"items": [asdict(kept) for kept in one.kept[:top]]} if items else {}),
                 "signature": one.run.signature,
@@ -176,19 +124,21 @@ def robust_html(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Sequence[Rob
     return [(name, robustness(some)) for name, some in pairs if some]
 
 
-def _grids(one: RobustRun) -> Iterator[tuple[str, Sequence[str], list[list[str]]]]:
-    yield (
-        "accuracy, % [95 %]",
-        _ACCURACY,
-        [
+def _grids(one: RobustRun) -> Iterator[Grid]:
+    yield Grid(
+        name=one.name,
+        title="accuracy, % [95 %]",
+        heads=_ACCURACY,
+        lines=[
             [r.operation, f"{r.pairs:,}", *map(_share, (r.original, r.dual, r.both, r.consistency))]
             for r in one.rows
         ],
     )
-    yield (
-        "what survives, % [95 %]",
-        _SURVIVES,
-        [
+    yield Grid(
+        name=one.name,
+        title="what survives, % [95 %]",
+        heads=_SURVIVES,
+        lines=[
             [
                 r.operation, _share(r.survives), _share(r.same), f"{100 * r.both.value:.1f}",
                 f"{100 * r.independent:.1f}", p_value(r.p),
@@ -197,6 +147,24 @@ def _grids(one: RobustRun) -> Iterator[tuple[str, Sequence[str], list[list[str]]
             for r in one.rows
         ],
     )  # fmt: skip
+
+
+def _items(run: Run, kept: Sequence[Kept]) -> Grid:
+    """Return unchanged answers: lines in a terminal, a table in Markdown."""
+    lines = []
+    for one in kept:
+        margins = " / ".join(_signed(margin) for margin in one.margins)
+        texts = one.texts or (one.original, one.dual)
+        cells = [one.block, one.right, _option(run, one), *texts, _shown(one), margins]
+        lines.append([" ".join(cell.split()) for cell in cells])
+    return Grid(
+        title="",
+        heads=_ITEMS,
+        lines=lines,
+        left=len(_ITEMS),
+        untitled=True,
+        text=[line for one in kept for line in _item_lines(run, one)],
+    )
 
 
 def _item_lines(run: Run, kept: Kept) -> Iterator[str]:
@@ -221,21 +189,13 @@ def _shown(kept: Kept) -> str:
     )
 
 
-def _plain(row: Robustness) -> dict[str, Any]:
-    return {
-        name: value._asdict() if isinstance(value, Estimate) else value
-        for name, value in ((name, getattr(row, name)) for name in row.__dataclass_fields__)
-    }
-
-
 def _guessed(found: Sequence[RobustRun]) -> str:
     shares = sorted({f"{100 * one.rows[-1].guessing:.1f}" for one in found}, key=float)
     return " or ".join(shares)
 
 
 def _share(found: Estimate) -> str:
-    value, low, high, n = found
-    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if n else "–"
+    return percent(found) if found.n else DASH
 
 
 def _signed(margin: float) -> str:

@@ -1,7 +1,7 @@
 """The matrix of results: one row per model, one column per suite or set.
 
 Chance and people come below the models: chance is the result of a system for which every item is a
-tie, people are runs of human answers (``boxpen human``).
+tie, people are runs of human answers (``boxpen review apply --answers``).
 """
 
 from __future__ import annotations
@@ -57,10 +57,7 @@ class Matrix:
     """Systems by suites, or by the sets of a tag.
 
     Attributes:
-        metric: What the cells hold.
-        columns: The columns.
         lines: Models, then chance, then people.
-        notes: Notes needed to compare the rows.
     """
 
     metric: str
@@ -71,11 +68,6 @@ class Matrix:
 
 def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None) -> Matrix:
     """Return the numbers of runs as a matrix.
-
-    Args:
-        runs: The runs; one that is there twice counts once.
-        metric: Which number.
-        by: The tag whose sets are the columns; suites if None.
 
     Raises:
         RunError: If no run has the metric or the tag.

@@ -18,12 +18,7 @@ __all__ = ["bleu_note", "bleu_notes", "main_tags", "notes", "run_table"]
 
 
 def run_table(run: Run, tags: Collection[str] | None = None) -> RenderableType:
-    """Return the results of a run: one row per slice, one column per metric.
-
-    Args:
-        run: The run.
-        tags: Which tags to show slices of; those that fit on a screen if None.
-    """
+    """Return the results of a run: one row per slice, one column per metric."""
     from rich.console import Group
     from rich.text import Text
 

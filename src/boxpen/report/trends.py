@@ -4,56 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from boxpen.analysis.trends import RunTrend
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.numbers import p_value
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.numbers import p_value, percent, plain
+from boxpen.report.plain_table import Grid, Page
 from boxpen.runs.comparison import labels
 from boxpen.runs.run import Run
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
-__all__ = ["trends_markdown", "trends_object", "trends_terminal"]
+__all__ = ["trends_object", "trends_page"]
 
 Found = Sequence[tuple[Run, Sequence[RunTrend]]]
 _EQUAL = 0.005  # chance levels that differ by less are the same
 
 
-def trends_terminal(found: Found) -> Iterator[Table | Text]:
-    """Yield a table for every suite and cut, and then the notes."""
-    from rich.text import Text
-
-    for grid in _grids(found):
-        table = plain_table(grid.title, gap=1)
-        for number, head in enumerate(grid.heads):
-            table.add_column(head, justify="left" if number < 2 else "right")
-        for cells in grid.lines:
-            # The interval has a line of its own: a terminal is not as wide as a page.
-            table.add_row(*(Text(cell.replace(" [", "\n[")) for cell in cells))
-        yield table
-        yield Text()
-    for line in _notes(found):
-        yield Text(f"• {line}")
-
-
-def trends_markdown(found: Found) -> str:
-    """Return the same as Markdown, with the signatures of the runs."""
-    out: list[str] = []
-    for grid in _grids(found):
-        out += [f"### {escaped(grid.title)}", "", markdown_line(grid.heads)]
-        out.append("|---|---|" + "---:|" * (len(grid.heads) - 2))
-        out += [markdown_line([escaped(cell) for cell in cells]) for cells in grid.lines]
-        out.append("")
-    out += [f"- {escaped(line)}" for line in _notes(found)]
-    out += ["", "Runs:", ""]
-    out += [f"- `{run.signature}`" for run, _ in found]
-    return "\n".join(out) + "\n"
+def trends_page(found: Found) -> Page:
+    """Return a table for every suite and cut."""
+    signatures = [run.signature for run, _ in found]
+    return Page(list(_grids(found)), _notes(found), signatures)
 
 
 def trends_object(found: Found) -> list[dict[str, Any]]:
@@ -68,12 +37,7 @@ def trends_object(found: Found) -> list[dict[str, Any]]:
                 {"number": number, **right._asdict(), "chance": guess}
                 for (number, right), guess in zip(one.trend.levels, one.chances, strict=True)
             ],
-            "slope": one.trend.slope._asdict(),
-            **{
-                name: value
-                for name, value in asdict(one.trend).items()
-                if name not in ("levels", "slope")
-            },
+            **{name: value for name, value in plain(one.trend).items() if name != "levels"},
             "left_out": one.left_out,
             "signature": run.signature,
         }
@@ -82,15 +46,7 @@ def trends_object(found: Found) -> list[dict[str, Any]]:
     ]
 
 
-class _Grid(NamedTuple):
-    """A table of texts."""
-
-    title: str
-    heads: list[str]
-    lines: list[list[str]]
-
-
-def _grids(found: Found) -> Iterator[_Grid]:
+def _grids(found: Found) -> Iterator[Grid]:
     suites = list(dict.fromkeys(run.suite_title for run, _ in found))
     for suite in suites:
         mine = [(run, some) for run, some in found if run.suite_title == suite]
@@ -110,12 +66,13 @@ def _grids(found: Found) -> Iterator[_Grid]:
             heads = ["system", "part", *(forms[number] for number in numbers)]
             heads += ["slope, points [95 %]", "p"]
             lines = [_cells(name, one, numbers) for name, one in rows]
-            yield _Grid(f"{suite}: accuracy by {cut}, % [95 %]", heads, lines)
+            title = f"{suite}: accuracy by {cut}, % [95 %]"
+            yield Grid(title=title, heads=heads, lines=lines, left=2)
 
 
 def _cells(name: str, one: RunTrend, numbers: Sequence[float]) -> list[str]:
     levels = dict(one.trend.levels)
-    shares = [_share(levels[number]) if number in levels else "" for number in numbers]
+    shares = [percent(levels[number]) if number in levels else "" for number in numbers]
     return [name, one.part or "all", *shares, _points(one.trend.slope), p_value(one.trend.p)]
 
 
@@ -155,12 +112,7 @@ def _names(found: Found) -> list[str]:
     return names
 
 
-def _share(right: Estimate) -> str:
-    return f"{100 * right.value:.1f} [{100 * right.low:.1f}, {100 * right.high:.1f}]"
-
-
 def _points(slope: Estimate) -> str:
     if math.isnan(slope.low):
         return f"{100 * slope.value:+.1f}"
-    value, low, high = (f"{100 * number:+.1f}" for number in slope[:3])
-    return f"{value} [{low}, {high}]"
+    return percent(slope, "+")

@@ -1,41 +1,32 @@
 """Review by people: questions, sheets, a journal of judgements, decisions and agreement.
 
 A ``ReviewTask`` knows what is asked about a target and what verdicts change in it; everything else
-here works for any task. A ``Journal`` keeps every judgement; ``settle`` makes one decision per item
-of them, ``agreement_table`` measures how well judges agree, and ``settle_labels`` and
-``label_agreement`` do so for verdicts with several labels. ``write_sheet`` and ``import_sheets``
-exchange questions and answers as CSV files.
+here works for any task. A ``Journal`` keeps every judgement, ``decide`` makes one decision per item
+of them, and ``agreement_table`` measures agreement; ``decide_labels`` and ``label_agreement`` do so
+for verdicts with several labels. Sheets exchange questions and answers as CSV files.
 """
 
-from boxpen.review.agreement import (
-    Agreement,
-    Disagreement,
-    Pair,
-    agreement_table,
-    disagreements,
-)
+from boxpen.review.agreement import Agreement, agreement_table, disagreements
 from boxpen.review.assignment import (
-    Order,
     Selection,
     assigned,
     of_these_texts,
     open_questions,
     ordered,
     sampled,
-    selected,
 )
-from boxpen.review.decisions import RULES, Decision, Rule, settle
-from boxpen.review.imports import Imported, import_sheets
-from boxpen.review.journal import History, Journal
+from boxpen.review.decisions import Decision, Rule, decide
+from boxpen.review.exchange import export_sheet, import_sheets
+from boxpen.review.journal import Journal
 from boxpen.review.judgement import Judgement, Option, Question, VerdictSet, latest, plain
 from boxpen.review.labels import (
     LabelPair,
+    decide_labels,
     label_agreement,
     label_pairs,
     labels_of,
-    settle_labels,
 )
-from boxpen.review.sheet import Line, check_sheet, read_sheet, write_sheet
+from boxpen.review.sheet import check_sheet, read_sheet, write_sheet
 from boxpen.review.task import (
     Applied,
     Destination,
@@ -49,22 +40,15 @@ from boxpen.review.tasks import find_task
 from boxpen.review.translations import TranslationTask
 
 __all__ = [
-    "RULES",
     "Agreement",
     "Applied",
     "Decision",
     "Destination",
     "Detail",
-    "Disagreement",
-    "History",
-    "Imported",
     "Journal",
     "Judgement",
     "LabelPair",
-    "Line",
     "Option",
-    "Order",
-    "Pair",
     "Question",
     "Review",
     "ReviewTask",
@@ -77,7 +61,10 @@ __all__ = [
     "assigned",
     "check_output",
     "check_sheet",
+    "decide",
+    "decide_labels",
     "disagreements",
+    "export_sheet",
     "find_task",
     "import_sheets",
     "label_agreement",
@@ -90,8 +77,5 @@ __all__ = [
     "plain",
     "read_sheet",
     "sampled",
-    "selected",
-    "settle",
-    "settle_labels",
     "write_sheet",
 ]

@@ -25,7 +25,7 @@ from boxpen.review import (
     VerdictSet,
     latest,
 )
-from boxpen.review.human_run import Answers, choice_of, run_of_answers
+from boxpen.review.human_run import Answers, choice_of, read_answers, run_of_answers
 
 __all__ = ["AnswerTask"]
 
@@ -72,7 +72,7 @@ class AnswerTask(ReviewTask):
         return [_question(item, choice) for item, choice in self.choices]
 
     def apply(self, review: Review, to: Destination) -> Applied:
-        """Write the run in which the majority of judges decides, as 'boxpen human' does."""
+        """Write the run in which the majority of judges decides, as with tables of answers."""
         if review.rule.name != "majority":
             raise BuildError(
                 f"the rule is '{review.rule.name}', expected 'majority': a run of people counts "
@@ -88,9 +88,18 @@ class AnswerTask(ReviewTask):
             }
             if found:
                 answers[question.item] = found
-        run = run_of_answers(
-            self.suite, answers, self.journal.path, name=to.name, min_judges=review.min_judges
-        )
+        return self._written(answers, self.journal.path, to, review.min_judges)
+
+    def apply_table(
+        self, path: Path, to: Destination, *, min_judges: int | None = None, start: int = 0
+    ) -> Applied:
+        """Write the run of a table of answers; see ``read_answers``."""
+        answers = read_answers(self.suite, path, start=start)
+        fewest = self.min_judges if min_judges is None else min_judges
+        return self._written(answers, path, to, fewest)
+
+    def _written(self, answers: Answers, where: Path, to: Destination, fewest: int) -> Applied:
+        run = run_of_answers(self.suite, answers, where, name=to.name, min_judges=fewest)
         place = run.save(to.path)
         human = run.info.human
         assert human is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -36,7 +37,7 @@ class Selection:
         overlap: How many of them judge each item.
         disputed: Only items on which other judges disagree.
         everything: Also items that the judge has judged already.
-        order: The order of questions.
+        order: The order of questions; ``own`` if None.
         seed: Seed of the sample, the assignment and the order.
     """
 
@@ -45,7 +46,7 @@ class Selection:
     overlap: int | None = None
     disputed: bool = False
     everything: bool = False
-    order: Order = "own"
+    order: Order | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -70,20 +71,16 @@ def selected(
     if wanted.overlap is not None:
         chosen = assigned(chosen, judge, wanted.judges, wanted.overlap, wanted.seed)
     if wanted.disputed:
-        divided = {found.item for found in disagreements(g for g in given if g.judge != judge)}
-        chosen = [question for question in chosen if question.item in divided]
+        disputed = {found.item for found in disagreements(g for g in given if g.judge != judge)}
+        chosen = [question for question in chosen if question.item in disputed]
     if not wanted.everything:
         chosen = open_questions(chosen, latest(given), judge)
-    chosen = ordered(chosen, wanted.order, judge, wanted.seed)
+    chosen = ordered(chosen, wanted.order or "own", judge, wanted.seed)
     return [question.shuffled(judge, wanted.seed) for question in chosen]
 
 
 def sampled(questions: Sequence[Question], size: int | None, seed: int = 0) -> list[Question]:
-    """Sample units of questions at random, in their order; only ids and the seed matter.
-
-    Raises:
-        BuildError: If the size is less than one.
-    """
+    """Sample units of questions at random, in their order; only ids and the seed matter."""
     if size is None:
         return list(questions)
     if size < 1:
@@ -100,9 +97,6 @@ def assigned(
 
     Judges are drawn for each item separately, so that it keeps its judges when items are added or
     removed; shares are therefore about equal, not exactly.
-
-    Raises:
-        BuildError: If the judge is not one of them, or there are fewer than ``overlap``.
     """
     team = sorted(set(judges))
     if judge not in team:
@@ -126,21 +120,24 @@ def ordered(
     """
     if order == "given":
         return list(questions)
-    if order == "score":
-        return _best_first(questions)
-    salt = judge if order == "own" else ""
-    return sorted(questions, key=lambda q: lot(seed, "order", salt, q.item))
+    if order != "score":
+        salt = judge if order == "own" else ""
+        return sorted(questions, key=lambda q: lot(seed, "order", salt, q.item))
+    best = sorted(questions, key=lambda q: (math.inf if q.score is None else -q.score, q.item))
+    ranks: dict[str, int] = {}
+    ranked = []
+    for question in best:
+        ranks[question.part] = ranks.get(question.part, 0) + 1
+        ranked.append((ranks[question.part], question))
+    return [question for _, question in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def open_questions(
     questions: Iterable[Question], said: Mapping[str, Mapping[str, Judgement]], judge: str
 ) -> list[Question]:
-    """Return what a judge has not judged yet; verdicts on earlier texts do not count.
+    """Return what a judge has not judged yet, by what ``latest`` returns.
 
-    Args:
-        questions: All questions.
-        said: What ``latest`` returns.
-        judge: The judge.
+    Verdicts on earlier texts do not count.
     """
 
     def answered(question: Question) -> bool:
@@ -158,16 +155,3 @@ def of_these_texts(
     known = [one for one in judgements if one.item in by_item]
     kept = [one for one in known if by_item[one.item].was_seen(one)]
     return kept, len(known) - len(kept)
-
-
-def _best_first(questions: Sequence[Question]) -> list[Question]:
-    def merit(question: Question) -> tuple[float, str]:
-        worst = float("inf")
-        return (worst if question.score is None else -question.score, question.item)
-
-    places: dict[str, int] = {}
-    ranked = []
-    for question in sorted(questions, key=merit):
-        place = places[question.part] = places.get(question.part, 0) + 1
-        ranked.append((place, *merit(question), question))
-    return [entry[-1] for entry in sorted(ranked, key=lambda entry: entry[:-1])]

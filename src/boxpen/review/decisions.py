@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from boxpen.errors import BuildError, nearest
 from boxpen.review.judgement import Judgement, latest, plain
 
-__all__ = ["RULES", "Decision", "Rule", "settle"]
+__all__ = ["RULES", "Decision", "Rule", "decide"]
 
 RULES = ("majority", "unanimous", "any", "any-reject", "adjudicator")
 """The rules by name; ``any-`` may be followed by any verdict."""
@@ -49,15 +49,7 @@ class Rule:
         return "yes" if self.name == "any" else self.name.partition("any-")[2]
 
     def check(self, judgements: Iterable[Judgement], where: object) -> None:
-        """Refuse an adjudicator who has judged nothing, which is probably a mistyped name.
-
-        Args:
-            judgements: All judgements, including those of earlier texts.
-            where: What they were read from.
-
-        Raises:
-            BuildError: If the rule has such an adjudicator.
-        """
+        """Refuse an adjudicator who has judged nothing, which is probably a mistyped name."""
         judges = sorted({one.judge for one in judgements})
         if self.adjudicator and self.adjudicator not in judges:
             there = f"expected one of {', '.join(judges)}" if judges else "nobody has judged yet"
@@ -83,7 +75,7 @@ class Decision:
         return sum(self.votes.values())
 
 
-def settle(
+def decide(
     judgements: Iterable[Judgement],
     rule: Rule | None = None,
     min_judges: int = 1,
@@ -96,9 +88,6 @@ def settle(
         rule: How to decide; by majority if None.
         min_judges: Items with fewer verdicts stay open, unless the adjudicator has judged them.
         items: What to decide, in this order; what was judged if None.
-
-    Raises:
-        BuildError: If ``min_judges`` is less than one.
     """
     if min_judges < 1:
         raise BuildError(f"min-judges is {min_judges}, expected 1 or more")

@@ -1,7 +1,7 @@
 """Human answers to a suite as a run: people are a system like any other.
 
-A table of answers comes in one of two forms. Long: one line an answer, with the columns ``item``,
-``judge`` and ``answer``. Wide: one line an item, with the column ``item`` and one column a judge.
+A table of answers comes in one of two forms. Long: one line per answer, with the columns ``item``,
+``judge`` and ``answer``. Wide: one line per item, with the column ``item`` and one per judge.
 An answer is the number of a candidate, or its text; empty cells are skipped.
 """
 
@@ -13,7 +13,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from boxpen.catalog.lint import lint
@@ -58,9 +57,6 @@ def human_run(
         name: Name of the system; ``human (N judges)`` if None.
         min_judges: Fewest judges of an item.
         start: Number of the first candidate, where answers are numbers.
-
-    Raises:
-        SuiteError: If the table cannot be read, or no item has enough judges.
     """
     answers = read_answers(suite, path, start=start)
     return run_of_answers(suite, answers, path, name=name, min_judges=min_judges)
@@ -69,18 +65,7 @@ def human_run(
 def run_of_answers(
     suite: Suite, answers: Answers, where: Path | str, *, name: str | None, min_judges: int
 ) -> Run:
-    """Make a run of human answers.
-
-    Args:
-        suite: What was asked.
-        answers: For every item, the candidate that each judge chose.
-        where: Where they are from, for messages.
-        name: Name of the system; ``human (N judges)`` if None.
-        min_judges: Fewest judges of an item.
-
-    Raises:
-        SuiteError: If no item has enough judges.
-    """
+    """Make a run of human answers, which are from ``where``; see ``human_run``."""
     if min_judges < 1:
         raise SuiteError(f"min-judges is {min_judges}, expected 1 or more")
     left_out: dict[str, list[str]] = {}
@@ -106,48 +91,33 @@ def run_of_answers(
 
 
 def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
-    """Read a table of answers to the items of a suite.
-
-    Raises:
-        SuiteError: If an item or an answer is unknown, a judge gives two answers to one item, or
-            there are none; the message names the line and the cell.
-    """
+    """Read a table of answers to the items of a suite."""
     path = Path(path)
     choices = {item.id: choice_of(item) for item in suite}
     found: dict[str, dict[str, int]] = {}
-    for cell in _cells(path):
-        if cell.item not in choices:
+    for line, item, judge, answer in _cells(path):
+        where = f"{path}, line {line}"
+        if item not in choices:
             raise SuiteError(
-                f"{path}, line {cell.line} has the item {excerpt(cell.item)}, expected one of "
-                f"suite '{suite.name}', whose first is '{suite.items[0].id}'"
+                f"{where} has the item {excerpt(item)}, expected one of suite '{suite.name}', "
+                f"whose first is '{suite.items[0].id}'"
             )
-        choice = choices[cell.item]
-        where = f"{path}, line {cell.line}"
+        choice = choices[item]
         if choice is None:
-            raise SuiteError(f"{where}: item '{cell.item}' offers no candidates to choose from")
-        chosen = _chosen(choice, cell.answer, start, where)
-        before = found.setdefault(cell.item, {}).setdefault(cell.judge, chosen)
-        if before != chosen:
+            raise SuiteError(f"{where}: item '{item}' offers no candidates to choose from")
+        chosen = _chosen(choice, answer, start, where)
+        if found.setdefault(item, {}).setdefault(judge, chosen) != chosen:
             raise SuiteError(
-                f"{where}: judge {excerpt(cell.judge)} answers item '{cell.item}' with "
-                f"{excerpt(cell.answer)}, and earlier with another candidate; expected one answer"
+                f"{where}: judge {excerpt(judge)} answers item '{item}' with {excerpt(answer)}, "
+                "and earlier with another candidate; expected one answer"
             )
     if not found:
         raise SuiteError(f"{path} has no answers, expected at least one")
     return {item: found[item] for item in choices if item in found}
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """One answer of the table."""
-
-    line: int
-    item: str
-    judge: str
-    answer: str
-
-
-def _cells(path: Path) -> Iterator[_Cell]:
+def _cells(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the line, the item, the judge and the answer of every answer."""
     records = table_rows(path, "\t" if path.suffix.lower() == ".tsv" else ",")
     first = next(records, None)
     if first is None:
@@ -160,7 +130,7 @@ def _cells(path: Path) -> Iterator[_Cell]:
     if "item" not in header or len(header) < 2:
         raise SuiteError(
             f"{path}, line {first[0]} has the columns {', '.join(header)}, expected 'item', "
-            "'judge' and 'answer', or 'item' and one column a judge"
+            "'judge' and 'answer', or 'item' and one column per judge"
         )
     long = {"judge", "answer"} <= set(header)
     if not long and {"judge", "answer"} & set(header):
@@ -175,7 +145,7 @@ def _cells(path: Path) -> Iterator[_Cell]:
             if not cells["judge"]:
                 raise SuiteError(f"{path}, line {line} has no judge, expected a name or a number")
             cells = {cells["judge"]: cells["answer"]}
-        yield from (_Cell(line, item, j, answer) for j, answer in cells.items() if answer)
+        yield from ((line, item, j, answer) for j, answer in cells.items() if answer)
 
 
 def _chosen(choice: Choice, answer: str, start: int, where: str) -> int:

@@ -13,10 +13,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from boxpen.errors import BuildError
-from boxpen.review.judgement import Judgement, latest
+from boxpen.review.judgement import Judgement
 
 __all__ = ["History", "Journal"]
 
@@ -51,14 +51,7 @@ class Journal:
         self.untagged = untagged
 
     def read(self) -> History:
-        """Read all judgements.
-
-        A last line that was cut off, by a crash or a full disk, is skipped and reported.
-
-        Raises:
-            BuildError: If the file cannot be read, another line is not a judgement, or a line
-                belongs to another tag.
-        """
+        """Read all judgements; a last line that was cut off by a crash is skipped and reported."""
         try:
             with self._opened(os.O_RDONLY) as file:
                 return self._parsed(_content(file))
@@ -67,18 +60,11 @@ class Journal:
         except OSError as error:
             raise BuildError(f"{self.path} cannot be read: {error.strerror or error}") from None
 
-    def latest(self) -> dict[str, dict[str, Judgement]]:
-        """Return, for every item, the last judgement of each judge."""
-        return latest(self.read().judgements)
-
     def append(self, judgements: Iterable[Judgement]) -> None:
         """Append judgements, all or none, in a time that does not depend on the file's length.
 
         Only the last line is read: it must be a judgement, of the same tag. A last line that was
         cut off is replaced.
-
-        Raises:
-            BuildError: If the journal cannot be written, or the file is not a journal.
         """
         new = list(judgements)
         if new:
@@ -89,15 +75,19 @@ class Journal:
         """Append the judgements that the journal does not have yet, and return them.
 
         What a judge said before, and has not changed since, is not added again.
-
-        Raises:
-            BuildError: If the journal cannot be read or written.
         """
         wanted = list(judgements)
         if not wanted:
             return []
         with self._writing() as file:
-            new = _news(self._parsed(_content(file)).judgements, wanted)
+            history = self._parsed(_content(file)).judgements
+            last = {(one.item, one.judge): one for one in history}
+            new = []
+            for one in wanted:
+                before = last.get((one.item, one.judge))
+                if before is None or not one.says_as_much_as(before):
+                    new.append(one)
+                    last[one.item, one.judge] = one
             if new:
                 self._add(file, new)
             return new
@@ -113,20 +103,20 @@ class Journal:
     def _add(self, file: int, new: list[Judgement]) -> None:
         lines = b"".join(map(self._line, new))
         size = os.fstat(file).st_size
-        last = _last_line(file, size)
-        if last.text:
+        last, start, ended = _last_line(file, size)
+        if last:
             try:
-                data = _object(last.text)
+                data = _object(last)
                 _judgement(data)
             except (ValueError, BuildError, RecursionError) as error:
-                if last.ended or not _is_begun(last.text):
+                if ended or not _is_begun(last):
                     where = f"the last line of {self.path}"
                     raise BuildError(f"{where} is not a judgement ({error})") from None
-                size = last.start
+                size = start
                 os.ftruncate(file, size)
             else:
                 self._check_tag(data.get(_TAG), f"the last line of {self.path}")
-                lines = lines if last.ended else b"\n" + lines
+                lines = lines if ended else b"\n" + lines
         left = memoryview(lines)
         try:
             while left:
@@ -195,17 +185,6 @@ class Journal:
             os.close(file)  # which gives the lock back
 
 
-def _news(history: tuple[Judgement, ...], wanted: list[Judgement]) -> list[Judgement]:
-    last = {(one.item, one.judge): one for one in history}
-    new = []
-    for one in wanted:
-        before = last.get((one.item, one.judge))
-        if before is None or not one.says_as_much_as(before):
-            new.append(one)
-            last[one.item, one.judge] = one
-    return new
-
-
 def _object(line: bytes) -> dict[str, Any]:
     data: Any = json.loads(line.decode())
     if not isinstance(data, dict):
@@ -235,16 +214,8 @@ def _is_begun(line: bytes) -> bool:
     return False
 
 
-class _LastLine(NamedTuple):
-    """The last line of a file that is not blank."""
-
-    text: bytes
-    start: int
-    ended: bool
-    """Whether a line break follows it."""
-
-
-def _last_line(file: int, size: int) -> _LastLine:
+def _last_line(file: int, size: int) -> tuple[bytes, int, bool]:
+    """Return the last line that is not blank, its start, and whether a line break follows it."""
     reach = 1 << 12
     while True:
         start = max(0, size - reach)
@@ -253,7 +224,7 @@ def _last_line(file: int, size: int) -> _LastLine:
         text = tail.rstrip()
         cut = text.rfind(b"\n") + 1
         if cut or not start:
-            return _LastLine(text[cut:], start + cut, tail.endswith(b"\n"))
+            return text[cut:], start + cut, tail.endswith(b"\n")
         reach *= 8
 
 

@@ -13,10 +13,10 @@ from itertools import combinations
 
 from boxpen.errors import BuildError
 from boxpen.review.agreement import Agreement, agreement_table
-from boxpen.review.decisions import Decision, Rule, settle
+from boxpen.review.decisions import Decision, Rule, decide
 from boxpen.review.judgement import JOINT, Judgement, VerdictSet, latest
 
-__all__ = ["LabelPair", "label_agreement", "label_pairs", "labels_of", "settle_labels"]
+__all__ = ["LabelPair", "decide_labels", "label_agreement", "label_pairs", "labels_of"]
 
 _YES, _NO = "yes", "no"
 
@@ -47,7 +47,7 @@ def labels_of(verdict: str) -> list[str]:
     return verdict.split(JOINT) if verdict else []
 
 
-def settle_labels(
+def decide_labels(
     judgements: Iterable[Judgement],
     verdicts: VerdictSet,
     rule: Rule | None = None,
@@ -67,9 +67,6 @@ def settle_labels(
             a single judge gave.
         min_judges: Items with fewer verdicts stay open, unless the adjudicator has judged them.
         items: What to decide, in this order; what was judged if None.
-
-    Raises:
-        BuildError: If a verdict is unknown.
     """
     given = list(judgements)
     for one in given:
@@ -79,9 +76,9 @@ def settle_labels(
                 f"{verdicts}"
             )
     wanted = list(latest(given) if items is None else items)
-    whole = settle(given, rule, min_judges, wanted)
+    whole = decide(given, rule, min_judges, wanted)
     single = {
-        label: settle(_only(given, label), rule, min_judges, wanted) for label in verdicts.forms
+        label: decide(_only(given, label), rule, min_judges, wanted) for label in verdicts.forms
     }
     return {
         item: _joined(

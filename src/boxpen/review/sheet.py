@@ -21,7 +21,7 @@ from boxpen.files import replaced
 from boxpen.names import check_judge, wanted_of_a_judge
 from boxpen.printable import excerpt
 from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
-from boxpen.text.plaintext import opened
+from boxpen.text.lines import opened
 
 __all__ = ["Line", "check_sheet", "read_sheet", "write_sheet"]
 
@@ -30,10 +30,8 @@ _WITHDRAWN = "?"
 
 # What a spreadsheet program reads as a formula, even after spaces and our own marks.
 _FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]|'*[\t\r\n]")
-_COLUMNS = {"item", "verdict", "edit", "comment", "judge", "digest"}
-"""The columns that every sheet has."""
-_LONGEST = 1 << 16
-"""Bytes of a sheet's first line."""
+_COLUMNS = {"item", "verdict", "edit", "comment", "judge", "digest"}  # of every sheet
+_LONGEST = 1 << 16  # bytes of a sheet's first line
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
@@ -52,13 +50,7 @@ class Line:
 
 
 def check_sheet(judge: str, out: Path, *, overwrite: bool) -> None:
-    """Refuse a sheet without a judge, or one that would replace another file.
-
-    Only a sheet may be overwritten, not a journal or somebody's table.
-
-    Raises:
-        BuildError: If it would, or the file that is there cannot be read.
-    """
+    """Refuse a sheet without a judge, or one that would replace a file that is not a sheet."""
     check_judge(judge, "--judge")
     if out.suffix != ".csv":
         raise BuildError(f"--out is {out}, expected a file that ends in .csv")
@@ -88,9 +80,6 @@ def write_sheet(
         judge: Whose sheet it is.
         said: What ``latest`` returns, to fill in this judge's earlier verdicts.
         blind: Leave out the hints.
-
-    Raises:
-        BuildError: If it cannot be written, or a text cannot be held by a table.
     """
     check_judge(judge, "the judge")
     options = range(1, max((len(q.options) for q in questions), default=0) + 1)
@@ -103,14 +92,13 @@ def write_sheet(
         writer.writerow(header)
         for question in questions:
             one = (said or {}).get(question.item, {}).get(judge)
-            if one is not None and not question.was_seen(one):
-                one = None
+            known = one is not None and question.was_seen(one)
             texts = question.texts
             cells = [
                 question.item,
                 *(texts.get(name, "") for name in shown),
                 *(question.hints.get(name, "") for name in hints),
-                *((_written(one, question), one.edit, one.comment) if one else ("", "", "")),
+                *((_written(one, question), one.edit, one.comment) if one and known else [""] * 3),
                 judge,
                 question.digest,
                 *(question.order for _ in logged),
@@ -137,22 +125,19 @@ def read_sheet(
     origin: str = "table",
     columns: Sequence[str] = (),
 ) -> list[Line]:
-    """Read what a judge wrote into a sheet.
+    """Read what a judge wrote into a sheet, whose cells may be separated in any usual way.
 
     A row without a verdict is skipped unless it has a comment; the verdict '?' withdraws an
     earlier one.
 
     Args:
-        path: The sheet; cells may also be separated by semicolons or tabs.
+        path: The sheet.
         questions: All questions, by item.
         verdicts: The verdicts that may be given.
         judge: The judge, if the sheet does not name one.
         time: The time that is recorded with the judgements.
         origin: What the questions were made from, for messages.
         columns: Texts that must be in the sheet because the digest does not cover them.
-
-    Raises:
-        BuildError: If a row is not valid; the message names the line.
     """
     found: dict[tuple[str, str], Line] = {}
     whose: tuple[int, str] | None = None  # the first line, and its judge
@@ -165,7 +150,7 @@ def read_sheet(
             if who != whose[1]:
                 raise BuildError(
                     f"{where} has the judge {excerpt(who)}, expected {excerpt(whose[1])} as in "
-                    f"line {whose[0]}: a sheet is of one judge"
+                    f"line {whose[0]}: a sheet belongs to one judge"
                 )
             verdict, edit, comment = _answer(cells, question, verdicts, where)
             blank = not cells["verdict"].strip()
@@ -180,7 +165,7 @@ def read_sheet(
                     f"{where} judges item '{question.item}' again, and not as line "
                     f"{before.number} does; expected one verdict"
                 )
-    except SuiteError as error:  # from the reader of tables
+    except SuiteError as error:  # from the table reader
         raise BuildError(str(error)) from None
     return list(found.values())
 
@@ -229,12 +214,12 @@ def _is_sheet(path: Path) -> bool:
 
 
 def _neutral(cell: str) -> str:
-    """Mark a cell that would be a formula as text."""
+    """Mark a cell that a spreadsheet program would take for a formula."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 def _restored(cell: str) -> str:
-    """Take off the mark that keeps a cell from being a formula."""
+    """Remove the mark."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
@@ -245,7 +230,7 @@ def _question(
     where: str,
     origin: str,
 ) -> Question:
-    """Return the question of a row, if its texts are those of the question."""
+    """Return the question of a row after checking that its texts have not changed."""
     item = cells["item"].strip()
     question = questions.get(item)
     if question is None:
@@ -293,10 +278,10 @@ def _judge(cells: Mapping[str, str], judge: str | None, where: str) -> str:
     if not who:
         raise BuildError(f"{where} has no judge, expected a name")
     wanted = wanted_of_a_judge(who)
+    if wanted is None and judge not in (None, who):
+        wanted = f"'{judge}'"
     if wanted is not None:
         raise BuildError(f"{where} has the judge {excerpt(who)}, expected {wanted}")
-    if judge is not None and who != judge:
-        raise BuildError(f"{where} has the judge {excerpt(who)}, expected '{judge}'")
     return who
 
 

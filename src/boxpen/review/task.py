@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from boxpen.errors import BuildError, RunError, nearest
 from boxpen.files import check_free, replaced, resolved
+from boxpen.names import check_name
 from boxpen.printable import excerpt
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
-from boxpen.review.decisions import Decision, Rule, settle
+from boxpen.review.decisions import Decision, Rule, decide
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
-from boxpen.review.labels import label_agreement, label_pairs, labels_of, settle_labels
+from boxpen.review.labels import decide_labels, label_agreement, label_pairs, labels_of
 
 if TYPE_CHECKING:
     from boxpen.runs.run import Run
@@ -48,9 +49,9 @@ class Target:
     @property
     def path(self) -> Path | None:
         """The one path; None if there are several words, or the name of a known suite."""
-        from boxpen.catalog import suite_names
+        from boxpen.catalog import is_suite
 
-        known = len(self.words) > 1 or self.words[0] in suite_names(parts=True)
+        known = len(self.words) > 1 or is_suite(self.words[0])
         return None if known else Path(self.words[0])
 
     @cached_property
@@ -73,11 +74,7 @@ class Target:
         return [Run.load(path) for path in self.runs]
 
     def journal_beside(self, runs: Sequence[Path], name: str) -> Journal:
-        """Return the journal beside run directories, which are replaced when they are made again.
-
-        Raises:
-            BuildError: If the runs are in several folders and no journal is given.
-        """
+        """Return the journal beside run directories, which are replaced when they are rerun."""
         folders = sorted({run.resolve().parent for run in runs})
         if self.journal is None and len(folders) > 1:
             raise BuildError(
@@ -240,11 +237,7 @@ class ReviewTask(ABC):
         """Return what judges are asked."""
 
     def check(self, judgement: Judgement, question: Question) -> Judgement:  # noqa: ARG002
-        """Check an answer, and return it in the form in which it is kept.
-
-        Raises:
-            BuildError: If it is not valid; the message continues 'FILE, line 2: '.
-        """
+        """Check an answer, and return it as it is kept; errors continue 'FILE, line 2: '."""
         return judgement
 
     def files(self) -> dict[Path, str]:
@@ -256,11 +249,7 @@ class ReviewTask(ABC):
         return []
 
     def apply(self, review: Review, to: Destination) -> Applied:
-        """Change the target by the verdicts; here: write the decisions as a table.
-
-        Raises:
-            BuildError: If there is nothing to write, or it cannot be written.
-        """
+        """Change the target by the verdicts; here: write the decisions as a table."""
         out = to.ending(".csv")
         text = io.StringIO()
         writer = csv.writer(text)
@@ -274,11 +263,7 @@ class ReviewTask(ABC):
         return Applied(out, says, {"decided": decided, "open": len(review.open)})
 
     def review(self, rule: Rule | None = None, min_judges: int | None = None) -> Review:
-        """Read the journal and decide every item.
-
-        Raises:
-            BuildError: If the journal cannot be read, or does not fit the task or the rule.
-        """
+        """Read the journal and decide every item."""
         history = self.journal.read()
         (rule or self.rule).check(history.judgements, self.journal.path)
         return replace(self.decide(history.judgements, rule, min_judges), torn=history.torn)
@@ -295,9 +280,6 @@ class ReviewTask(ABC):
             judgements: All judgements; those of other items or of earlier texts are ignored.
             rule: How to decide if judges disagree; that of the task if None.
             min_judges: Items with fewer verdicts stay open.
-
-        Raises:
-            BuildError: If a judgement or the rule has an unknown verdict, or an edit is missing.
         """
         rule, fewest = rule or self.rule, self.min_judges if min_judges is None else min_judges
         self._check_rule(rule)
@@ -307,40 +289,38 @@ class ReviewTask(ABC):
             self.check_kept(one)
         items = [question.item for question in questions]
         if self.verdicts.joined:
-            decisions = settle_labels(given, self.verdicts, rule, fewest, items)
+            decisions = decide_labels(given, self.verdicts, rule, fewest, items)
         else:
-            decisions = settle(given, rule, fewest, items)
+            decisions = decide(given, rule, fewest, items)
         return Review(questions, self.verdicts, given, decisions, rule, fewest, outdated)
 
     def check_kept(self, one: Judgement) -> None:
-        """Check a judgement of the journal, which may be that of another task.
-
-        Raises:
-            BuildError: If it has an unknown verdict, or no edit where one is needed.
-        """
+        """Check a judgement of the journal, which may be that of another task."""
+        given = f"{self.journal.path}: judge '{one.judge}' gives item '{one.item}' the verdict"
         if one.verdict and self.verdicts.read(one.verdict) != one.verdict:
-            raise BuildError(
-                f"{self.journal.path}: judge '{one.judge}' gives item '{one.item}' the verdict "
-                f"{excerpt(one.verdict)}, expected {self.verdicts}"
-            )
+            raise BuildError(f"{given} {excerpt(one.verdict)}, expected {self.verdicts}")
         if one.verdict in self.verdicts.edited and not one.edit.strip():
-            raise BuildError(
-                f"{self.journal.path}: judge '{one.judge}' gives item '{one.item}' the verdict "
-                f"'{one.verdict}' and no edit, expected the new text"
-            )
+            raise BuildError(f"{given} '{one.verdict}' and no edit, expected the new text")
 
     def unjudged(self) -> Review:
-        """Return a review that accepts everything as it was proposed.
-
-        Raises:
-            BuildError: If there is nothing to accept.
-        """
+        """Return a review that accepts everything as it was proposed."""
         if "accept" not in self.verdicts.forms:
             raise BuildError(f"--unjudged accepts proposals; the task '{self.name}' has none")
         decisions = {
             q.item: Decision(q.item, "accept", "", {}, "not judged") for q in self.questions()
         }
         return Review([], self.verdicts, [], decisions, self.rule, 0)
+
+    def rule_named(
+        self, name: str | None, adjudicator: str | None, divided: str | None = None
+    ) -> Rule | None:
+        """Return the rule that options ask for; None if they leave it to the task."""
+        check_name(adjudicator, "--adjudicator")
+        if name is None and adjudicator is None and divided is None:
+            return None
+        adjudicator = adjudicator or (self.rule.adjudicator if name is None else None)
+        divided = divided or self.rule.otherwise or "open"
+        return Rule.named(name or self.rule.name, divided, adjudicator)
 
     def _check_rule(self, rule: Rule) -> None:
         plain = [verdict for verdict in self.verdicts.forms if verdict not in self.verdicts.edited]
@@ -352,11 +332,7 @@ class ReviewTask(ABC):
 
 
 def check_output(task: ReviewTask, out: Path, *, overwrite: bool) -> None:
-    """Refuse, before any work, to overwrite files of the target, or any file without being told.
-
-    Raises:
-        BuildError: If the place is taken.
-    """
+    """Refuse, before any work, to overwrite files of the target, or any file without being told."""
     place = resolved(out, BuildError)
     for path, holds in {**task.files(), task.journal.path: "the judgements"}.items():
         same = place.is_file() and path.is_file() and place.samefile(path)

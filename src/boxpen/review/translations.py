@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar, Generic, Self, TypeVar
 
+from boxpen.errors import BuildError
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Question
-from boxpen.review.task import ReviewTask, Target
+from boxpen.review.task import Review, ReviewTask, Target
+from boxpen.runs.directory import run_directories
 from boxpen.runs.run import Run
 
 __all__ = ["TranslationTask"]
@@ -44,6 +47,24 @@ class TranslationTask(ReviewTask, Generic[T]):
         journal = target.journal_beside(target.runs, cls.journal_file)
         systems = [(run.name, [run]) for run in target.loaded_runs]
         return cls(cls.translations(systems), journal, len(systems))
+
+    @classmethod
+    def beside(cls, made: Sequence[T], runs: Sequence[Path], journal: Path | None) -> Self:
+        """Return the task for translations of runs, with its journal beside their directories."""
+        places = run_directories(runs)
+        return cls(made, Target((), journal).journal_beside(places, cls.journal_file))
+
+    def check_decided(self, review: Review) -> None:
+        """Refuse a review in which no translation is decided.
+
+        Raises:
+            BuildError: If so.
+        """
+        if all(decision.verdict is None for decision in review.decisions.values()):
+            raise BuildError(
+                f"no translation is decided: {self.journal.path} has {len(review.given)} "
+                "judgement(s) of these runs; see boxpen review status"
+            )
 
     @classmethod
     @abstractmethod

@@ -80,11 +80,11 @@ def _by_suite(runs: Sequence[Run]) -> dict[str, dict[str, Run]]:
     for run, name in zip(runs, labels(runs), strict=True):
         found.setdefault(run.info.suite.name, {})[name] = run
     several = {suite: some for suite, some in found.items() if len(some) > 1}
-    titles = {suite: {run.suite_title for run in some.values()} for suite, some in several.items()}
-    return {
-        titles[suite].pop() if len(titles[suite]) == 1 else suite: some
-        for suite, some in several.items()
-    }
+    out = {}
+    for suite, some in several.items():
+        titles = {run.suite_title for run in some.values()}
+        out[min(titles) if len(titles) == 1 else suite] = some
+    return out
 
 
 def _refuse_twice(runs: Mapping[str, Run]) -> None:

@@ -13,14 +13,13 @@ import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from boxpen.errors import PolicyError, RunError
 from boxpen.failures import reason, refusals
 from boxpen.files import new_folder, temporary
-from boxpen.metrics.summary import Translation
 from boxpen.runs.info import FORMAT, RunInfo
 from boxpen.runs.tables import (
+    RunContent,
     parquet,
     read_candidates,
     read_translations,
@@ -29,26 +28,21 @@ from boxpen.runs.tables import (
 )
 from boxpen.scoring.verdicts import Scored, Verdict
 
-if TYPE_CHECKING:
-    from boxpen.runs.run import Run
-
 __all__ = ["check_writable", "read_run", "run_directories", "write_run"]
 
 
-def write_run(run: Run, parent: Path) -> Path:
-    """Write a run directory under ``parent`` and return it.
+def write_run(run: RunContent, target: Path) -> None:
+    """Write a run directory.
 
     Raises:
         RunError: If it cannot be written; then nothing is left behind.
     """
-    target = parent / run.name
     with new_folder(target, RunError) as folder:
         for name, content in _files(run).items():
             (folder / name).write_bytes(content)
-    return target
 
 
-def _files(run: Run) -> dict[str, bytes]:
+def _files(run: RunContent) -> dict[str, bytes]:
     """Return the content of all files, so that writing can only fail for system reasons."""
     info = json.dumps(run.info.to_json(), ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
@@ -61,16 +55,8 @@ def _files(run: Run) -> dict[str, bytes]:
     }
 
 
-def read_run(
-    path: Path,
-) -> tuple[
-    RunInfo,
-    tuple[Verdict, ...],
-    dict[str, list[Scored]],
-    tuple[Translation, ...],
-    dict[int, str],
-]:
-    """Read a run directory: information, verdicts, candidates, translations, tokens.
+def read_run(path: Path) -> RunContent:
+    """Read a run directory.
 
     Raises:
         RunError: If it is not one, or a file of it is damaged; the message names the file.
@@ -102,7 +88,7 @@ def read_run(
         translations = read_translations(path / "translations.parquet")
     with _blamed(path, "tokens.json"):
         tokens = _tokens(path / "tokens.json")
-    return info, verdicts, candidates, translations, tokens
+    return RunContent(info, verdicts, candidates, translations, tokens)
 
 
 def _tokens(path: Path) -> dict[int, str]:

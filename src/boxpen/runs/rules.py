@@ -33,13 +33,10 @@ class Rule:
     """A bound on a number.
 
     Attributes:
-        metric: Which number.
         kind: ``min`` (at least), ``above`` (more than), ``max`` (at most), or ``baseline`` (no
             worse than the baseline's).
         bound: What ``min``, ``above`` and ``max`` compare with.
         slice: ``all`` or ``tag=value``.
-        suite: Only for runs of this suite.
-        model: Only for runs of this model.
         by: How much worse than the baseline is still allowed.
         test: What counts as worse: the ``value`` alone; the whole 95 % ``interval`` below that of
             the baseline; or a ``paired`` test on the same items, see ``boxpen.metrics.compare``.
@@ -77,10 +74,6 @@ class Outcome:
     """Whether one run satisfies one rule.
 
     Attributes:
-        run: The run.
-        rule: The rule.
-        row: The number.
-        passed: Whether the rule is satisfied.
         baseline: The number of the baseline, if the rule needs one.
         p: The p-value of the paired test, if there was one.
     """

@@ -6,7 +6,7 @@ import hashlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -17,7 +17,7 @@ from boxpen.items import Choice, Entail
 from boxpen.metrics.summary import Row, Translation, summarise
 from boxpen.runs.directory import read_run, write_run
 from boxpen.runs.info import RunInfo
-from boxpen.runs.tables import run_frame
+from boxpen.runs.tables import RunContent, run_frame
 from boxpen.scoring.labels import names_of
 from boxpen.scoring.verdicts import Scored, Verdict, decide
 
@@ -29,25 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Row", "Run", "Translation"]
 
 
-@dataclass(frozen=True)
-class Run:
-    """The results of one model on one suite.
-
-    Attributes:
-        info: How it was made: suite, model, recipe, policy, signature, what was left out and why,
-            lint findings, versions, time.
-        verdicts: One per judged item.
-        candidates: The scored candidates of every item, by its id; of an entailment item its one
-            pair of premise and hypothesis.
-        translations: What a translation model made of the sources.
-        tokens: The texts of the candidates' tokens, if the model provides them.
-    """
-
-    info: RunInfo
-    verdicts: tuple[Verdict, ...]
-    candidates: Mapping[str, Sequence[Scored]]
-    translations: tuple[Translation, ...] = ()
-    tokens: Mapping[int, str] = field(default_factory=dict)
+class Run(RunContent):
+    """The results of one model on one suite."""
 
     @classmethod
     def decided(
@@ -86,12 +69,12 @@ class Run:
     @property
     def suite_argument(self) -> str:
         """What a command takes for the suite: its file, or its name; ``FILE`` if neither tells."""
-        from boxpen.catalog import suite_names
+        from boxpen.catalog import is_suite
 
         suite = self.info.suite
         if suite.file:
             return shlex.quote(suite.file)
-        return suite.name if suite.name in suite_names(parts=True) else "FILE"
+        return suite.name if is_suite(suite.name) else "FILE"
 
     @property
     def human(self) -> bool:
@@ -249,7 +232,9 @@ class Run:
         Raises:
             RunError: If it cannot be written; then nothing is left behind.
         """
-        return write_run(self, Path(parent))
+        target = Path(parent) / self.name
+        write_run(self, target)
+        return target
 
     @classmethod
     def load(cls, path: Path | str) -> Run:
@@ -258,4 +243,4 @@ class Run:
         Raises:
             RunError: If it is not one, or a file of it is damaged.
         """
-        return cls(*read_run(Path(path)))
+        return cls(**vars(read_run(Path(path))))

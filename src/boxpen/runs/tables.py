@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.summary import Translation
+from boxpen.runs.info import RunInfo
 from boxpen.scoring.labels import NAMES
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -20,10 +21,9 @@ from boxpen.scoring.verdicts import Scored, Verdict
 if TYPE_CHECKING:
     import polars as pl
 
-    from boxpen.runs.run import Run
-
 __all__ = [
     "COLUMNS",
+    "RunContent",
     "parquet",
     "read_candidates",
     "read_translations",
@@ -55,7 +55,28 @@ COLUMNS = {
 _LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
 
 
-def run_frame(run: Run, table: str) -> pl.DataFrame:
+@dataclass(frozen=True)
+class RunContent:
+    """What a run directory holds.
+
+    Attributes:
+        info: How the run was made: suite, model, recipe, policy, signature, what was left out and
+            why, lint findings, versions, time.
+        verdicts: One per judged item.
+        candidates: The scored candidates of every item, by its id; of an entailment item its one
+            pair of premise and hypothesis.
+        translations: The sources as a translation model translated them.
+        tokens: The texts of the candidates' tokens, if the model provides them.
+    """
+
+    info: RunInfo
+    verdicts: tuple[Verdict, ...]
+    candidates: Mapping[str, Sequence[Scored]]
+    translations: tuple[Translation, ...] = ()
+    tokens: Mapping[int, str] = field(default_factory=dict)
+
+
+def run_frame(run: RunContent, table: str) -> pl.DataFrame:
     """Return a table of a run: verdicts, records, translations, or tokens.
 
     Raises:
@@ -71,7 +92,7 @@ def run_frame(run: Run, table: str) -> pl.DataFrame:
     elif table == "records":
         rows = (_record_row(*found) for found in _records(run))
     else:
-        texts = dict(enumerate(NAMES)) if run.labels else run.tokens
+        texts = dict(enumerate(NAMES)) if run.info.model.labels else run.tokens
         rows = (
             dict(
                 zip(
@@ -88,7 +109,7 @@ def run_frame(run: Run, table: str) -> pl.DataFrame:
     return _frame(rows, COLUMNS[table])
 
 
-def _records(run: Run) -> Iterator[tuple[str, int, str, Scored, Record]]:
+def _records(run: RunContent) -> Iterator[tuple[str, int, str, Scored, Record]]:
     """Yield every record: item, number of the candidate, role, candidate, record."""
     for item, members in run.candidates.items():
         for index, scored in enumerate(members):

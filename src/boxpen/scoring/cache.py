@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import logging
 import sqlite3
@@ -323,9 +324,7 @@ class ScoreCache:
                 mark = struct.pack(">I", APPLICATION_ID)
                 if header[:16] != b"SQLite format 3\0" or header[68:] != mark:
                     return False  # it may be somebody else's
-                number = 1
-                while (place := path.with_name(f"{path.name}.damaged-{number}")).exists():
-                    number += 1
+                place = _claimed(path)
                 # The database last: a new one under its name would lose its own -wal to this loop.
                 # A process that opens the damaged one in between may leave a -wal; SQLite drops
                 # that when it makes the new database.
@@ -356,6 +355,16 @@ class ScoreCache:
             raise CacheError(f"cannot {verb} the cache {self.path}: it is damaged") from None
         except OSError as error:
             raise CacheError(f"cannot {verb} the cache {self.path}: {error.strerror}") from None
+
+
+def _claimed(path: Path) -> Path:
+    """Create an empty file for a damaged cache, under a name that no other process has taken."""
+    for number in itertools.count(1):
+        place = path.with_name(f"{path.name}.damaged-{number}")
+        with contextlib.suppress(FileExistsError):
+            place.touch(exist_ok=False)
+            break
+    return place
 
 
 def _record_checksum(key: bytes, ids: bytes, logprobs: bytes, *numbers: int) -> bytes:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import lzma
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import Literal, cast
 
 from boxpen.config import AtLeast1, ConfigPath, NotNegative, check_keys
 from boxpen.errors import ConfigError, NmtError
+from boxpen.text.lines import read_lines
 
 __all__ = ["CorpusSpec", "Pair", "read_pairs"]
 
@@ -27,7 +25,7 @@ class Pair:
     Attributes:
         source: The sentence.
         target: Its translation.
-        doc: The document it belongs to, where the corpus tells.
+        doc: Its document, if the corpus names documents.
         line: Its line in the file, from 1.
         corpus: The name of the corpus.
     """
@@ -43,12 +41,12 @@ class Pair:
 class CorpusSpec:
     """The location and format of a corpus: one table, or two files of equal length.
 
-    Any file may be plain or end in .gz, .xz or .bz2.
+    Any file may be plain, gzip, xz or bzip2.
 
     Attributes:
         name: What the corpus is called.
-        tsv: A table, one pair a line, columns parted by tabs.
-        source: A file of sentences, one a line; with ``target`` and without ``tsv``.
+        tsv: A tab-separated table with one pair per line.
+        source: A file with one sentence per line; with ``target`` and without ``tsv``.
         target: The file of their translations.
         columns: Which columns of the table hold what, from 0: source, target, perhaps doc.
         documents: What ends a document: unknown ('none'), a line that is empty on both sides
@@ -87,7 +85,7 @@ def read_pairs(spec: CorpusSpec, counts: Counter[str]) -> Iterator[Pair]:
     Args:
         spec: The corpus.
         counts: Gains 'lines', the lines read, and 'empty', those left out because a side is
-            empty; a line that ends a document counts as no such.
+            empty; lines that end a document are not counted as empty.
 
     Raises:
         NmtError: If a file is missing, damaged or not UTF-8, if the two files differ in length, if
@@ -125,7 +123,7 @@ def _half_empty(spec: CorpusSpec, line: int, side: str) -> str:
 
 def _two_files(spec: CorpusSpec) -> Iterator[tuple[str, str, None]]:
     source_path, target_path = cast(Path, spec.source), cast(Path, spec.target)
-    both = zip_longest(_lines(source_path), _lines(target_path))
+    both = zip_longest(read_lines(source_path, NmtError), read_lines(target_path, NmtError))
     for line, (source, target) in enumerate(both, start=1):
         if source is None or target is None:
             short, long = (
@@ -141,7 +139,7 @@ def _two_files(spec: CorpusSpec) -> Iterator[tuple[str, str, None]]:
 def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]]:
     source, target, doc = (spec.columns.get(column, -1) for column in _COLUMNS)
     needed = max(source, target, doc) + 1
-    for line, row in enumerate(_lines(path), start=1):
+    for line, row in enumerate(read_lines(path, NmtError), start=1):
         cells = row.split("\t")
         if len(cells) < needed:
             if not row.strip():
@@ -151,38 +149,3 @@ def _table(spec: CorpusSpec, path: Path) -> Iterator[tuple[str, str, str | None]
                 f"{path}, line {line}: found {len(cells)} column(s), expected {needed} or more"
             )
         yield cells[source], cells[target], cells[doc] if doc >= 0 else None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file; only LF or CRLF ends a line."""
-    line = 0
-    try:
-        with ExitStack() as stack:
-            for line, raw in enumerate(stack.enter_context(_opened(path)), start=1):
-                yield raw.decode("utf-8-sig" if line == 1 else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise NmtError(
-            f"{path}, line {line}: byte {error.object[error.start]:#04x} is not UTF-8; "
-            "convert the file first"
-        ) from None
-    except FileNotFoundError:
-        raise NmtError(f"{path} does not exist") from None
-    except (EOFError, lzma.LZMAError, zlib.error) as error:
-        raise NmtError(f"{path} is damaged or cut off after line {line}: {error}") from None
-    except OSError as error:  # a wrong header of gzip or bz2 is one too
-        raise NmtError(
-            f"{path} cannot be read after line {line}: {error.strerror or error}"
-        ) from None
-
-
-def _opened(path: Path) -> BinaryIO:
-    import bz2
-    import gzip
-
-    if path.suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "rb"))
-    if path.suffix == ".xz":
-        return cast(BinaryIO, lzma.open(path, "rb"))
-    if path.suffix == ".bz2":
-        return cast(BinaryIO, bz2.open(path, "rb"))
-    return path.open("rb")

@@ -1,39 +1,130 @@
-"""Big text files as a stream of blocks of whole lines, decompressed ahead of the reader.
+"""Text files: opened in one place, plain or compressed, with the line in every error.
 
-Plain, gzip, xz and bzip2 files are told apart by their first bytes, whatever they are called. A
-block holds UTF-8, so what follows need not check it again: a line that is no text in the file's
-encoding is set aside, and an empty line stands in its place so that the others keep their numbers.
+Compressed files (gzip, xz, bzip2) are recognised by their first bytes, whatever their name.
+``read_lines`` streams lines, ``opened`` gives a text stream for parsers such as ``csv``, and
+``blocks`` reads big files as blocks of whole lines for vectorised work.
 """
 
 from __future__ import annotations
 
 import bz2
 import contextlib
+import io
 import lzma
-import queue
-import threading
 import zlib
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar, cast
 
-from boxpen.errors import BuildError
+from boxpen.errors import BoxpenError, BuildError, SuiteError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BLOCK", "Block", "blocks", "count", "excerpt", "positions"]
+__all__ = [
+    "BLOCK", "Block", "blocks", "count", "opened", "positions", "read_lines", "reading_errors",
+    "unpacked",
+]  # fmt: skip
 
 BLOCK = 1 << 24
-"""Bytes of a block: large enough for vectorised work, small enough for many to fit in memory."""
+"""Bytes per block: large enough for vectorised work, small enough to hold several in memory."""
 
-_LONGEST = 1 << 28  # bytes of one line; beyond that it is no file of lines
+_LONGEST = 1 << 28  # bytes without a newline; longer files are not files of lines
 _BOM = b"\xef\xbb\xbf"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "a zstandard file"}
-_PACKED = {b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 _T = TypeVar("_T")
+
+
+@contextlib.contextmanager
+def opened(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
+    """Open a plain UTF-8 file, with or without a byte order mark, for reading.
+
+    Raises:
+        SuiteError: If the file cannot be read or is not UTF-8; in the ``with`` body too.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline=newline) as stream:
+            yield stream
+    except UnicodeDecodeError:
+        for _ in read_lines(path):  # the stream decodes ahead; this finds the line
+            pass
+        raise SuiteError(f"{path} is not UTF-8") from None
+    except OSError as error:
+        raise SuiteError(_problem(path, error, 0)) from None
+
+
+def read_lines(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file, plain or compressed, without their ends (LF or CRLF).
+
+    Args:
+        path: The file; a pipe works too.
+        error: What to raise if the file is missing, damaged or not UTF-8.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file, unpacked(file, path, error) as stream:
+            for number, raw in enumerate(stream, start=1):
+                yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except reading_errors() as problem:
+        raise error(_problem(path, problem, number)) from None
+
+
+def unpacked(file: BinaryIO, path: Path, error: type[BoxpenError] = SuiteError) -> BinaryIO:
+    """Return the decompressed content of an open file, or the file itself if it is plain.
+
+    Args:
+        file: The file, at its beginning; a pipe is read into memory.
+        path: Its path, for messages.
+        error: What to raise for archives, which hold more than one file.
+    """
+    start = file.read(6)
+    if file.seekable():
+        file.seek(0)
+    else:
+        file = io.BytesIO(start + file.read())
+    for magic, what in _ARCHIVES.items():
+        if start.startswith(magic):
+            raise error(f"{path} is {what}; unpack it, or compress it with gzip")
+    if start.startswith(b"\x1f\x8b"):
+        return cast(BinaryIO, _gzip().open(file))
+    if start.startswith(b"\xfd7zXZ\0"):
+        return cast(BinaryIO, lzma.open(file))
+    return cast(BinaryIO, bz2.open(file)) if start.startswith(b"BZh") else file
+
+
+def _gzip() -> Any:
+    """Return gzip, or ``isal``'s version of it if installed: the same at three times the speed."""
+    try:
+        from isal import igzip
+    except ImportError:
+        import gzip
+
+        return gzip
+    return igzip
+
+
+def reading_errors() -> tuple[type[Exception], ...]:
+    """Return what reading a file can raise; ``isal`` has an error of its own."""
+    inflating = getattr(_gzip(), "isal_zlib", zlib).error
+    return OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, inflating
+
+
+def _problem(path: Path, error: Exception, line: int) -> str:
+    """Explain why a file cannot be read past a line."""
+    if isinstance(error, UnicodeDecodeError):
+        byte, place = error.object[error.start], error.start + 1
+        return (
+            f"{path}, line {line}: byte {byte:#04x} is not UTF-8, at byte {place} of the line; "
+            "convert the file first"
+        )
+    if isinstance(error, OSError) and error.errno is not None:
+        after = f" after line {line}" if line else ""
+        return f"{path} cannot be read{after}: {error.strerror}"
+    return f"{path} is damaged or cut off after line {line}: {error}; download it again"
 
 
 @dataclass(frozen=True)
@@ -41,18 +132,19 @@ class Block:
     """Whole lines of a file.
 
     Attributes:
-        data: The lines, each closed by a newline, in UTF-8.
-        first: The number of the first one, from 1.
+        data: The lines in UTF-8, each ending with a newline.
+        first: Number of the first line, from 1.
         lines: How many there are.
-        share: How much of the file has been read when this block ends, from 0 to 1.
-        spoilt: Lines that are no text in the file's encoding, by number; empty in ``data``.
+        share: Share of the file read when this block ends, from 0 to 1.
+        undecodable: Lines that are not text in the file's encoding, by number. In ``data`` they are
+            empty, so that the others keep their numbers.
     """
 
     data: bytes
     first: int
     lines: int
     share: float
-    spoilt: Mapping[int, bytes] = field(default_factory=dict)
+    undecodable: Mapping[int, bytes] = field(default_factory=dict)
 
     def texts(self, numbers: Iterable[int]) -> list[str]:
         """Return lines by their numbers, without their ends."""
@@ -64,46 +156,45 @@ class Block:
         for number in numbers:
             at = number - self.first
             start = int(ends[at - 1]) + 1 if at else 0
-            line = self.spoilt.get(number, self.data[start : int(ends[at])])
+            line = self.undecodable.get(number, self.data[start : int(ends[at])])
             found.append(line.decode(errors="replace").removesuffix("\r"))
         return found
 
 
 def blocks(path: Path, *, encoding: str = "utf-8", size: int = BLOCK) -> Iterator[Block]:
-    """Read a file as blocks of whole lines.
+    """Read a file as blocks of whole lines, decompressed in a thread ahead of the reader.
 
     Args:
-        path: The file, compressed or not.
-        encoding: Of its text; one in which a newline is the byte 10.
-        size: Bytes of a block, about.
+        path: The file, plain or compressed.
+        encoding: Encoding of the text; a newline must be the byte 10 in it.
+        size: Approximate bytes per block.
 
     Raises:
-        BuildError: If the file is not there, its compressed data is damaged, or it has no lines.
+        BuildError: If the file is missing or damaged, or has no lines.
     """
-    _check_encoding(encoding)
+    try:
+        plain = "\n\t".encode(encoding) == b"\n\t"
+    except (LookupError, ValueError):
+        raise BuildError(f"unknown encoding '{encoding}'; try utf-8 or latin-1") from None
+    if not plain:
+        raise BuildError(f"files in {encoding} cannot be read line by line; convert them to UTF-8")
     first = 1
     with contextlib.closing(_ahead(_pieces(path, size))) as pieces:
         for data, lines, share in pieces:
-            if first == 1:
-                data = data.removeprefix(_BOM)
-            text, spoilt = _decoded(data, encoding, first)
-            yield Block(text, first, lines, share, spoilt)
+            text, undecodable = _decoded(data.removeprefix(_BOM) if first == 1 else data, encoding)
+            bad = {first + at: line for at, line in undecodable.items()}
+            yield Block(text, first, lines, share, bad)
             first += lines
 
 
-def excerpt(text: str, length: int = 200) -> str:
-    """Return the beginning of a line, short enough for a message or a list."""
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
 def _pieces(path: Path, size: int) -> Iterator[tuple[bytes, int, float]]:
-    """Yield whole lines of about ``size`` bytes, how many, and how much of the file they took."""
+    """Yield whole lines of about ``size`` bytes, their number, and the share of the file read."""
     rest = b""
     line = 1
     try:
         total = max(path.stat().st_size, 1)
-        with path.open("rb") as stream:
-            for piece in _unpacked(stream, path, size):
+        with path.open("rb") as file, unpacked(file, path, BuildError) as stream:
+            while piece := stream.read(size):
                 cut = piece.rfind(b"\n") + 1
                 if not cut:
                     rest += piece
@@ -117,129 +208,45 @@ def _pieces(path: Path, size: int) -> Iterator[tuple[bytes, int, float]]:
                 rest = piece[cut:]
                 lines = count(data, b"\n")
                 line += lines
-                yield data, lines, min(stream.tell() / total, 1.0)
-    except FileNotFoundError:
-        raise BuildError(f"there is no {path}") from None
-    except IsADirectoryError:
-        raise BuildError(f"{path} is a folder; expected a file of a graph") from None
-    except (EOFError, lzma.LZMAError, OSError, ValueError) as error:
-        raise BuildError(
-            f"{path} cannot be read past line {line} ({error}); is it a whole download?"
-        ) from None
+                yield data, lines, min(file.tell() / total, 1.0)
+    except reading_errors() as error:
+        raise BuildError(_problem(path, error, line - 1)) from None
     if rest:
         yield rest + b"\n", 1, 1.0
 
 
-def _unpacked(stream: BinaryIO, path: Path, size: int) -> Iterator[bytes]:
-    magic = stream.read(6)
-    stream.seek(0)
-    for start, what in _ARCHIVES.items():
-        if magic.startswith(start):
-            raise BuildError(f"{path} is {what}; unpack it, or compress it with gzip")
-    if magic.startswith(b"\x1f\x8b"):
-        yield from _inflated(stream, size)
-        return
-    opener: Any = contextlib.nullcontext
-    for start, unpack in _PACKED.items():
-        if magic.startswith(start):
-            opener = unpack
-    with opener(stream) as unpacked:
-        while piece := unpacked.read(size):
-            yield piece
-
-
-def _inflated(stream: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield the content of a gzip file, which may be several glued together."""
-    library = _library()
-    inflate = None
-    packed = b""
-    while packed := packed or stream.read(1 << 20):
-        if inflate is None:
-            packed = packed.lstrip(b"\0")  # padding that tapes and some tools put behind the end
-            if not packed:
-                continue
-            inflate = library.decompressobj(31)
-        try:
-            piece = inflate.decompress(packed, size)
-        except library.error as error:
-            raise EOFError(str(error)) from None
-        if piece:
-            yield piece
-        packed = inflate.unconsumed_tail
-        if inflate.eof:
-            packed = inflate.unused_data
-            inflate = None
-    if inflate is not None:
-        raise EOFError("the compressed data ends too early")
-
-
-def _library() -> Any:
-    """Return zlib, or ``isal`` where it is installed: the same at twice the speed."""
-    try:
-        from isal import isal_zlib
-    except ImportError:
-        return zlib
-    return isal_zlib
-
-
 def _ahead(items: Iterator[_T], depth: int = 2) -> Generator[_T, None, None]:
     """Run an iterator in a thread that stays up to ``depth`` items ahead."""
-    ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=depth)
-    stopped = threading.Event()
-
-    def put(more: bool, item: Any) -> None:
-        while not stopped.is_set():
-            with contextlib.suppress(queue.Full):
-                ready.put((more, item), timeout=0.1)
-                return
-
-    def work() -> None:
-        try:
-            for item in items:
-                put(True, item)
-                if stopped.is_set():
-                    return
-        except BaseException as error:
-            put(False, error)
-        else:
-            put(False, None)
-
-    thread = threading.Thread(target=work, name="boxpen-lines", daemon=True)
-    thread.start()
+    pool = ThreadPoolExecutor(1, thread_name_prefix="boxpen-lines")
     try:
-        while True:
-            more, item = ready.get()
-            if more:
-                yield item
-            elif item is None:
-                return
-            else:
-                raise item
+        waiting = deque(pool.submit(next, items, None) for _ in range(depth))
+        while (item := waiting.popleft().result()) is not None:
+            waiting.append(pool.submit(next, items, None))
+            yield item
     finally:
-        stopped.set()
-        thread.join()
+        pool.shutdown(cancel_futures=True)
 
 
-def _decoded(data: bytes, encoding: str, first: int) -> tuple[bytes, dict[int, bytes]]:
-    """Return the lines in UTF-8, those that cannot be decoded emptied, and these by number."""
-    if _is_utf8(encoding):
+def _decoded(data: bytes, encoding: str) -> tuple[bytes, dict[int, bytes]]:
+    """Return the lines in UTF-8; those that cannot be decoded are empty, and listed by place."""
+    if encoding.lower().replace("_", "-") in {"utf-8", "utf8"}:
         if _valid(data):
             return data, {}
     else:
         with contextlib.suppress(UnicodeDecodeError):
             return data.decode(encoding).encode(), {}
-    kept, spoilt = [], {}
-    for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), start=first):
+    kept, undecodable = [], {}
+    for place, line in enumerate(data.removesuffix(b"\n").split(b"\n")):
         try:
             kept.append(line.decode(encoding).encode())
         except UnicodeDecodeError:
             kept.append(b"")
-            spoilt[number] = line
-    return b"\n".join(kept) + b"\n", spoilt
+            undecodable[place] = line
+    return b"\n".join(kept) + b"\n", undecodable
 
 
 def _valid(data: bytes) -> bool:
-    """Say whether bytes are UTF-8, ten times as fast as ``decode`` and without the GIL."""
+    """Check that bytes are UTF-8, ten times as fast as ``decode`` and without the GIL."""
     import polars as pl
 
     try:
@@ -249,28 +256,15 @@ def _valid(data: bytes) -> bool:
     return True
 
 
-def _check_encoding(encoding: str) -> None:
-    try:
-        plain = "\n\t".encode(encoding) == b"\n\t"
-    except (LookupError, ValueError):
-        raise BuildError(f"there is no encoding '{encoding}'; try utf-8 or latin-1") from None
-    if not plain:
-        raise BuildError(f"files in {encoding} cannot be read line by line; convert them to UTF-8")
-
-
-def _is_utf8(encoding: str) -> bool:
-    return encoding.lower().replace("_", "-") in {"utf-8", "utf8"}
-
-
 def positions(data: bytes, byte: bytes) -> NDArray[np.int64]:
-    """Return where a byte stands."""
+    """Return the positions of a byte."""
     import numpy as np
 
     return np.flatnonzero(np.frombuffer(data, np.uint8) == ord(byte))
 
 
 def count(data: bytes, byte: bytes) -> int:
-    """Return how often a byte stands there; unlike ``data.count``, without the GIL."""
+    """Count a byte; unlike ``data.count``, without the GIL."""
     import numpy as np
 
     return int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord(byte)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
+from boxpen.analysis.discourse.chinese import data
 from boxpen.analysis.discourse.pronoun_judge import PRONOUNS
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT
@@ -26,13 +25,7 @@ COLUMNS = (
 class Accuracy:
     """How often one system is right in one column.
 
-    Attributes:
-        system: Who translated.
-        column: One of ``COLUMNS``.
-        translations: How many there are.
-        right: The share of right ones among those with an outcome. What nobody can tell is not
-            right.
-        cannot_tell: The share of those.
+    ``right`` and ``cannot_tell`` are shares of the translations with an outcome.
     """
 
     system: str
@@ -57,9 +50,7 @@ def accuracies(
 ) -> list[Accuracy]:
     """Return the accuracy of every system in every column that it has translations of.
 
-    Args:
-        renderings: What was translated.
-        outcomes: What became of each; None, or not there, if that is open.
+    Without an outcome a translation is open.
     """
     rows = []
     for system in dict.fromkeys(one.system for one in renderings):
@@ -76,16 +67,13 @@ def accuracies(
 @cache
 def paper() -> Paper:
     """Return the figures of Tables 2 and 3."""
-    import tomllib
-
-    file = resources.files("boxpen.analysis.discourse").joinpath("data", "paper.toml")
-    data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
-    systems, columns = data["systems"], data["columns"]
+    table = data("paper")
+    systems, columns = table["systems"], table["columns"]
     return Paper(
-        bleu={s: dict(zip(data["sets"], data["bleu"][s], strict=True)) for s in systems},
-        accuracy={s: dict(zip(columns, data["accuracy"][s], strict=True)) for s in systems},
-        items=dict(zip(columns, data["items"], strict=True)),
-        note=data["note"],
+        bleu={s: dict(zip(table["sets"], table["bleu"][s], strict=True)) for s in systems},
+        accuracy={s: dict(zip(columns, table["accuracy"][s], strict=True)) for s in systems},
+        items=dict(zip(columns, table["items"], strict=True)),
+        note=table["note"],
     )
 
 

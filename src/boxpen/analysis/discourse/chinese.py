@@ -7,6 +7,7 @@ a space where punctuation would be, as in subtitles. Here they become one.
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -14,10 +15,10 @@ from typing import Any
 
 from boxpen.analysis.discourse.ruling import Hit
 
-__all__ = ["BROKEN", "Sentence", "Word", "letters", "read"]
+__all__ = ["BROKEN", "Sentence", "Word", "data", "letters", "read"]
 
 BROKEN = "\ufffd"
-"""Stands for bytes that are no character: a model that spells in bytes lost its way."""
+"""The replacement for invalid bytes, which a byte-level model may produce."""
 
 # Characters that simplified texts have too, with another meaning.
 _SHARED = (
@@ -63,13 +64,13 @@ class Sentence:
     words: tuple[Word, ...]
 
     def find(self, phrase: str) -> list[int]:
-        """Return where a phrase stands as whole words, not as a part of others."""
+        """Return the places of a phrase as whole words, not as a part of others."""
         starts = {word.start for word in self.words}
         ends = {word.end for word in self.words}
         return [at for at in self.places(phrase) if at in starts and at + len(phrase) in ends]
 
     def places(self, phrase: str) -> list[int]:
-        """Return where a phrase stands, be it a part of words."""
+        """Return the places of a phrase, even as a part of words."""
         return [found.start() for found in re.finditer(f"(?={re.escape(phrase)})", self.text)]
 
     def clause(self, place: int) -> int:
@@ -109,12 +110,15 @@ def _joined(text: str) -> str:
 
 
 @cache
-def _simplified() -> dict[int, str]:
-    import tomllib
+def data(name: str) -> dict[str, Any]:
+    """Return a TOML file of the folder ``data``, read once."""
+    file = resources.files("boxpen.analysis.discourse").joinpath("data", f"{name}.toml")
+    return tomllib.loads(file.read_text("utf-8"))
 
-    file = resources.files("boxpen.analysis.discourse").joinpath("data", "traditional.toml")
-    pairs: str = tomllib.loads(file.read_text("utf-8"))["pairs"]
-    return {ord(pair[0]): pair[1] for pair in pairs.split()}
+
+@cache
+def _simplified() -> dict[int, str]:
+    return {ord(pair[0]): pair[1] for pair in data("traditional")["pairs"].split()}
 
 
 @cache

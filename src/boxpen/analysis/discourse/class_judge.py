@@ -1,6 +1,6 @@
 """The class judge: is the pronoun, the connective or the elided verb of a translation right?
 
-It reads words, not meaning, and says which words it read. Errors elsewhere in a translation do not
+It reads words, not meaning, and shows which words it read. Errors elsewhere in a translation do not
 count, as they do not for the people of Cai and Xiong (2020, section 4.3).
 """
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from boxpen.analysis.discourse.chinese import Sentence, Word, letters
+from boxpen.analysis.discourse.chinese import Sentence, letters
 from boxpen.analysis.discourse.ruling import Hit
-from boxpen.analysis.discourse.verbs import MARKS, verbs
+from boxpen.analysis.discourse.verbs import MARKS, listed
 
 __all__ = ["clauses_of", "missing_clause"]
 
@@ -27,7 +27,7 @@ _BREAK = re.compile(f"[{re.escape(MARKS)}—]")
 def clauses_of(reference: Sentence, connectives: Sequence[Hit]) -> list[str]:
     """Divide a reference at its connective; return the content of clauses that have any.
 
-    Two words that are joined are no clauses.
+    Two joined words are not clauses.
 
     Args:
         reference: The reference.
@@ -59,13 +59,7 @@ def clauses_of(reference: Sentence, connectives: Sequence[Hit]) -> list[str]:
 
 
 def missing_clause(translation: Sentence, reference: Sentence, clauses: Sequence[str]) -> str:
-    """Return the content of a clause of the reference that a translation has not; empty if none.
-
-    Args:
-        translation: What is judged.
-        reference: A right translation.
-        clauses: Its clauses, as ``clauses_of`` returns them.
-    """
+    """Return the content of a clause of the reference that a translation has not; empty if none."""
     if len(clauses) < 2:
         return ""
     least = min(clauses, key=lambda clause: _share(clause, translation.text))
@@ -82,16 +76,12 @@ def _share(clause: str, text: str) -> float:
 
 
 def _content(sentence: Sentence, pieces: Sequence[tuple[int, int]]) -> list[str]:
-    tables = verbs()
-
-    def counts(word: Word) -> bool:
-        light = word.text in tables.light or word.text in tables.modal
-        return not light and not word.flag.startswith(_NO_CONTENT)
-
+    light = listed("light") | listed("modal")
     return [
         word.text
         for word in sentence.words
-        if any(begin <= word.start < end for begin, end in pieces) and counts(word)
+        if any(begin <= word.start < end for begin, end in pieces)
+        if word.text not in light and not word.flag.startswith(_NO_CONTENT)
     ]
 
 

@@ -34,8 +34,6 @@ class Comparison:
 
     Attributes:
         part: ``all``, or a phenomenon.
-        a: Name of the first system.
-        b: Name of the second.
         n: Sentences that both translated, and whose outcome is known for both.
         only_a: Those that only the first has right.
         only_b: Those that only the second has right.
@@ -63,10 +61,6 @@ def compare_renderings(
     renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
 ) -> list[Comparison]:
     """Compare every two systems, on all sentences and by phenomenon.
-
-    Args:
-        renderings: What was translated.
-        outcomes: What became of each; None, or not there, if that is open.
 
     Raises:
         RunError: If there are less than two systems, or two have no sentence in common.

@@ -1,8 +1,8 @@
 """Whether a connective got the right sense in Chinese.
 
-English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. Which words say which sense
-stands in ``data/connectives.toml``. A translation without any such word does not say the sense;
-of one that mostly stammers, as weak models do, or lacks a clause, that cannot be asked.
+English "while" is 而 or 当, "since" is 因为, 既然 or 自从, and so on. The words of every sense are
+in ``data/connectives.toml``. A translation without any such word does not express the sense; one
+that mostly stammers, as weak models do, or lacks a clause, cannot be judged.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
-from boxpen.analysis.discourse.chinese import BROKEN, Sentence, letters, read
+from boxpen.analysis.discourse.chinese import BROKEN, Sentence, data, letters, read
 from boxpen.analysis.discourse.clauses import clauses_of, missing_clause
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
 
@@ -75,12 +73,7 @@ def connective_classes() -> tuple[str, ...]:
 def judge_connective(cls: str, source: str, translation: str, reference: str) -> Ruling:
     """Judge one translation of a sentence with an ambiguous connective.
 
-    Args:
-        cls: The word and its sense, one of ``connective_classes``.
-        source: The English sentence.
-        translation: What is judged.
-        reference: A right translation; where it has another sense than its class says, that sense
-            is right too.
+    Where the reference has another sense than its class, that sense is right too.
     """
     sentence = read(translation)
     if not sentence.text:
@@ -283,7 +276,7 @@ def _fits(word: str, sentence: Sentence, start: int, end: int, *, asks: bool) ->
 
 
 def _since_then(text: str, end: int) -> bool:
-    """Whether 起 ends an expression of time, 从那天起, and is no part of a verb such as 拿起."""
+    """Whether 起 ends an expression of time, 从那天起, and belongs to no verb such as 拿起."""
     following = text[end : end + 1]
     return (not following or following in _EDGE + "就便都也我你他她还没至吗呢") and (
         text[end - 2] not in "拿抬举站捡抓提想说拾升响"
@@ -305,16 +298,13 @@ def _hits(said: Mapping[str, list[Hit]]) -> list[Hit]:
 
 @cache
 def _tables() -> tuple[dict[str, Sense], dict[str, _Class]]:
-    import tomllib
-
-    file = resources.files("boxpen.analysis.discourse").joinpath("data", "connectives.toml")
-    data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
+    tables = data("connectives")
     senses = {
         name: Sense(name, **{key: tuple(some) for key, some in table.items()})
-        for name, table in data["senses"].items()
+        for name, table in tables["senses"].items()
     }
     classes = {
         name: _Class(**{key: tuple(some) for key, some in table.items()})
-        for name, table in data["classes"].items()
+        for name, table in tables["classes"].items()
     }
     return senses, classes

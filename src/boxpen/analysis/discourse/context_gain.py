@@ -42,7 +42,6 @@ class System:
     """The runs of one model that differ in their context alone.
 
     Attributes:
-        name: Of the system.
         runs: By context, in the order of ``CONTEXTS``.
         items: How many items all of them have scored.
         most: How many the run with most of them has scored.
@@ -61,7 +60,6 @@ class Gain:
     """What one context gives a system over another one, on some items.
 
     Attributes:
-        n: How many items.
         accuracy: The contrastive decisions compared: difference, paired test, p-value.
         sentence: Nats that a reference gains, with its 95 % interval.
         token: The same for a token of a reference, over all tokens.
@@ -82,8 +80,6 @@ class ContextGains:
     """What contexts give to systems, over all items, by set and by class.
 
     Attributes:
-        suite: Name of the suite.
-        systems: In the order of their first runs.
         slices: ``all``, then sets, each before its classes.
         accuracy: By system, slice and context.
         gains: By system, slice and contrast.
@@ -134,9 +130,6 @@ def sign_flip(sums: Sequence[float]) -> float:
     If the context said nothing, each difference might as well have had the other sign. How likely
     every sum is follows without draws at random, once differences are rounded to 1/65,536 of what
     their amounts add up to, or finer: to a power of two, so that equal parts stay equal.
-
-    Args:
-        sums: One for every block, or every item that is by itself.
     """
     total = math.fsum(map(abs, sums))
     if not total:

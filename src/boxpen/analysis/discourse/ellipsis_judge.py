@@ -14,22 +14,20 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from boxpen.analysis.discourse.chinese import BROKEN, Sentence, Word, read
+from boxpen.analysis.discourse.chinese import BROKEN, Sentence, Word, data, read
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
-from boxpen.analysis.discourse.stranded import (
-    Stranded,
-    stranded,
-)
+from boxpen.analysis.discourse.stranded import Stranded, stranded
 from boxpen.analysis.discourse.verbs import (
     MARKS,
     any_same,
     candidates,
+    english_verbs,
     level,
     like_verb,
+    listed,
     predicates,
     same_verb,
-    verbs,
-)
+)  # fmt: skip
 
 __all__ = ["judge_ellipsis"]
 
@@ -81,12 +79,7 @@ def judge_ellipsis(
 ) -> Ruling:
     """Judge one translation of a sentence whose verb is elided.
 
-    Args:
-        source: The English sentence.
-        translation: What is judged.
-        reference: A right translation.
-        reference_context: A right translation of the sentence before; empty if unknown.
-        context: The English sentence before; empty if unknown.
+    The contexts are the sentence before and its right translation; empty if unknown.
     """
     sentence = read(translation)
     if not sentence.text:
@@ -183,8 +176,7 @@ def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit]]
     asks_back = _ASKS_BACK.match(case.source) is not None
     did = not asks_back and "be" not in left.kinds
     not_done = left.negated and did and "没" in case.answer.text
-    states = verbs().states
-    deed = not any(word.text in states or word.flag.startswith("a") for word in wanted)
+    deed = not any(word.text in listed("states") or word.flag.startswith("a") for word in wanted)
     idioms = (
         (agrees, _ends_in_proform(case.sentence), "stands for the verb"),
         (left.of_all and not left.negated, _last(_ALL_ARE, text), "stands for the verb"),
@@ -212,7 +204,7 @@ def _is_last(case: _Case, found: re.Match[str]) -> bool:
 
 def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
     """Say which auxiliary ends a translation as one ends the source: 我们会的 for "We will"."""
-    endings = verbs().endings
+    endings = data("ellipsis")["endings"]
     fitting = {word for kind in case.left.kinds for word in endings.get(kind, ())}
     ends = [word for word in case.there if word.text in fitting]
     rest = [w for w in case.there if w not in ends and w.text not in case.overt and level(w) != 2]
@@ -236,7 +228,7 @@ def _needs_none(case: _Case) -> Ruling:
     literal = [word for word in case.there if same_verb(word.text, "做") or word.text == "知道"]
     if literal:
         return rule(WRONG, "no such verb is asked for", (word.hit for word in literal))
-    reply = next((some for some in verbs().short if some in case.sentence.text), "")
+    reply = next((some for some in data("ellipsis")["short"] if some in case.sentence.text), "")
     if reply:
         return rule(RIGHT, f"{reply}: the reference has no verb either")
     return rule(CANNOT_TELL, "the reference has no verb", (word.hit for word in case.there))
@@ -266,7 +258,7 @@ def _means(case: _Case, word: Word, wanted: Sequence[Word]) -> bool:
 
 def _stands_alone(case: _Case, word: Word) -> bool:
     """Whether a verb is one by itself; 要 is none in 我也要走了, nor 想 in 我想做."""
-    if word.text not in verbs().governing or word.text in case.overt:
+    if word.text not in listed("governing") or word.text in case.overt:
         return True
     clause = case.sentence.clause(word.start)
     known = [other.text for some in (case.answer, case.before) for other in predicates(some)]
@@ -291,14 +283,14 @@ def _hits(case: _Case, chinese: Collection[str], *, strict: bool = False) -> lis
 
 def _english(text: str) -> list[tuple[str, ...]]:
     """Return what the verbs of an English text become in Chinese, in their order."""
-    table = verbs().english
     words = re.findall(r"[a-z]+", text.lower())
-    return [sense for word in dict.fromkeys(words) for sense in table.get(word, ())]
+    return [sense for word in dict.fromkeys(words) for sense in english_verbs().get(word, ())]
 
 
 def _ends_in_proform(sentence: Sentence) -> re.Match[str] | None:
     """Return the words that stand for a verb at the end of a clause: 也是."""
-    return _last(re.compile(f"(?:{'|'.join(verbs().proforms)}){_TAIL}"), sentence.text)
+    proforms = "|".join(data("ellipsis")["proforms"])
+    return _last(re.compile(f"(?:{proforms}){_TAIL}"), sentence.text)
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

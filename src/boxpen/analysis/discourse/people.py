@@ -144,12 +144,7 @@ def question_of(one: Rendering) -> Question:
 def of_same_items(
     renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
 ) -> dict[Rendering, str | None]:
-    """Leave open what is not decided for every system, so that all are seen on the same items.
-
-    Args:
-        renderings: What was translated.
-        outcomes: What became of each; None, or not there, if that is open.
-    """
+    """Leave open what is not decided for every system, so that all are seen on the same items."""
     systems = {one.system for one in renderings}
     found: dict[tuple[str, str, str], set[str]] = {}
     for one in renderings:

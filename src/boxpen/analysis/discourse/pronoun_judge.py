@@ -68,15 +68,13 @@ def judge_pronoun(cls: str, source: str, translation: str, reference: str) -> Ru
         cls: The pronoun that is right, one of ``PRONOUNS``.
         source: The English sentence.
         translation: What is judged.
-        reference: A right translation; pronouns that it has beside the right one are no error.
+        reference: A right translation; its other pronouns are not errors.
     """
     group = _FORMS[cls][0]
     sentence = read(translation)
     there = _found(sentence, group)
     known = _found(read(reference), group)
-    wanted = {cls} | (
-        set() if cls in known else set(known)
-    )  # a reference may differ from its class
+    wanted = {cls} if cls in known else {cls, *known}  # a reference may differ from its class
     right = [hit for form in wanted for hit in there.get(form, ())]
     allowed = wanted | set(known)
     others = [hit for form, some in there.items() if form not in allowed for hit in some]
@@ -92,7 +90,7 @@ def judge_pronoun(cls: str, source: str, translation: str, reference: str) -> Ru
         hit for form, some in there.items() if len(some) > len(known[form]) for hit in some
     ]
     if wrong and cls == "你" and len(wrong) == len(_OF_MANY.findall(sentence.text)):
-        return rule(CANNOT_TELL, "may be said to one of them", wrong)
+        return rule(CANNOT_TELL, "may address one of them", wrong)
     if wrong:
         return rule(WRONG, f"{cls} is asked for", wrong)
     if there:

@@ -20,15 +20,10 @@ class Rendering:
     """What one system made of one sentence.
 
     Attributes:
-        system: Who translated.
-        id: The item of the suite.
         phenomenon: What is judged: pronoun, connective or ellipsis.
         cls: Its class, such as 你们; of an ellipsis the word itself.
         context: The sentence before; empty if the run does not have it.
-        source: The sentence.
         reference_context: A right translation of the context; empty if the run does not have it.
-        reference: A right translation of the sentence.
-        translation: What the system wrote.
     """
 
     system: str

@@ -30,10 +30,8 @@ class Hit:
 class Ruling:
     """Whether one point of a translation is right.
 
-    Attributes:
-        outcome: The finding.
-        evidence: A sentence that says which words, where, and what was expected.
-        found: The words that decided, in their order; empty if there are none.
+    ``evidence`` is a sentence with the words, their place, and what was expected; ``found`` has the
+    words that decided, in their order.
     """
 
     outcome: Outcome

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from boxpen.analysis.discourse.verbs import verbs
+from boxpen.analysis.discourse.verbs import english_verbs
 
 __all__ = ["Stranded", "stranded"]
 
@@ -86,8 +86,7 @@ def stranded(source: str) -> Stranded:
     kinds.update(f"{m.lastgroup or ''} to".strip() for m in _TO.finditer(text))
     if _SO.search(text):
         kinds.add("so")
-    own = verbs().english
-    acts = any(m["next"] not in own for m in _DO.finditer(text)) and not kinds
+    acts = any(m["next"] not in english_verbs() for m in _DO.finditer(text)) and not kinds
     if acts or _DO_IT.search(text):  # a verb that stands for another: do it, do the pudding
         kinds.discard("do")
         kinds.add("do it")

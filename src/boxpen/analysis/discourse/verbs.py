@@ -1,30 +1,20 @@
 """Chinese verbs as the judge of ellipsis reads them: which words are verbs, and which say the same.
 
-Verbs stand in ``data/ellipsis.toml``.
+The lists are in ``data/ellipsis.toml``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from typing import Any
 
-from boxpen.analysis.discourse.chinese import Sentence, Word
+from boxpen.analysis.discourse.chinese import Sentence, Word, data
 
 __all__ = [
-    "MARKS",
-    "Verbs",
-    "any_same",
-    "candidates",
-    "level",
-    "like_verb",
-    "predicates",
-    "same_verb",
-    "verbs",
-]
+    "MARKS", "any_same", "candidates", "english_verbs", "level", "like_verb", "listed",
+    "predicates", "same_verb",
+]  # fmt: skip
 
 MARKS = "，,。.！!？?；;：:…"
 _PREDICATE = ("v", "a", "zg", "l", "i", "z")
@@ -37,30 +27,39 @@ _DO = frozenset("做干办弄搞")  # they may have an object with them: 做操
 _COMPLEMENTS = frozenset({"到", "不到", "不了", "不起", "不住", "不见", "不动"})
 """They belong to the verb before them: 找不到."""
 _BARE_YES = re.compile(rf"(?:^|(?<=[{MARKS}]))是(?=(?:的|吗|么|啊|呀|吧)?(?:$|[{MARKS}]))")
-"""是 in 是的 and 是吗 is no verb."""
+"""是 in 是的 and 是吗 is not a verb."""
 _CLOSES = re.compile(rf"[的了啊呀吧吗么呢]?(?:$|[{MARKS}])")
 _REPLY = re.compile(rf"^(?:没有?|不[用必行会是要]了?|可以|会的|行)[{MARKS}]+(?=\w)")
 """A reply before the sentence proper: 不用，我来约."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verbs:
-    """The tables of verbs; see the data file."""
+@cache
+def listed(name: str) -> frozenset[str]:
+    """Return a list of words, or the characters of a text, of the data file."""
+    return frozenset(data("ellipsis")[name])
 
-    light: frozenset[str]
-    modal: frozenset[str]
-    governing: frozenset[str]
-    ignored: frozenset[str]
-    proforms: tuple[str, ...]
-    short: tuple[str, ...]
-    negative: frozenset[str]
-    complements: str
-    bleached: frozenset[str]
-    groups: tuple[frozenset[str], ...]
-    known: frozenset[str]
-    endings: dict[str, frozenset[str]]
-    states: frozenset[str]
-    english: dict[str, tuple[tuple[str, ...], ...]]  # the senses of each
+
+@cache
+def english_verbs() -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return the Chinese verbs of every sense, by the form of the English verb."""
+    return {
+        form: tuple(tuple(sense.split()) for sense in chinese.split("|"))
+        for forms, chinese in data("ellipsis")["english"].items()
+        for form in forms.split()
+    }
+
+
+@cache
+def _groups() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group) for group in data("ellipsis")["interchangeable"])
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Return all verbs of the data file."""
+    translated = {verb for senses in english_verbs().values() for some in senses for verb in some}
+    translated -= listed("ignored")
+    return listed("light").union(listed("modal"), translated, *_groups())
 
 
 def predicates(sentence: Sentence) -> list[Word]:
@@ -69,60 +68,57 @@ def predicates(sentence: Sentence) -> list[Word]:
     Parts of speech are jieba's, which knows words by themselves: verbs of the tables, and what is
     negated or has an aspect particle behind it, are taken for verbs whatever jieba says.
     """
-    tables = verbs()
     words = _bare_words(sentence)
     replies = _replies(sentence)
     found: list[Word] = []
     for number, word in enumerate(words):
-        if word.text in tables.ignored or word.start in replies:
+        if word.text in listed("ignored") or word.start in replies:
             continue
         last = sentence.words[number - 1].text if number else ""
         after_verb = number and (words[number - 1] in found or last == "意识")
         if after_verb and sentence.words[number].text in _COMPLEMENTS:
             continue
         following = words[number + 1].text if number + 1 < len(words) else ""
-        used = (last == "不" or last in tables.modal or following in _PARTICLES) and not (
+        used = (last == "不" or last in listed("modal") or following in _PARTICLES) and not (
             word.flag.startswith(_NO_VERB)
         )
         if last == "有" and word.flag.startswith(_NOUN_TOO):
             continue  # 危险 in 有危险 is its object
         predicate = word.flag.startswith(_PREDICATE) and word.flag != "ad"  # 显然 is an adverb
-        if word.text in tables.known or predicate or used:
+        if word.text in _known() or predicate or used:
             found.append(word)
     return found
 
 
 def candidates(sentence: Sentence) -> list[Word]:
     """Return the words that are not certainly something else than verbs."""
-    tables = verbs()
     replies = _replies(sentence)
     return [
         word
         for word in _bare_words(sentence)
         if word.start not in replies
         and (
-            word.text in tables.known
-            or not (word.text in tables.ignored or word.flag.startswith(_NO_VERB))
+            word.text in _known()
+            or not (word.text in listed("ignored") or word.flag.startswith(_NO_VERB))
         )
     ]
 
 
 def level(word: Word) -> int:
     """Return 0 for a verb with a meaning of its own, 1 for a light one, 2 for an auxiliary."""
-    tables = verbs()
-    if word.text in tables.modal:
+    if word.text in listed("modal"):
         return 2
-    return int(word.text in tables.light or _stem(word.text) in tables.light)
+    return int(word.text in listed("light") or _stem(word.text) in listed("light"))
 
 
 def same_verb(one: str, other: str) -> bool:
     """Whether two verbs are one, apart from what follows them, or say the same.
 
-    A verb of one character says what a longer one with it does: 信 and 相信. Two longer ones must
-    share a character with a meaning: 惩罚 and 处罚, but not 开心 and 担心.
+    A verb of one character means the same as a longer one with it: 信 and 相信. Two longer ones
+    must share a character with a meaning: 惩罚 and 处罚, but not 开心 and 担心.
     """
     mine, theirs = {one, _stem(one)}, {other, _stem(other)}
-    return like_verb(one, other) or any(mine & group and theirs & group for group in verbs().groups)
+    return like_verb(one, other) or any(mine & group and theirs & group for group in _groups())
 
 
 def like_verb(one: str, other: str) -> bool:
@@ -146,13 +142,12 @@ def _replies(sentence: Sentence) -> set[int]:
 
 def _bare_words(sentence: Sentence) -> list[Word]:
     """Return the words as verbs are compared: 想 for 不想, 有 for 有钱, 不喜欢 as it says 讨厌."""
-    tables = verbs()
     words = []
     for number, word in enumerate(sentence.words):
         text, start = word.text, word.start
-        if number and sentence.words[number - 1].text == "不" and f"不{text}" in tables.known:
+        if number and sentence.words[number - 1].text == "不" and f"不{text}" in _known():
             text, start = f"不{text}", start - 1
-        elif len(text) > 1 and text[0] in "不没别" and text not in tables.negative:
+        elif len(text) > 1 and text[0] in "不没别" and text not in listed("negative"):
             text, start = text[1:], start + 1
         elif len(text) == 2 and text[0] == "有" and word.flag.startswith("v"):
             text = "有"
@@ -164,45 +159,10 @@ def _bare_words(sentence: Sentence) -> list[Word]:
 
 def _stem(verb: str) -> str:
     """Return a verb without what follows it: 听 of 听见, 看 of 看不出来."""
-    return verb[0] + verb[1:].lstrip(verbs().complements) if verb else verb
+    return verb[0] + verb[1:].lstrip(data("ellipsis")["complements"]) if verb else verb
 
 
 def _core(verb: str) -> set[str]:
     """Return the characters that a verb may share with one that says the same."""
-    tables = verbs()
-    common = set(tables.complements) | tables.light | tables.modal | tables.bleached
+    common = listed("complements") | listed("light") | listed("modal") | listed("bleached")
     return set(verb) - common
-
-
-@cache
-def verbs() -> Verbs:
-    """Return the tables, read once."""
-    import tomllib
-
-    file = resources.files("boxpen.analysis.discourse").joinpath("data", "ellipsis.toml")
-    data: dict[str, Any] = tomllib.loads(file.read_text("utf-8"))
-    groups = tuple(frozenset(group) for group in data["interchangeable"])
-    english = {
-        form: tuple(tuple(sense.split()) for sense in chinese.split("|"))
-        for forms, chinese in data["english"].items()
-        for form in forms.split()
-    }
-    translated = {verb for senses in english.values() for some in senses for verb in some}
-    return Verbs(
-        light=frozenset(data["light"]),
-        modal=frozenset(data["modal"]),
-        governing=frozenset(data["governing"]),
-        ignored=frozenset(data["ignored"]),
-        proforms=tuple(data["proforms"]),
-        short=tuple(data["short"]),
-        complements=data["complements"],
-        bleached=frozenset(data["bleached"]),
-        negative=frozenset(data["negative"]),
-        groups=groups,
-        known=frozenset(data["light"]).union(
-            data["modal"], translated - set(data["ignored"]), *groups
-        ),
-        states=frozenset(data["states"]),
-        endings={kind: frozenset(some) for kind, some in data["endings"].items()},
-        english=english,
-    )

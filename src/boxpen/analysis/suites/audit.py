@@ -47,7 +47,6 @@ class AuditRow:
 
     Attributes:
         slice: ``all``, or ``tag=value``.
-        shortcut: What the answer is picked by.
         rule: For a shortcut that is learnt, what it came to: the rule that was followed in most
             items, or ``guess``. None for a fixed one.
         estimate: The share of items it answers rightly.
@@ -69,10 +68,6 @@ class AuditRow:
 def audit(suite: Suite, by: str | None = None) -> list[AuditRow]:
     """Return how well each shortcut answers a suite.
 
-    Args:
-        suite: The suite.
-        by: A tag; the suite of each of its values is audited by itself, before the whole.
-
     Raises:
         SuiteError: If no item has the tag, or there is nothing to choose between.
     """
@@ -87,7 +82,7 @@ def audit(suite: Suite, by: str | None = None) -> list[AuditRow]:
 
 
 def shortcut_rows(suite: Suite) -> list[tuple[str, Estimate]]:
-    """Return the shortcuts that are learnt, for a report; none where nothing is to pick from."""
+    """Return the shortcuts that are learnt, for a report; none if there is nothing to pick from."""
     return [(row.shortcut, row.estimate) for row in _rows(ALL, suite) if row.rule is not None]
 
 

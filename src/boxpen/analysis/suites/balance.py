@@ -19,7 +19,6 @@ class Balance:
     Attributes:
         positions: How often each position is right, by the number of candidates.
         labels: How often each label is expected of entailment items.
-        block_sizes: How many blocks there are of each size.
         flips: In how many blocks of two items or more not all answers are the same; None where
             there is no such block.
     """

@@ -1,6 +1,6 @@
 """The 'different words' of right and wrong candidates (Sen-Making, Wang et al. 2019, section 3.1).
 
-Of "he put a turkey in the fridge" and "he put an elephant in the fridge", 'a turkey' stands in the
+Of "he put a turkey in the fridge" and "he put an elephant in the fridge", 'a turkey' is in the
 right sentence only and 'an elephant' in the wrong one only. A word that one sentence has oftener
 than the other counts as often as it has it more; the order of words does not matter, so two
 sentences of the same words have no different words. The right candidate is compared with each wrong
@@ -30,10 +30,8 @@ class SideWords:
     """What one side says that the other does not, and how it negates.
 
     Attributes:
-        sentences: The number of candidates.
-        length: Their mean length in words.
         different: Words that stand on this side of a pair only, with counts, commonest first.
-        negations: Words that negate, wherever they stand in a candidate, with counts.
+        negations: Words that negate, anywhere in a candidate, with counts.
         negated: The share of candidates with a word that negates.
     """
 
@@ -54,11 +52,7 @@ class Differences:
     """How the right candidates of a suite differ from the wrong ones in words.
 
     Attributes:
-        items: The number of items compared.
-        pairs: The number of pairs of a right and a wrong candidate.
         same_words: Pairs without different words: the same words, perhaps in another order.
-        right: The right candidates.
-        wrong: The wrong candidates.
     """
 
     items: int

@@ -94,14 +94,7 @@ def learnt(
 def extreme(
     name: str, items: Sequence[Worded], measure: Callable[[int, list[str]], float], sign: int
 ) -> Rule:
-    """Return the rule that picks the candidate with the most or the least of a measure.
-
-    Args:
-        name: The name of the rule.
-        items: The items.
-        measure: A number for the words of a candidate, given the index of its item.
-        sign: 1 for the most, -1 for the least.
-    """
+    """Return the rule that picks the candidate with the most or the least of a measure."""
     import numpy as np
 
     earned = []
@@ -128,7 +121,7 @@ def positions(items: Sequence[Worded]) -> list[Rule]:
 
 
 def bag_rule(name: str, items: Sequence[Worded], fold: NDArray[np.intp]) -> Rule:
-    """Return the rule that picks by a bag-of-words classifier learnt on the other folds."""
+    """Return the rule that picks by a bag-of-words classifier trained on the other folds."""
     import numpy as np
 
     bags = Bags(items)

@@ -56,10 +56,6 @@ def bag_of_words(items: Sequence[Choice], groups: Sequence[Hashable]) -> Estimat
     A set in which every word is right as often as wrong gives *less* than chance when its items are
     held out one by one: what is held out tilts the rest against it. Group items that balance each
     other, so that they are held out together.
-
-    Args:
-        items: What to pick from.
-        groups: The group of every item; a group is held out as a whole.
     """
     rule = bag_rule("words", [divided(item) for item in items], folds_of(groups))
     return share(rule.earned.tolist())

@@ -44,7 +44,6 @@ class SetStats:
 
     Attributes:
         name: The value of the tag, or ``TOTAL``.
-        items: The number of items.
         source: Sources, or premises.
         right: Right candidates, references, or hypotheses.
         wrong: All other candidates, or contrasting translations.
@@ -59,10 +58,6 @@ class SetStats:
 
 def stats(suite: Suite, tag: str | None = None) -> list[SetStats]:
     """Count a suite, for every value of a tag and in total. Contexts are not counted.
-
-    Args:
-        suite: The suite.
-        tag: The tag to divide by; ``set`` if None, or ``part`` where no item has a set.
 
     Raises:
         SuiteError: If no item has the tag that was asked for.

@@ -65,12 +65,7 @@ def divided(item: Choice, language: str | None = None) -> Worded:
 
 
 def words(text: str, language: str | None = None) -> list[str]:
-    """Return the words of a text, in lower case.
-
-    Args:
-        text: The text.
-        language: Its language as a code; if None, Chinese characters tell.
-    """
+    """Return the words of a text, in lower case."""
     text = text.lower()
     chinese = language.startswith("zh") if language else HAN.search(text) is not None
     if chinese:

@@ -12,27 +12,19 @@ from annotated_types import Ge, Le, MinLen
 
 from boxpen.build.discourse.filters import FilterConfig
 from boxpen.build.discourse.phenomena import connectives, pronouns
-from boxpen.build.discourse.read.texts import TextSpec
+from boxpen.build.discourse.texts import TextSpec
 from boxpen.build.review_config import ReviewConfig
-from boxpen.config import AtLeast1, ConfigPath, FileName, NotNegative, check_keys, load_config
+from boxpen.config import AtLeast1, ConfigPath, FileName, NotNegative, check_keys
 from boxpen.errors import ConfigError
 
-__all__ = [
-    "CLASSES",
-    "EXAMPLE",
-    "DiscourseConfig",
-    "MineConfig",
-    "SampleConfig",
-    "SuiteConfig",
-    "read_config",
-]
+__all__ = ["CLASSES", "EXAMPLE", "DiscourseConfig", "MineConfig", "SampleConfig", "SuiteConfig"]
 
 CLASSES: Mapping[str, tuple[str, ...]] = {
     "pronoun": pronouns.CLASSES,
     "connective": connectives.CLASSES,
     "ellipsis": ("ellipsis",),
 }
-"""What is looked for: the classes of every phenomenon, in the order in which they are shown."""
+"""The classes of every phenomenon, in the order in which they are shown."""
 _MOST_PROCESSES = 256
 
 EXAMPLE = """\
@@ -40,7 +32,7 @@ EXAMPLE = """\
 builder = "discourse"
 name = "my-discourse"    # of the suite
 seed = 1
-folder = "my-discourse"  # where the stages leave their files, beside this one
+folder = "my-discourse"  # for the files of the build, beside this one
 
 [[texts]]                # one table for every text: subtitles in English and Chinese, in order
 name = "subtitles"
@@ -60,9 +52,9 @@ connective = 40
 ellipsis = 400
 classes = {"though-不过" = 20}   # other numbers for some; 0 leaves a class out
 per_document = 2
-spare = 1.0              # 1.5: half as many again, for those that people reject
+spare = 1.0              # 1.5: half as many again, to make up for rejected ones
 
-# [review]               # only what people accept: boxpen review export, import, status
+# [review]               # only what judges accept: boxpen review export, import, status
 # rule = "majority"
 # min_judges = 2
 """
@@ -73,9 +65,9 @@ class MineConfig:
     """What is kept of all candidates.
 
     Attributes:
-        pool: Candidates of every class, the best ones.
-        min_score: Least score of a candidate, from 0 to 1.
-        processes: How many work at the same time, 256 at most; the outcome does not depend on it.
+        pool: Candidates per class, the best ones.
+        min_score: Minimum score of a candidate.
+        processes: How many work at the same time; the outcome does not depend on it.
     """
 
     pool: AtLeast1 = 2000
@@ -92,10 +84,10 @@ class SampleConfig:
         connective: Candidates of every class of connectives.
         ellipsis: Candidates of ellipsis.
         classes: Other numbers for classes by name.
-        per_document: Most candidates of a class from one document.
-        by: Who comes first: the best, or chance.
-        spare: How many times as many are drawn for a review, of which people reject some; the
-            suite has no more of a class than was wanted.
+        per_document: Maximum candidates of a class from one document.
+        by: What comes first: the best, or a random one.
+        spare: How many times as many are drawn for a review, where judges reject some; the suite
+            has no more of a class than was wanted.
     """
 
     pronoun: NotNegative = 80
@@ -128,13 +120,7 @@ class SampleConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteConfig:
-    """What the card of the suite says.
-
-    Attributes:
-        title: Of the suite.
-        licence: Of its texts.
-        citation: What to cite.
-    """
+    """The card of the suite."""
 
     title: str = ""
     licence: str = ""
@@ -143,7 +129,7 @@ class SuiteConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class DiscourseConfig:
-    """Everything that a build rests on."""
+    """The configuration; see ``EXAMPLE``."""
 
     path: ConfigPath
     builder: Literal["discourse"] = "discourse"
@@ -165,14 +151,5 @@ class DiscourseConfig:
 
     @property
     def journal(self) -> Path:
-        """Where the judgements of people are kept."""
+        """The file of judgements."""
         return (self.review or ReviewConfig()).journal_in(self.folder)
-
-
-def read_config(path: Path) -> DiscourseConfig:
-    """Read the configuration of a build; relative paths start from its folder.
-
-    Raises:
-        ConfigError: If the file cannot be read, or a key or a value is wrong.
-    """
-    return load_config(DiscourseConfig, path)

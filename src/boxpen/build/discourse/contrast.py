@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 from boxpen.build.discourse.phenomena.connectives import CLASSES
 from boxpen.build.discourse.phenomena.ellipsis import repeated
 from boxpen.build.discourse.phenomena.exchange import exchanged
 from boxpen.build.discourse.phenomena.pronouns import CLASSES as PRONOUNS
 from boxpen.build.discourse.phenomena.wordlists import EDGE
-from boxpen.errors import SuiteError, nearest
+from boxpen.catalog.files import FORMATS
+from boxpen.errors import BuildError, SuiteError, nearest
+from boxpen.files import check_free
 from boxpen.items import Suite, Translate
+from boxpen.names import check_name
 
-__all__ = ["contrasts", "with_contrasts"]
+__all__ = ["contrasts", "with_contrasts", "write_contrasts"]
 
 _PHENOMENA = ("pronoun", "connective", "ellipsis")
 _THEY = ("他们", "她们", "它们")
@@ -42,8 +46,8 @@ def contrasts(phenomenon: str, cls: str, word: str, source: str, target: str) ->
         return _other_pronouns(cls, target)
     if phenomenon == "connective":
         wrong = exchanged(cls, source, target) if cls in CLASSES else None
-        return () if wrong is None else (wrong,)
-    wrong = _pro_verb(word, target) if word else None
+    else:
+        wrong = _pro_verb(word, target) if word else None
     return () if wrong is None else (wrong,)
 
 
@@ -61,13 +65,15 @@ def with_contrasts(suite: Suite) -> Suite:
             f"suite '{suite.name}' has no sentence to translate with the tag set=pronoun, "
             "connective or ellipsis, expected a suite such as discourse"
         )
-    for item in suite.items:
-        if isinstance(item, Translate):
-            _check_class(item, suite.name)
-    return suite.take([_with_contrast(i) if isinstance(i, Translate) else i for i in suite.items])
+    return suite.take(
+        [
+            _with_contrast(item, suite.name) if isinstance(item, Translate) else item
+            for item in suite.items
+        ]
+    )
 
 
-def _check_class(item: Translate, suite: str) -> None:
+def _with_contrast(item: Translate, suite: str) -> Translate:
     phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
     known = {"pronoun": PRONOUNS, "connective": CLASSES}.get(phenomenon)
     if known is not None and cls not in known:
@@ -75,10 +81,6 @@ def _check_class(item: Translate, suite: str) -> None:
             f"item '{item.id}' of suite '{suite}': {phenomenon} has no class '{cls}', "
             f"{nearest(cls, list(known))}"
         )
-
-
-def _with_contrast(item: Translate) -> Translate:
-    phenomenon, cls = item.tags.get("set", ""), item.tags.get("class", "")
     if item.contrast or phenomenon not in _PHENOMENA:
         return item
     word: str | None = item.tags.get("word", cls.rpartition("-")[2])
@@ -94,12 +96,12 @@ def _other_pronouns(cls: str, target: str) -> tuple[str, ...]:
     if cls == "你们":
         if _AMONG.search(target):
             return ()
-        pattern = _SEVERAL if "你们" in target else _BOTH
-        return _changed(target, pattern.sub("你", target))
+        wrong = (_SEVERAL if "你们" in target else _BOTH).sub("你", target)
+        return (wrong,) if wrong != target else ()
     if cls == "你":
-        if _ONE.search(target):
-            return ()  # 你们是个…: one and several at once
-        return _changed(target, re.sub("(?<!迷)你(?!们)", "你们", target))
+        wrong = re.sub("(?<!迷)你(?!们)", "你们", target)
+        # Not 你们是个…: one and several at once.
+        return (wrong,) if wrong != target and not _ONE.search(target) else ()
     if cls not in _THEY or cls not in target:
         return ()
     return tuple(target.replace(cls, other) for other in _THEY if other != cls)
@@ -129,5 +131,39 @@ def _pro_verb(verb: str, target: str) -> str | None:
     return None if out == target or re.sub(f"[{EDGE}]", "", out) == "做" else out
 
 
-def _changed(target: str, wrong: str) -> tuple[str, ...]:
-    return () if wrong == target else (wrong,)
+def write_contrasts(suite: str, out: Path, *, overwrite: bool) -> dict[str, tuple[int, int]]:
+    """Write a suite with wrong translations added to the items that have none.
+
+    Args:
+        suite: A suite by name, or a ``.jsonl`` file.
+        out: The new suite, another ``.jsonl`` file.
+        overwrite: Whether an existing file may be overwritten.
+
+    Returns:
+        For every class, the number of items, and how many of them have a contrast.
+
+    Raises:
+        BoxpenError: If a file has another format, or items lack the tags of a discourse suite.
+    """
+    from boxpen.catalog import load_suite, write_suite
+
+    check_name(suite, "SUITE")
+    path = Path(suite)
+    ending = path.suffix.lower()
+    if ending != ".jsonl" and (ending in FORMATS or path.name != suite):
+        raise BuildError(f"SUITE is {suite}, expected the name of a suite, or a .jsonl file")
+    if out.suffix.lower() != ".jsonl":
+        raise BuildError(f"--out is {out}, expected a file that ends in .jsonl")
+    if out.exists() and path.exists() and out.samefile(path):
+        raise BuildError(f"--out is {out}, the suite that is read, expected another file")
+    check_free(out, BuildError, overwrite=overwrite)
+    before = load_suite(suite)
+    check_name(before.name, f"the name of the suite in {suite}")
+    after = with_contrasts(before)
+    write_suite(after, out)
+    counts: dict[str, tuple[int, int]] = {}
+    for item in after:
+        shown = " ".join(dict.fromkeys(item.tags[t] for t in ("set", "class") if t in item.tags))
+        items, contrastive = counts.get(shown or "all", (0, 0))
+        counts[shown or "all"] = items + 1, contrastive + bool(getattr(item, "contrast", ()))
+    return counts

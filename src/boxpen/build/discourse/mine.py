@@ -1,28 +1,50 @@
-"""From lines to candidates: neighbours become snippets, and what these may test is looked for."""
+"""From lines to candidates: neighbours become snippets, and rules search them for phenomena."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import polars as pl
 
 from boxpen.build.discourse.candidates import Candidate, candidates
-from boxpen.build.discourse.pool import Row
 from boxpen.build.discourse.snippets import Snippet
-from boxpen.build.tables import parquet_errors
+from boxpen.build.tables import Row, parquet_errors
 from boxpen.text.normal import key
 from boxpen.text.overlap import Overlap
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["Mined", "candidate_schema", "height", "line_schema", "mined", "snippets"]
+__all__ = ["CANDIDATES", "LINES", "Mined", "height", "mined", "snippets"]
 
 CHUNK = 100_000
-"""Lines that are looked at in one go."""
+"""Lines per run."""
+LINES = {"document": pl.String, "line": pl.Int64, "source": pl.String, "target": pl.String}
+"""The columns of the table of lines."""
+CANDIDATES: dict[str, Any] = {
+    "id": pl.String,
+    "set": pl.String,
+    "class": pl.String,
+    "word": pl.String,
+    "score": pl.Float64,
+    "reason": pl.String,
+    "document": pl.String,
+    "line": pl.Int64,
+    "context_source": pl.String,
+    "source": pl.String,
+    "context_target": pl.String,
+    "target": pl.String,
+    "contrast": pl.List(pl.String),
+    "text": pl.String,
+}
+"""The columns of the table of candidates.
+
+``text`` is what makes two candidates the same: both English sentences, but for case and
+punctuation.
+"""
+Line = tuple[str, int, str, str]
 
 
 @dataclass(frozen=True)
@@ -38,46 +60,12 @@ class Mined:
     counts: Counter[str]
 
 
-def line_schema() -> dict[str, Any]:
-    """Return the columns of the table of lines."""
-    import polars as pl
-
-    text = dict.fromkeys(("source", "target"), pl.String)
-    return {"document": pl.String, "line": pl.Int64, **text}
-
-
-def candidate_schema() -> dict[str, Any]:
-    """Return the columns of the table of candidates.
-
-    ``text`` is what makes two candidates the same: both English sentences, but for case and
-    punctuation.
-    """
-    import polars as pl
-
-    texts = ("context_source", "source", "context_target", "target")
-    return {
-        "id": pl.String,
-        "set": pl.String,
-        "class": pl.String,
-        "word": pl.String,
-        "score": pl.Float64,
-        "reason": pl.String,
-        "document": pl.String,
-        "line": pl.Int64,
-        **dict.fromkeys(texts, pl.String),
-        "contrast": pl.List(pl.String),
-        "text": pl.String,
-    }
-
-
 def height(path: Path) -> int:
-    """Return how many lines the table of lines has.
+    """Return how many rows a table has.
 
     Raises:
         BuildError: If it cannot be read.
     """
-    import polars as pl
-
     found: int = _collected(pl.scan_parquet(path, glob=False).select(pl.len()), path).item()
     return found
 
@@ -88,14 +76,11 @@ def mined(
     """Look for candidates in the table of lines, a run of lines at a time.
 
     Args:
-        path: The Parquet file, with the columns of ``line_schema``.
+        path: The Parquet file, with the columns of ``LINES``.
         overlap: Texts that must not be found.
-        min_score: Least score of a candidate.
+        min_score: Minimum score of a candidate.
         processes: How many work at the same time.
-        chunk: Lines of a run.
-
-    Yields:
-        The runs in their order.
+        chunk: Lines per run.
 
     Raises:
         BuildError: If the file cannot be read.
@@ -112,9 +97,9 @@ def mined(
         yield from pool.imap(work, starts)
 
 
-def snippets(lines: Iterable[tuple[str, int, str, str]]) -> Iterator[Snippet]:
-    """Yield every two neighbours: of one document, with numbers that follow one another."""
-    before: tuple[str, int, str, str] | None = None
+def snippets(lines: Iterable[Line]) -> Iterator[Snippet]:
+    """Yield every two neighbours: of one document, with consecutive numbers."""
+    before: Line | None = None
     for line in lines:
         document, number, source, target = line
         if before is not None and before[0] == document and before[1] + 1 == number:
@@ -132,11 +117,11 @@ class _Work:
     chunk: int
 
     def __call__(self, start: int) -> Mined:
-        counts: Counter[str] = Counter()
         # The last line of the run before is the context of the first one of this.
         first = max(start - 1, 0)
-        lines = self._lines(first, start + self.chunk - first)
-        counts["lines"] = len(lines) - (start - first)
+        scan = pl.scan_parquet(self.path, glob=False).slice(first, start + self.chunk - first)
+        lines: list[Line] = _collected(scan, self.path).rows()
+        counts = Counter(lines=len(lines) - (start - first))
         rows: list[Row] = []
         for snippet in snippets(lines):
             counts["snippets"] += 1
@@ -149,14 +134,8 @@ class _Work:
                     rows.append(_row(found))
         return Mined(rows, counts)
 
-    def _lines(self, first: int, count: int) -> list[tuple[str, int, str, str]]:
-        import polars as pl
-
-        lines = pl.scan_parquet(self.path, glob=False).slice(first, count)
-        return _collected(lines, self.path).rows()
-
     def _known(self, snippet: Snippet) -> str | None:
-        """Return the suite in which one of both sentences stands, and by which side."""
+        """Return the suite that has one of both sentences, and on which side."""
         if self.overlap is None:
             return None
         for source, target in (
@@ -174,11 +153,12 @@ def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
         return lines.collect()
 
 
-def _row(candidate: Candidate) -> dict[str, Any]:
+def _row(candidate: Candidate) -> Row:
     snippet = candidate.snippet
     sides = (snippet.context_source, snippet.source, snippet.context_target, snippet.target)
+    digest = hashlib.sha256("\0".join((candidate.cls, *sides)).encode()).hexdigest()
     return {
-        "id": _id(candidate.phenomenon, candidate.cls, sides),
+        "id": f"{candidate.phenomenon}-{digest[:12]}",
         "set": candidate.phenomenon,
         "class": candidate.cls,
         "word": candidate.word,
@@ -193,8 +173,3 @@ def _row(candidate: Candidate) -> dict[str, Any]:
         "contrast": list(candidate.contrast),
         "text": f"{key(snippet.context_source, 'en')}\t{key(snippet.source, 'en')}",
     }
-
-
-def _id(phenomenon: str, cls: str, sides: Sequence[str]) -> str:
-    digest = hashlib.sha256("\0".join((cls, *sides)).encode()).hexdigest()
-    return f"{phenomenon}-{digest[:12]}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from boxpen.build.builders import find_config
 from boxpen.build.discourse.phenomena.pronouns import class_word
-from boxpen.build.discourse.pool import Row
+from boxpen.build.tables import Row
 from boxpen.errors import BuildError
 from boxpen.review import (
     Applied,

@@ -12,18 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.build.builders import Builder
-from boxpen.build.discourse.config import EXAMPLE, DiscourseConfig, read_config
-from boxpen.build.discourse.read.texts import text_files
-from boxpen.build.discourse.work import (
-    ACCEPTED,
-    CANDIDATES,
-    LINES,
-    NOT_SAMPLED,
-    REJECTED,
-    SAMPLED,
-    Work,
-)
+from boxpen.build.discourse import work as files
+from boxpen.build.discourse.config import EXAMPLE, DiscourseConfig
+from boxpen.build.discourse.filters import LineFilter
+from boxpen.build.discourse.texts import text_files
+from boxpen.build.discourse.work import Work
 from boxpen.build.runner import Progress, Stage
+from boxpen.config import load_config
 
 __all__ = ["BUILDER"]
 
@@ -34,40 +29,43 @@ _PATHS = ("tsv", "source", "target", "ids", "alignment", "folder")
 def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
     work, reviewed, seed = Work(config, progress), config.review is not None, {"seed": config.seed}
     excluded = {suite.name: suite.hash for suite in work.excluded}  # before hours of reading
+    words = Path(str(resources.files("boxpen.build.discourse").joinpath("data", "words.toml")))
     stages = [
         Stage(
             name="read",
             run=work.read,
             reads=[file for spec in config.texts for file in text_files(spec)],
-            writes=[LINES],
+            writes=[files.LINES],
             settings={
                 "texts": [_without(spec, *_PATHS) for spec in config.texts],
                 "clean": _without(config.clean, "exclude"),
             },
-            reread={rule: partial(work.dropped_lines, rule) for rule in work.rules},
+            reread={
+                rule: partial(work.dropped_lines, rule) for rule in LineFilter(config.clean).counts
+            },
         ),
         Stage(
             name="mine",
             run=work.mine,
-            reads=[LINES, *_word_lists()],
-            writes=[CANDIDATES],
+            reads=[files.LINES, words],
+            writes=[files.CANDIDATES],
             settings=seed | {"mine": _without(config.mine, "processes"), "exclude": excluded},
         ),
         Stage(
             name="sample",
             run=work.sample,
-            reads=[CANDIDATES],
-            writes=[SAMPLED, NOT_SAMPLED],
+            reads=[files.CANDIDATES],
+            writes=[files.SAMPLED, files.NOT_SAMPLED],
             settings=seed | asdict(config.sample) | {"review": reviewed},
-            dropped=NOT_SAMPLED,
+            dropped=files.NOT_SAMPLED,
         ),
         Stage(
             name="accept",
             run=work.accept,
-            reads=[SAMPLED, config.journal],
-            writes=[ACCEPTED, REJECTED],
+            reads=[files.SAMPLED, config.journal],
+            writes=[files.ACCEPTED, files.REJECTED],
             settings=_without(config.review, "journal") | {"wanted": config.sample.wanted},
-            dropped=REJECTED,
+            dropped=files.REJECTED,
             hint="'boxpen review import' writes it",
         ),
         Stage(
@@ -87,7 +85,7 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
 
 
 BUILDER: Builder[DiscourseConfig] = Builder(
-    load=read_config,
+    load=lambda path: load_config(DiscourseConfig, path),
     stages=_stages,
     version=_VERSION,
     example=EXAMPLE,
@@ -99,9 +97,3 @@ def _without(table: Any, *names: str) -> dict[str, Any]:
     """Return the settings of a table, without those that do not change the result."""
     found = {} if table is None else asdict(table)
     return {name: value for name, value in found.items() if name not in names}
-
-
-def _word_lists() -> list[Path]:
-    """Return the files with the words that the rules go by."""
-    folder = Path(str(resources.files("boxpen.build.discourse").joinpath("data")))
-    return sorted(folder.glob("*.toml"))

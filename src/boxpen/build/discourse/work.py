@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import polars as pl
+
+from boxpen.build import tables
+from boxpen.build.discourse import mine
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
-from boxpen.build.discourse.pool import Pool, Row
-from boxpen.build.discourse.read.texts import read_text
+from boxpen.build.discourse.filters import LineFilter
+from boxpen.build.discourse.review import CandidateTask
+from boxpen.build.discourse.sample import Pool, sample_candidates
+from boxpen.build.discourse.texts import read_text
 from boxpen.build.dropped import pairs_dropped_by
 from boxpen.build.runner import Progress, Report, steps_of
-from boxpen.build.tables import parquet_errors, scan_columns, write_table
+from boxpen.build.sink import ParquetSink
+from boxpen.build.tables import Row, write_dropped, write_table
+from boxpen.catalog import load_suite, write_suite
 from boxpen.errors import BuildError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from boxpen.build.discourse.read.texts import TextSpec
-    from boxpen.items import Suite
-    from boxpen.review import Review
-    from boxpen.text.corpus import Pair
-    from boxpen.text.overlap import Overlap
+from boxpen.items import Card, Suite, Translate
+from boxpen.review import Journal
+from boxpen.text.overlap import overlap_of
 
 __all__ = ["Work", "read_rows", "write_rows"]
 
@@ -39,41 +42,31 @@ class Work:
     def __init__(self, config: DiscourseConfig, progress: Progress) -> None:
         self.config = config
         self.progress = progress
-        self._excluded: list[Suite] | None = None
 
     def read(self) -> Report:
         """Read the texts, and keep the lines that are speech in both languages."""
-        import polars as pl
-
-        from boxpen.build.discourse.filters import LineFilter
-        from boxpen.build.discourse.mine import line_schema
-        from boxpen.build.sink import ParquetSink
-
         counts: dict[str, Counter[str]] = {}
         rules = LineFilter(self.config.clean)
-        schema = line_schema()
         documents = 0
         last: str | None = None
-        with ParquetSink(self.at(LINES), schema) as sink:
+        with ParquetSink(self.at(LINES), mine.LINES) as sink:
             for spec in self.config.texts:
                 counts[spec.name] = Counter()
-                kept = rules.keep(self._pairs(spec, counts[spec.name]))
+                pairs = read_text(spec, counts[spec.name], self._foretold(spec.name))
+                kept = rules.keep(pairs)
                 while batch := [(p.doc, p.line, p.source, p.target) for p in islice(kept, _BATCH)]:
-                    for line in batch:
-                        documents += line[0] != last
-                        last = line[0]
-                    sink.add(pl.DataFrame(batch, schema=schema, orient="row"))
+                    for document, *_ in batch:
+                        documents += document != last
+                        last = document
+                    sink.add(pl.DataFrame(batch, schema=mine.LINES, orient="row"))
         total: Counter[str] = sum(counts.values(), Counter())
-        # What is not UTF-8 stands there as an empty line; if neither side is, it was counted twice.
+        # A line that is not UTF-8 is read as empty; if neither side is, it was counted twice.
         spoilt = min(total["encoding"], total["empty"])
         by_rule = rules.counts
         by_rule = {"empty": total["empty"] - spoilt + by_rule.pop("empty", 0), **by_rule}
         if not sink.rows:
-            told = ", ".join(
-                f"{name} {count:,}"
-                for name, count in {"not UTF-8": spoilt, **by_rule}.items()
-                if count
-            )
+            dropped = {"not UTF-8": spoilt, **by_rule}
+            told = ", ".join(f"{name} {count:,}" for name, count in dropped.items() if count)
             raise BuildError(f"no line of {total['lines']:,} is left: {told or 'there is none'}")
         return {
             "says": f"{sink.rows:,} of {total['lines']:,} lines stay, in {documents:,} documents",
@@ -84,18 +77,15 @@ class Work:
 
     def mine(self) -> Report:
         """Look for candidates among neighbours, and keep the best of every class."""
-        import polars as pl
-
-        from boxpen.build.discourse.mine import candidate_schema, height, mined
-
         config = self.config.mine
         lines = self.at(LINES)
-        total = height(lines)
+        total = mine.height(lines)
         pool = Pool(config.pool, self.config.seed)
         counts: Counter[str] = Counter()
         found: Counter[str] = Counter()
+        overlap = overlap_of(self.excluded, "en", "zh") if self.excluded else None
         self.progress("mine", 0, total)
-        for run in mined(lines, self._overlap(), config.min_score, config.processes):
+        for run in mine.mined(lines, overlap, config.min_score, config.processes):
             counts += run.counts
             for row in run.rows:
                 found[row["class"]] += 1
@@ -106,9 +96,9 @@ class Work:
             raise BuildError(
                 f"no candidate was found in {counts['snippets']:,} snippets of {total:,} lines"
             )
-        write_table(pl.DataFrame(rows, schema=candidate_schema()), self.at(CANDIDATES))
-        overlap = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
-        overlap = dict(sorted(overlap.items()))
+        write_rows(rows, self.at(CANDIDATES))
+        known = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
+        known = dict(sorted(known.items()))
         kept = _by_class(Counter(row["class"] for row in rows))
         return {
             "says": f"{found.total():,} candidates in {counts['snippets']:,} snippets; "
@@ -116,7 +106,7 @@ class Work:
             "notes": _left_out(
                 {
                     "below min_score": counts["score"],
-                    **{"in {} ({})".format(*w.rsplit(", ", 1)): n for w, n in overlap.items()},
+                    **{"in {} ({})".format(*w.rsplit(", ", 1)): n for w, n in known.items()},
                     "duplicates": pool.duplicates,
                 }
             ),
@@ -126,14 +116,12 @@ class Work:
             ],
             "snippets": counts["snippets"],
             "low_score": counts["score"],
-            "overlap": overlap,
+            "overlap": known,
             "duplicates": pool.duplicates,
         }
 
     def sample(self) -> Report:
         """Draw candidates of every class."""
-        from boxpen.build.discourse.sample import sample_candidates
-
         config = self.config.sample
         rows = read_rows(self.at(CANDIDATES))
         drawn = sample_candidates(
@@ -162,16 +150,13 @@ class Work:
         }
 
     def accept(self) -> Report:
-        """Take what people accepted."""
-        from boxpen.build.discourse.review import CandidateTask
-        from boxpen.review import Journal
-
+        """Take what judges accepted."""
         config = self.config.review
         assert config is not None
         rows = read_rows(self.at(SAMPLED))
         task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
         review = task.review(config.decide_by(), config.min_judges)
-        torn = f"{review.torn}; import its sheet again" if review.torn else None
+        torn = f"{review.torn}; import its sheet again" if review.torn else ""
         accepted = task.accepted(review)
         rejected, still = review.counts["reject"], review.counts["open"]
         spare = len(rows) - rejected - still - len(accepted)
@@ -179,13 +164,20 @@ class Work:
         if not accepted:
             lost = f"; {torn}" if torn else ""
             raise BuildError(f"none of {len(rows):,} candidates is accepted: {fates}{lost}")
-        self._write_dropped(_refused(rows, accepted, review), "review", REJECTED)
+        taken = {row["id"] for row in accepted}
+        refused = []
+        for row in rows:
+            decision = review.decisions[row["id"]]
+            if decision.verdict == "reject":
+                refused.append((row, f"rejected {decision.reason}"))
+            elif decision.verdict is not None and row["id"] not in taken:
+                refused.append((row, "accepted, but the class has enough"))
+        self._write_dropped(refused, "review", REJECTED)
         write_rows(accepted, self.at(ACCEPTED))
-        outdated = {"judgements of texts that have changed since": review.outdated}
         return {
             "says": f"{len(accepted):,} candidates accepted, {fates}"
             + (f", {spare:,} to spare" if spare else ""),
-            "notes": _left_out(outdated),
+            "notes": _left_out({"judgements of texts that have changed since": review.outdated}),
             "warnings": [torn] if torn else [],
             "table": _class_table(accepted),
             "rejected": rejected,
@@ -196,10 +188,7 @@ class Work:
 
     def write(self) -> Report:
         """Make the suite."""
-        from boxpen.build.discourse.suite import discourse_suite
-        from boxpen.catalog import write_suite
-
-        suite = discourse_suite(self.config, read_rows(self.at(self.chosen)))
+        suite = _suite(self.config, read_rows(self.at(self.chosen)))
         path = self.at(self.suite_file)
         write_suite(suite, path)
         contrastive = sum(1 for item in suite if getattr(item, "contrast", ()))
@@ -212,7 +201,7 @@ class Work:
 
     @property
     def chosen(self) -> str:
-        """The table of the candidates that the suite is made of."""
+        """The table of the candidates that go into the suite."""
         return SAMPLED if self.config.review is None else ACCEPTED
 
     @property
@@ -224,70 +213,39 @@ class Work:
         """Return the path of a file of the build."""
         return self.config.folder / name
 
-    @property
+    @cached_property
     def excluded(self) -> list[Suite]:
         """The suites that must not be found again; a file is looked for beside the configuration.
 
         Raises:
             SuiteError: If there is no such suite.
         """
-        if self._excluded is None:
-            from boxpen.catalog import load_suite
-
-            folder = self.config.path.parent
-            self._excluded = [
-                load_suite(folder / name if (folder / name).is_file() else name)
-                for name in self.config.clean.exclude
-            ]
-        return self._excluded
-
-    def _overlap(self) -> Overlap | None:
-        from boxpen.text.overlap import overlap_of
-
-        return overlap_of(self.excluded, "en", "zh") if self.excluded else None
-
-    def _pairs(self, spec: TextSpec, counts: Counter[str]) -> Iterator[Pair]:
-        def progress(share: float, lines: int) -> None:
-            # The number of lines is not known before the end: it is foretold from the share.
-            self.progress(spec.name, lines, max(lines, round(lines / share) if share else lines))
-
-        return read_text(spec, counts, progress)
-
-    @property
-    def rules(self) -> list[str]:
-        """The rules by which lines are dropped."""
-        from boxpen.build.discourse.filters import LineFilter
-
-        return list(LineFilter(self.config.clean).counts)
+        beside = self.config.path.parent
+        names = self.config.clean.exclude
+        return [load_suite(beside / n if (beside / n).is_file() else n) for n in names]
 
     def dropped_lines(self, rule: str) -> Iterator[pl.LazyFrame]:
         """Read the texts again for the lines that a rule dropped."""
-        from boxpen.build.discourse.filters import LineFilter
-
         filters = LineFilter(self.config.clean)
         for spec in self.config.texts:
             pairs = read_text(spec, Counter())
             yield from pairs_dropped_by(rule, pairs, filters.keep, lambda: filters.counts)
 
-    def _write_dropped(self, dropped: Sequence[tuple[Row, str]], step: str, name: str) -> None:
-        import polars as pl
+    def _foretold(self, name: str) -> Callable[[float, int], None]:
+        def progress(share: float, lines: int) -> None:
+            # The number of lines is not known before the end: it is foretold from the share.
+            self.progress(name, lines, max(lines, round(lines / share) if share else lines))
 
-        from boxpen.build.discourse.mine import candidate_schema
+        return progress
 
-        schema = {**candidate_schema(), "step": pl.String, "why": pl.String}
-        rows = [{**row, "step": step, "why": reason} for row, reason in dropped]
-        # A candidate has a reason of its own, for which it was found.
-        table = pl.DataFrame(rows, schema=schema).rename({"reason": "found_for", "why": "reason"})
-        write_table(table, self.at(name))
+    def _write_dropped(self, dropped: Iterable[tuple[Row, str]], step: str, name: str) -> None:
+        rows = ((row, step, reason) for row, reason in dropped)
+        write_dropped(rows, mine.CANDIDATES, "found_for", self.at(name))
 
 
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write a table of candidates."""
-    import polars as pl
-
-    from boxpen.build.discourse.mine import candidate_schema
-
-    write_table(pl.DataFrame(rows, schema=candidate_schema()), path)
+    write_table(pl.DataFrame(rows, schema=mine.CANDIDATES), path)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -296,24 +254,38 @@ def read_rows(path: Path) -> list[Row]:
     Raises:
         BuildError: If it does not exist, is damaged, or lacks a column.
     """
-    from boxpen.build.discourse.mine import candidate_schema
-
-    lazy = scan_columns(path, candidate_schema())
-    with parquet_errors(path):
-        return list(lazy.collect().iter_rows(named=True))
+    return tables.read_rows(path, mine.CANDIDATES)
 
 
-def _refused(rows: Sequence[Row], accepted: Sequence[Row], review: Review) -> list[tuple[Row, str]]:
-    """Return the candidates that judges rejected or that are not needed, with the reason."""
-    taken = {row["id"] for row in accepted}
-    refused = []
-    for row in rows:
-        decision = review.decisions[row["id"]]
-        if decision.verdict == "reject":
-            refused.append((row, f"rejected {decision.reason}"))
-        elif decision.verdict is not None and row["id"] not in taken:
-            refused.append((row, "accepted, but the class has enough"))
-    return refused
+def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
+    names = ", ".join(spec.name for spec in config.texts)
+    card = Card(
+        title=config.suite.title or f"Discourse phenomena from {names}",
+        language="zh",
+        source_language="en",
+        licence=config.suite.licence,
+        citation=config.suite.citation,
+        notes="made by boxpen build run; the tag word is what shows the class in the reference, "
+        "score how sure the rules are" + ("" if config.review is None else "; accepted by judges"),
+    )
+    items = tuple(
+        Translate(
+            id=row["id"],
+            source=row["source"],
+            reference=row["target"],
+            context=row["context_source"],
+            reference_context=row["context_target"],
+            contrast=tuple(row["contrast"]),
+            tags={
+                "set": row["set"],
+                "class": row["class"],
+                "word": row["word"],
+                "score": f"{row['score']:.2f}",
+            },
+        )
+        for row in rows
+    )
+    return Suite(config.name, items, card).validate()
 
 
 def _by_class(found: Mapping[str, int]) -> dict[str, int]:

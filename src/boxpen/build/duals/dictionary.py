@@ -1,7 +1,6 @@
 """What WordNet knows of opposites, of things of one kind, and of places; how common a word is.
 
-Only the commonest meanings of a word are asked for, and only words that most people know are
-answered.
+Only the commonest meanings of a word count, and only words that most people know are returned.
 """
 
 from __future__ import annotations
@@ -11,9 +10,8 @@ from functools import cache
 from typing import Any
 
 from boxpen.english.grammar import number, plural, singular
-from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import lemmas, pairs, table
 from boxpen.english.lexicon import listed as known
-from boxpen.english.sentence_words import pairs, table
 from boxpen.english.wordnet import Sense, WordNet, open_wordnet
 from boxpen.errors import BuildError
 
@@ -38,7 +36,7 @@ class Dictionary:
     """The questions that dual tests ask of WordNet.
 
     Raises:
-        BuildError: If it is another edition, in which the senses stand in another order.
+        BuildError: If it is another edition, with the senses in another order.
     """
 
     def __init__(self, wordnet: WordNet) -> None:
@@ -74,11 +72,9 @@ class Dictionary:
         return any(field in counted for field in self._fields(noun)[:1])
 
     def of_one_kind(self, noun: str, unlike: str) -> list[str]:
-        """Return common nouns that are, like one, a kind of the same thing.
+        """Return common nouns of the same kind: of an animal, a thing, food, a part of the body.
 
-        Args:
-            noun: In the singular; a thing, an animal, food, a part of the body.
-            unlike: A noun that they must not be, nor be near to: no kind of it, no synonym.
+        None of them is ``unlike``, nor near to it: neither a kind of it nor a synonym.
         """
         book = self._wordnet
         found: list[str] = []
@@ -106,10 +102,7 @@ class Dictionary:
         ][:_MOST]
 
     def region(self, noun: str) -> str | None:
-        """Return the part of a place that all such places have: a room has its 'corner'.
-
-        None if it is not known to be such a place. In the commonest sense of the noun only.
-        """
+        """Return the part of a place that all such places have, if any: 'corner' of a room."""
         regions = table("regions").items()
         return next((part for kind, part in regions if self._wordnet.is_kind(noun, kind)), None)
 
@@ -142,7 +135,7 @@ def open_dictionary() -> Dictionary:
 
 
 def commonness(word: str) -> int:
-    """Return how often a word stands in a list of English."""
+    """Return how often a word occurs in a sample of English."""
     return int(_counts()[word])
 
 

@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from boxpen.build.duals.operations.add import added
-from boxpen.build.duals.operations.delete import deleted
-from boxpen.build.duals.operations.substitute import substituted
-from boxpen.build.duals.operations.swap import swapped
-from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of, unfit
+from boxpen.build.duals.operations import add, delete, negations, swap, swap_clauses
+from boxpen.build.duals.operations.nobody import nobody
+from boxpen.build.duals.operations.opposites import opposites
+from boxpen.build.duals.operations.substitute import parts, roles, siblings
+from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Item, Suite
 
-__all__ = [
-    "OPERATIONS",
-    "Proposal",
-    "Proposed",
-    "Unchanged",
-    "edits",
-    "propose",
-    "sentence_pairs",
-]
+__all__ = ["OPERATIONS", "Proposal", "Proposed", "Unchanged", "edits", "propose", "sentence_pairs"]
 
-OPERATIONS: dict[str, Callable[[Pair], Iterator[Edit]]] = {
-    "add": added,
-    "del": deleted,
-    "sub": substituted,
-    "swap": swapped,
+OPERATIONS: dict[str, tuple[Callable[[Pair], Iterator[Edit]], ...]] = {
+    "add": (add.negations, add.degrees, add.amounts, add.restrictions),
+    "del": (
+        negations.not_,
+        negations.never,
+        negations.no,
+        delete.adverbs,
+        delete.adjectives,
+        delete.times,
+        delete.places,
+    ),
+    "sub": (opposites, siblings, parts, nobody, roles),
+    "swap": (
+        swap.differing,
+        swap.compared,
+        swap_clauses.order,
+        swap_clauses.causes,
+        swap_clauses.times,
+        swap.joined,
+    ),
 }
-"""What can be done to a pair, in the order in which it is shown."""
+"""The rules of every operation; a rule yields edits, or raises why it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A dual of an item."""
+    """A dual of an item; ``gold`` is the sentence that is expected to be sensible now."""
 
     item: str
     edit: Edit
     gold: int
-    """The sentence that is sensible now, as is expected."""
 
     @property
     def expected(self) -> str:
@@ -49,11 +55,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Unchanged:
-    """An item that an operation leaves as it is."""
+    """An item that an operation leaves as it is; the operation is "" if none was tried."""
 
     item: str
     operation: str
-    """"" if no operation was tried."""
     reason: str
 
 
@@ -61,8 +66,8 @@ class Unchanged:
 class Proposed:
     """What the rules make of items."""
 
-    proposals: list[Proposal]
-    unchanged: list[Unchanged]
+    proposals: list[Proposal] = field(default_factory=list)
+    unchanged: list[Unchanged] = field(default_factory=list)
 
 
 def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:
@@ -74,12 +79,11 @@ def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:
     pairs: list[Choice] = []
     others: list[Unchanged] = []
     for item in suite:
-        language, _ = suite.languages_of(item)
-        if (reason := _unfit(item, language)) is not None:
-            others.append(Unchanged(item.id, "", reason))
-        else:
-            assert isinstance(item, Choice)
+        reason = _unfit(item, suite.languages_of(item)[0])
+        if reason is None and isinstance(item, Choice):
             pairs.append(item)
+        else:
+            others.append(Unchanged(item.id, "", str(reason)))
     if not pairs:
         first = f"; of the first item: {others[0].reason}" if others else ""
         raise BuildError(
@@ -90,21 +94,15 @@ def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:
 
 
 def propose(items: Iterable[Choice], operations: Iterable[str] | None = None) -> Proposed:
-    """Return all duals of items.
-
-    Args:
-        items: Pairs of sentences.
-        operations: What may be done to them, each once; everything if None.
-    """
-    wanted = list(dict.fromkeys(OPERATIONS if operations is None else operations))
-    found = Proposed([], [])
+    """Return all duals of items, by some operations or by all."""
+    found = Proposed()
     for item in items:
         try:
             pair = pair_of(item)
         except UnchangedError as error:
             found.unchanged.append(Unchanged(item.id, "", str(error)))
             continue
-        for operation in wanted:
+        for operation in dict.fromkeys(OPERATIONS if operations is None else operations):
             try:
                 made = edits(pair, operation)
             except UnchangedError as error:
@@ -120,18 +118,44 @@ def edits(pair: Pair, operation: str) -> list[Edit]:
     """Return the duals that an operation makes of a pair; none is the pair itself.
 
     Raises:
-        UnchangedError: If there are none; the message says why.
+        UnchangedError: With the reason, if there are none.
     """
     made: dict[tuple[str, str], Edit] = {}
-    for edit in OPERATIONS[operation](pair):
-        if pair.is_new(edit.texts):
-            made.setdefault(edit.texts, edit)
-    if not made:
+    reasons: list[str] = []
+    found = False
+    for rule in OPERATIONS[operation]:
+        try:
+            for edit in rule(pair):
+                found = True
+                if pair.is_new(edit.texts):
+                    made.setdefault(edit.texts, edit)
+        except UnchangedError as error:
+            reasons.append(str(error))
+    if found and not made:
         raise UnchangedError("the change would only put the two sentences in the other order")
+    if not found:
+        raise UnchangedError(reasons[0] if reasons else _no_edit(pair, operation))
     return list(made.values())
 
 
+def _no_edit(pair: Pair, operation: str) -> str:
+    if operation == "sub":
+        return "no word has an opposite, a sibling, a part or a role to be exchanged"
+    if operation == "swap":
+        return "it has no two arguments, clauses or differing words to be swapped"
+    if negations.are_negated(pair):
+        return "nothing vouches for either sentence without its negation"
+    return "both have no negation, degree or restriction that could go"
+
+
 def _unfit(item: Item, language: str | None) -> str | None:
+    """Return why an item is not a pair of sentences; None if it is one."""
     if language not in (None, "en"):
         return f"its language is {language}, not English"
-    return unfit(item)
+    if not isinstance(item, Choice):
+        return f"it is of the kind {item.kind}, not a choice"
+    if len(item.candidates) != 2:
+        return f"it has {len(item.candidates)} candidates, not two"
+    if item.source is not None:
+        return "its candidates are translations"
+    return "it has a context" if item.context is not None else None

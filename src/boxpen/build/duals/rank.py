@@ -8,8 +8,10 @@ looked at: that would choose tests by the answers of a model under test.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +53,11 @@ def rank_proposals(
         proposals: Duals.
         items: What they were made of, by id.
         model: A language model; without one nothing is ranked.
-        cache: Scores that are known: an interrupted ranking goes on where it stopped.
+        cache: Known scores, so that an interrupted ranking resumes; the user's own if None.
         progress: Called as the work goes on.
 
     Raises:
-        BuildError: If the model is no language model, or gives a sentence no number.
+        BuildError: If the model is not a language model, or returns NaN or Inf.
     """
     if model is None:
         return [Ranked(proposal, None) for proposal in proposals]
@@ -80,11 +82,6 @@ def shortlist(ranked: Iterable[Ranked], top: int, least: float | None = None) ->
 
     Duals that flip the label and duals that keep it take turns, those that flip it first, each
     kind of edit once before one comes again: the most fluent edits are nearly always the smallest.
-
-    Args:
-        ranked: Duals.
-        top: How many of an item and operation.
-        least: Least fluency; no limit if None.
     """
     groups: dict[tuple[str, str], list[Ranked]] = {}
     for one in ranked:
@@ -96,26 +93,20 @@ def shortlist(ranked: Iterable[Ranked], top: int, least: float | None = None) ->
 
 def _in_turns(group: list[Ranked]) -> list[Ranked]:
     ordered = sorted(group, key=lambda one: (-(one.fluency or 0.0), one.proposal.edit.texts))
-    sides: dict[bool, list[Ranked]] = {True: [], False: []}
-    for flipped, side in sides.items():
-        mine = [one for one in ordered if one.proposal.edit.flipped == flipped]
-        seen: dict[str, int] = {}
-        turns: list[tuple[int, int, Ranked]] = []
-        for one in mine:
-            kind = one.proposal.edit.kind
-            seen[kind] = seen.get(kind, 0) + 1
-            turns.append((seen[kind], len(turns), one))
-        side += [one for *_, one in sorted(turns, key=lambda turn: turn[:2])]
-    out: list[Ranked] = []
-    for turn in range(max(map(len, sides.values()))):
-        out += [side[turn] for side in sides.values() if turn < len(side)]
-    return out
+    seen: Counter[tuple[bool, str]] = Counter()
+    turns: dict[bool, list[tuple[int, int, Ranked]]] = {True: [], False: []}
+    for place, one in enumerate(ordered):
+        edit = one.proposal.edit
+        seen[edit.flipped, edit.kind] += 1
+        turns[edit.flipped].append((seen[edit.flipped, edit.kind], place, one))
+    sides = [[one for *_, one in sorted(side, key=lambda t: t[:2])] for side in turns.values()]
+    return [one for turn in zip_longest(*sides) for one in turn if one is not None]
 
 
 def _fluency(record: Record, model: Model) -> float:
     value = record.total / max(len(record.logprobs), 1)
     if not math.isfinite(value):
-        raise BuildError(f"{model.short} gives a sentence no number")
+        raise BuildError(f"{model.short} produced NaN or Inf for a sentence")
     return value
 
 

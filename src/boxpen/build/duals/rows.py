@@ -1,23 +1,30 @@
-"""The tables of a build: duals that are shown to people, and what was left unchanged."""
+"""The table of duals."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from boxpen.build.duals.propose import Unchanged
+import polars as pl
+
+from boxpen.build import tables
 from boxpen.build.duals.rank import Ranked
-from boxpen.build.tables import parquet_errors, scan_columns, write_table
+from boxpen.build.tables import Row, write_table
+from boxpen.items import Choice
 
-if TYPE_CHECKING:
-    from boxpen.items import Choice
+__all__ = ["SCHEMA", "Row", "dual_rows", "read_rows", "write_rows"]
 
-__all__ = ["Row", "dual_rows", "read_rows", "write_dropped", "write_rows", "write_unchanged"]
-
-Row = Mapping[str, Any]
-_COLUMNS = ("id", "item", "operation", "kind", "expected", "reason", "first", "second")
+_TEXTS = ("id", "item", "operation", "kind", "expected", "reason", "first", "second")
+SCHEMA = {
+    **dict.fromkeys(_TEXTS, pl.String),
+    "gold": pl.Int64,
+    "original_first": pl.String,
+    "original_second": pl.String,
+    "original_gold": pl.Int64,
+    "fluency": pl.Float64,
+}
+"""The columns of the table; ``reason`` is why the label is expected."""
 
 
 def dual_rows(ranked: Iterable[Ranked], items: Mapping[str, Choice]) -> list[Row]:
@@ -49,40 +56,7 @@ def dual_rows(ranked: Iterable[Ranked], items: Mapping[str, Choice]) -> list[Row
 
 def write_rows(rows: Iterable[Row], path: Path) -> None:
     """Write a table of duals, whole or not at all."""
-    import polars as pl
-
-    write_table(pl.DataFrame(list(rows), schema=_schema()), path)
-
-
-def write_unchanged(pairs: Iterable[Unchanged], others: Iterable[Unchanged], path: Path) -> None:
-    """Write what was left as it is, and why; the step is the operation, or ``pair`` for no pair."""
-    import polars as pl
-
-    rows = [(one.operation or "all", one.reason, one.item) for one in pairs]
-    rows += [("pair", one.reason, one.item) for one in others]
-    schema = dict.fromkeys(("step", "reason", "item"), pl.String)
-    write_table(pl.DataFrame(rows, schema=schema, orient="row"), path)
-
-
-def write_dropped(
-    dropped: Sequence[Ranked],
-    items: Mapping[str, Choice],
-    top: int,
-    least: float | None,
-    path: Path,
-) -> None:
-    """Write the duals that were not among the best, and why."""
-    import polars as pl
-
-    rows = []
-    for one, row in zip(dropped, dual_rows(dropped, items), strict=True):
-        low = one.fluency is not None and least is not None and one.fluency < least
-        reason = f"fluency {one.fluency} is below {least}" if low else f"not among the best {top}"
-        rows.append({**row, "step": "fluency" if low else "top", "why": reason})
-    schema = {**_schema(), "step": pl.String, "why": pl.String}
-    # A dual has a reason of its own, for which its label is expected.
-    names = {"reason": "expected_because", "why": "reason"}
-    write_table(pl.DataFrame(rows, schema=schema).rename(names), path)
+    write_table(pl.DataFrame(list(rows), schema=SCHEMA), path)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -91,19 +65,4 @@ def read_rows(path: Path) -> list[Row]:
     Raises:
         BuildError: If it does not exist, is damaged, or lacks a column.
     """
-    lazy = scan_columns(path, _schema())
-    with parquet_errors(path):
-        return list(lazy.collect().iter_rows(named=True))
-
-
-def _schema() -> dict[str, Any]:
-    import polars as pl
-
-    return {
-        **dict.fromkeys(_COLUMNS, pl.String),
-        "gold": pl.Int64,
-        "original_first": pl.String,
-        "original_second": pl.String,
-        "original_gold": pl.Int64,
-        "fluency": pl.Float64,
-    }
+    return tables.read_rows(path, SCHEMA)

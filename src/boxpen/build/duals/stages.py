@@ -1,4 +1,4 @@
-"""The build of duals from the sentence pairs of a suite: its stages, and what each of them does.
+"""The build of duals from the sentence pairs of a suite.
 
 ``propose`` makes all duals that the rules can make; ``rank`` asks a language model how well they
 read and keeps the best. Judges decide which of them are good.
@@ -15,16 +15,20 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import polars as pl
+
 from boxpen.build.builders import Builder
 from boxpen.build.duals.propose import OPERATIONS, Proposal, Proposed, propose, sentence_pairs
-from boxpen.build.duals.rows import dual_rows, write_dropped, write_rows, write_unchanged
+from boxpen.build.duals.rows import SCHEMA, dual_rows, write_rows
 from boxpen.build.libraries import need_libraries
 from boxpen.build.runner import RECORD, Progress, Report, Stage
+from boxpen.build.tables import write_dropped, write_table
+from boxpen.catalog import load_suite, read_suite, write_suite
 from boxpen.config import AtLeast1, ConfigPath, load_config
 from boxpen.errors import BuildError
+from boxpen.items import Choice
 
 if TYPE_CHECKING:
-    from boxpen.items import Choice, Suite
     from boxpen.models.base import Model
 
 __all__ = ["BUILDER", "FILES", "PROPOSALS", "SOURCE", "UNCHANGED", "DualsConfig"]
@@ -61,21 +65,7 @@ seed = 0
 
 @dataclass(frozen=True, kw_only=True)
 class DualsConfig:
-    """What is proposed.
-
-    Attributes:
-        path: The file it was read from.
-        builder: The name of this builder.
-        suite: The suite with the pairs, by name or file.
-        folder: Where the files go.
-        model: The language model that ranks; "none" ranks nothing.
-        operations: What is done to pairs; everything if empty.
-        top: Duals per item and operation.
-        min_fluency: Minimum fluency of a dual; no limit if None.
-        sample: Number of pairs to draw by the seed; all if None.
-        seed: Seed of the sample.
-        device: Where the model computes.
-    """
+    """The configuration; see ``EXAMPLE``. Without ``operations`` all are tried."""
 
     path: ConfigPath
     builder: Literal["duals"] = "duals"
@@ -93,14 +83,10 @@ class DualsConfig:
         object.__setattr__(self, "operations", tuple(dict.fromkeys(self.operations)))
 
 
-def _load(path: Path) -> DualsConfig:
-    return load_config(DualsConfig, path)
-
-
 def _stages(config: DualsConfig, progress: Progress) -> list[Stage]:
     need_libraries()
     work = _Work(config, progress)
-    words = _word_lists()
+    words = [Path(str(resources.files("boxpen.english").joinpath("data", "sentences.toml")))]
     proposing = {
         "suite": work.suite.hash,
         "operations": list(config.operations),
@@ -133,7 +119,11 @@ def _stages(config: DualsConfig, progress: Progress) -> list[Stage]:
 
 
 BUILDER: Builder[DualsConfig] = Builder(
-    load=_load, stages=_stages, version=_VERSION, example=EXAMPLE, shown=("item", "first", "second")
+    load=lambda path: load_config(DualsConfig, path),
+    stages=_stages,
+    version=_VERSION,
+    example=EXAMPLE,
+    shown=("item", "first", "second"),
 )
 
 
@@ -141,43 +131,49 @@ class _Work:
     """What the stages of one configuration do."""
 
     def __init__(self, config: DualsConfig, progress: Progress) -> None:
-        from boxpen.catalog import load_suite
-
         self.config = config
         self.progress = progress
         beside = config.path.parent / config.suite
-        self.suite: Suite = load_suite(beside if beside.is_file() else config.suite)
-        self.pairs, self.others = sentence_pairs(self.suite)
-        _check_folder(config.folder, self.suite)
+        self.suite = load_suite(beside if beside.is_file() else config.suite)
+        pairs, self.others = sentence_pairs(self.suite)
+        self.pairs = _drawn(pairs, config)
+        source = config.folder / SOURCE
+        # Judges may have worked on the duals of another suite.
+        if source.is_file() and (before := read_suite(source).name) != self.suite.name:
+            raise BuildError(
+                f"{config.folder} has the duals of suite '{before}', not of '{self.suite.name}'; "
+                "give another folder"
+            )
         self.model = _model(config)
 
     @cached_property
     def proposed(self) -> Proposed:
         """What the rules make: they are quick, so it is kept in no file of its own."""
-        return propose(_drawn(self.pairs, self.config), self.config.operations or None)
+        return propose(self.pairs, self.config.operations or None)
 
     def propose(self) -> Report:
         """Make all duals that the rules can make."""
-        from boxpen.catalog import write_suite
-
-        found, drawn = self.proposed, len(_drawn(self.pairs, self.config))
+        found, drawn, folder = self.proposed, len(self.pairs), self.config.folder
         if not found.proposals:
             reason, count = Counter(one.reason for one in found.unchanged).most_common(1)[0]
             raise BuildError(
                 f"no rule can change any of {drawn:,} pairs of suite '{self.suite.name}'; most "
                 f"often ({count:,} times): {reason}"
             )
-        write_suite(self.suite, self.config.folder / SOURCE)
-        write_unchanged(found.unchanged, self.others, self.config.folder / UNCHANGED)
+        write_suite(self.suite, folder / SOURCE)
+        rows = [(one.operation or "all", one.reason, one.item) for one in found.unchanged]
+        rows += [("pair", one.reason, one.item) for one in self.others]
+        schema = dict.fromkeys(("step", "reason", "item"), pl.String)
+        write_table(pl.DataFrame(rows, schema=schema, orient="row"), folder / UNCHANGED)
         changed = {one.item for one in found.proposals}
         whole = {o.item: o.reason for o in reversed(found.unchanged) if o.item not in changed}
         reasons = Counter(whole.values()).most_common()
-        notes = (
-            [f"left out: {len(self.others):,} item(s) that are not pairs"] if self.others else []
-        )
+        notes = [f"no dual of {n:,} pair(s): {reason}" for reason, n in reasons]
+        if self.others:
+            notes.insert(0, f"left out: {len(self.others):,} item(s) that are not pairs")
         return {
             "says": f"{len(found.proposals):,} duals of {len(changed):,} of {drawn:,} pairs",
-            "notes": [*notes, *(f"no dual of {n:,} pair(s): {reason}" for reason, n in reasons)],
+            "notes": notes,
             "pairs": drawn,
             "changed": len(changed),
             "no_pairs": len(self.others),
@@ -190,16 +186,23 @@ class _Work:
         from boxpen.build.duals.rank import rank_proposals, shortlist
 
         config, items = self.config, {item.id: item for item in self.pairs}
+        top, least = config.top, config.min_fluency
         ranked = rank_proposals(self.proposed.proposals, items, self.model, progress=self.progress)
-        best = shortlist(ranked, config.top, config.min_fluency)
+        best = shortlist(ranked, top, least)
         if not best:
             raise BuildError(
-                f"none of {len(ranked):,} duals has a fluency of {config.min_fluency} or more; "
-                "lower min_fluency"
+                f"none of {len(ranked):,} duals has a fluency of {least} or more; lower min_fluency"
             )
         kept = {id(one) for one in best}
-        out = [one for one in ranked if id(one) not in kept]
-        write_dropped(out, items, config.top, config.min_fluency, config.folder / DROPPED)
+        dropped = []
+        for one, row in zip(ranked, dual_rows(ranked, items), strict=True):
+            if id(one) in kept:
+                continue
+            if one.fluency is not None and least is not None and one.fluency < least:
+                dropped.append((row, "fluency", f"fluency {one.fluency} is below {least}"))
+            else:
+                dropped.append((row, "top", f"not among the best {top}"))
+        write_dropped(dropped, SCHEMA, "expected_because", config.folder / DROPPED)
         write_rows(dual_rows(best, items), config.folder / PROPOSALS)
         still = {one.proposal.item for one in best}
         lost = len({one.item for one in self.proposed.proposals} - still)
@@ -224,10 +227,10 @@ def _counts(proposals: Sequence[Proposal]) -> list[dict[str, Any]]:
     ]
 
 
-def _drawn(pairs: Sequence[Choice], config: DualsConfig) -> list[Choice]:
-    """Return pairs by lot, in the order of the suite."""
-    if config.sample is None or config.sample >= len(pairs):
-        return list(pairs)
+def _drawn(pairs: list[Choice], config: DualsConfig) -> list[Choice]:
+    """Draw a sample; pairs keep the order of the suite."""
+    if config.sample is None:
+        return pairs
     lots = {item.id: random.Random(f"{config.seed} {item.id}").random() for item in pairs}
     first = set(sorted(lots, key=lambda one: (lots[one], one))[: config.sample])
     return [item for item in pairs if item.id in first]
@@ -242,23 +245,3 @@ def _model(config: DualsConfig) -> Model | None:
     model = resolve_model(config.model, device=config.device)
     check_ranker(model, "duals")
     return model
-
-
-def _check_folder(folder: Path, suite: Suite) -> None:
-    """Refuse to put the duals of one suite over those of another, which people may have judged."""
-    path = folder / SOURCE
-    if not path.is_file():
-        return
-    from boxpen.catalog import read_suite
-
-    before = read_suite(path)
-    if before.name != suite.name:
-        raise BuildError(
-            f"{folder} has the duals of suite '{before.name}', not of '{suite.name}'; give another "
-            "folder"
-        )
-
-
-def _word_lists() -> list[Path]:
-    """Return the files with the words that the rules go by."""
-    return [Path(str(resources.files("boxpen.english").joinpath("data", "sentences.toml")))]

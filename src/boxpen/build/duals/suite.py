@@ -17,13 +17,9 @@ def dual_suite(
 ) -> Suite:
     """Return a suite with a block of two items for every dual, the original first.
 
-    Both items have the tags of the original, and besides ``operation``, ``edit`` (the kind of
-    change), ``expected`` (flipped or kept), ``side`` (original or dual) and ``item`` (the id of the
-    original). A pair with several duals stands in several blocks.
-
     Args:
-        source: The suite of the originals.
-        rows: Duals.
+        source: The suite of the originals, whose tags stay.
+        rows: Duals; a pair with several duals is in several blocks.
         name: Of the new suite.
         judges: How many judged each of them; none if they were not judged.
 
@@ -59,19 +55,12 @@ def dual_suite(
             tags={**shared, "side": "dual"},
         )
         items += [first, second]
+    notes = "duals made by boxpen build run"
+    if judges:
+        fewest, most = min(judges), max(judges)
+        number = str(most) if fewest == most else f"{fewest} to {most}"
+        notes += f"; accepted by judges, each dual judged by {number}"
+    if source.card.notes:
+        notes += f"; of the originals: {source.card.notes}"
     title = f"Duals of {source.card.title or source.name}"
-    card = replace(source.card, title=title, notes=_notes(source, _judged(judges)))
-    return Suite(name, tuple(items), card).validate()
-
-
-def _judged(judges: Collection[int]) -> str:
-    if not judges:
-        return ""
-    fewest, most = min(judges), max(judges)
-    number = str(most) if fewest == most else f"{fewest} to {most}"
-    return f"; accepted by judges, each dual judged by {number}"
-
-
-def _notes(source: Suite, judged: str) -> str:
-    notes = "duals made by boxpen build duals" + judged
-    return notes + (f"; of the originals: {source.card.notes}" if source.card.notes else "")
+    return Suite(name, tuple(items), replace(source.card, title=title, notes=notes)).validate()

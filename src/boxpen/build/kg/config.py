@@ -16,15 +16,9 @@ from boxpen.config import AtLeast1, ConfigPath, FileName, Share, check_keys, loa
 from boxpen.errors import ConfigError
 
 __all__ = [
-    "EXAMPLE",
-    "KgConfig",
-    "KgReviewConfig",
-    "NegativesConfig",
-    "RankConfig",
-    "RenderConfig",
-    "SampleConfig",
-    "read_config",
-]
+    "EXAMPLE", "KgConfig", "KgReviewConfig", "NegativesConfig", "RankConfig", "RenderConfig",
+    "SampleConfig", "read_config",
+]  # fmt: skip
 
 MOST_WRONG = 1000
 

@@ -1,7 +1,6 @@
 """Which heads and tails of a graph are related, by the graph itself and by WordNet.
 
-All by normal forms (see ``boxpen.english.normal``). What is asked here decides which tails may
-serve as wrong ones: see ``boxpen.build.kg.negatives``.
+Everything is compared by normal forms (see ``boxpen.english.normal``).
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import polars as pl
+
 from boxpen.english.normal import normal_column
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from boxpen.english.wordnet import WordNet
 
 __all__ = ["ANYONE", "EDGE", "Facts", "Kin", "Limits", "Phrase", "overlap", "phrase_of"]
@@ -34,7 +33,7 @@ _UP = frozenset(("isa", "instanceof", "inheritsfrom", "definedas", "mannerof"))
 _SAME = frozenset(("synonym", "similarto", "formof", "definedas"))
 _NEAR = _UP | _SAME | {"relatedto", "derivedfrom"}
 
-# Words that do not tell what a phrase is about, and the verbs that leave that to their object.
+# Words without content, and verbs that leave the content to their object.
 _EMPTY = frozenset(
     {"to", "of", "in", "on", "at", "with", "for", "from", "by", "about", "into", "up", "out", "off"}
     | {"and", "or", "as", "it", "he", "she", "they", "them", "him", "you", "i", "me", "we", "us"}
@@ -50,20 +49,20 @@ _ENDS_NOUN = frozenset({"of", "in", "on", "at", "with", "for", "from", "by", "ab
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How careful the choice is.
+    """How careful the choice of wrong tails is.
 
     Attributes:
-        general: A tail is general if it holds of more than this share of a relation's heads …
-        general_events: … or of this share where they are events, and what they lead to (each is
-            unlike the others, so that what holds of many holds of any) …
-        general_heads: … and of at least so many heads.
+        general: A tail is general if it holds for more than this share of a relation's heads …
+        general_events: … or for this share if they are events, and what they lead to (each is
+            unlike the others, so that what holds for many holds for any) …
+        general_heads: … and for at least this many heads.
         alike: Two tails are nearly the same if this share of their content words is common.
-        company: How many times more often than by chance two tails stand at one head before one
+        company: How many times more often than by chance two tails share a head before one
             speaks for the other; infinity switches it off.
-        siblings: A head has what its siblings have, by a common hypernym so many steps above.
+        siblings: A head has what its siblings have, by a common hypernym this many steps up.
         hub: A head with more tails than this in a relation says nothing about their company.
         boundless: A head with more tails than this in a relation gets no wrong ones.
-        wear: A tail serves at most so many times as often as if all served equally.
+        wear: Maximum use of a tail, relative to equal use of all.
     """
 
     general: float = 0.02
@@ -153,17 +152,17 @@ class Kin:
 
 
 class Facts:
-    """What a graph says of some triples, by normal forms.
+    """What a graph says about some triples, by normal forms.
 
-    Of a big graph most edges have nothing to do with them, and would fill the memory: there are
-    only those of the triples' relations, those of their heads and tails, those that say what is a
-    kind of what, and synonyms of other tails that the heads have.
+    Most edges of a big graph are irrelevant to them, and would fill the memory. Kept are the edges
+    of the triples' relations, those of their heads and tails, those between kinds, and synonyms of
+    other tails that the heads have.
 
     Args:
-        graph: All triples, those that are asked about included.
-        relations: Of the triples that are asked about.
-        heads: Theirs.
-        tails: Theirs, in all their wordings.
+        graph: All triples, including those asked about.
+        relations: The relations asked about.
+        heads: The heads asked about.
+        tails: The tails asked about, in all their wordings.
     """
 
     def __init__(
@@ -226,8 +225,6 @@ def _edges(
     graph: pl.DataFrame, relations: pl.Series, heads: pl.Series, tails: pl.Series
 ) -> pl.DataFrame:
     """Return relation, head and tail, in normal form, of the edges that ``Facts`` is made of."""
-    import polars as pl
-
     edges = graph.select(
         "relation", normal_column(graph["head"]), normal_column(graph["tail"])
     ).unique()

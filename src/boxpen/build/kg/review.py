@@ -10,7 +10,9 @@ import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import polars as pl
 
 from boxpen.build.builders import find_config
 from boxpen.build.kg.review_edits import (
@@ -39,9 +41,6 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
-
-if TYPE_CHECKING:
-    import polars as pl
 
 __all__ = ["Divided", "TripleTask", "WordingTask", "WrongAnswerTask"]
 
@@ -168,29 +167,25 @@ class TripleTask(ReviewTask):
         An edited triple has the id of its new texts. It is dropped if that triple is in the table
         already, unless that one is still open.
         """
-        decisions = review.decisions
-        accepted_ids = {item for item, d in decisions.items() if d.verdict == "accept"}
-        rejected_ids = {item for item, d in decisions.items() if d.verdict == "reject"}
+        fates = {"accept": "already there", "reject": "rejected"}
+        known = {i: fates[d.verdict] for i, d in review.decisions.items() if d.verdict in fates}
         accepted: list[dict[str, Any]] = []
         dropped: list[dict[str, Any]] = []
         still: list[dict[str, Any]] = []
         for row in self.table.iter_rows(named=True):
-            decision = decisions[row["id"]]
+            decision = review.decisions[row["id"]]
             if decision.verdict is None:
                 still.append({**row, "reason": decision.reason})
             elif decision.verdict == "reject":
                 dropped.append(_dropped(row, f"rejected {decision.reason}"))
             elif decision.verdict == "accept":
                 accepted.append({"edited_from": None, **row})
+            elif (fate := known.get((new := self._edited(row, decision))["id"])) is not None:
+                reason = f"edited {decision.reason} into '{new['id']}', which is {fate}"
+                dropped.append(_dropped(row, reason))
             else:
-                new = self._edited(row, decision)
-                if new["id"] in accepted_ids or new["id"] in rejected_ids:
-                    fate = "already there" if new["id"] in accepted_ids else "rejected"
-                    reason = f"edited {decision.reason} into '{new['id']}', which is {fate}"
-                    dropped.append(_dropped(row, reason))
-                else:
-                    accepted_ids.add(new["id"])
-                    accepted.append({**new, "edited_from": row["id"]})
+                known[new["id"]] = fates["accept"]
+                accepted.append({**new, "edited_from": row["id"]})
         return Divided(
             accepted=_frame(self.table, accepted, "edited_from"),
             dropped=_frame(self.table, dropped, "step", "reason"),
@@ -295,8 +290,6 @@ class WrongAnswerTask(TripleTask):
 
 def _has_triples(path: Path) -> bool:
     """Whether a Parquet file has triples, and not a suite; one that cannot be read counts."""
-    import polars as pl
-
     try:
         return {"head", "relation", "tail"} <= pl.read_parquet_schema(path).keys()
     except (pl.exceptions.PolarsError, OSError):
@@ -309,10 +302,10 @@ def _shown(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _hints(row: Mapping[str, Any]) -> dict[str, str]:
-    score = _finite(row.get("plausibility"))
-    return (
-        {"plausibility": "" if score is None else f"{score:.2f}"} if "plausibility" in row else {}
-    )
+    if "plausibility" not in row:
+        return {}
+    score = _finite(row["plausibility"])
+    return {"plausibility": "" if score is None else f"{score:.2f}"}
 
 
 def _finite(score: float | None) -> float | None:
@@ -356,7 +349,5 @@ def _dropped(row: Mapping[str, Any], reason: str) -> dict[str, Any]:
 
 
 def _frame(table: pl.DataFrame, rows: list[dict[str, Any]], *more: str) -> pl.DataFrame:
-    import polars as pl
-
     types: dict[str, Any] = {**table.schema, **dict.fromkeys(more, pl.String)}
     return pl.DataFrame(rows, schema=types)

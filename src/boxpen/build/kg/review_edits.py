@@ -17,15 +17,9 @@ from boxpen.printable import excerpt
 from boxpen.review import Judgement, plain
 
 __all__ = [
-    "EDITABLE",
-    "WRONG",
-    "Restate",
-    "canonical_edit",
-    "edited",
-    "node_text",
-    "split_edit",
+    "EDITABLE", "WRONG", "Restate", "canonical_edit", "edited", "node_text", "split_edit",
     "worded",
-]
+]  # fmt: skip
 
 WRONG = "wrong tail"
 """What wrong tails are called in questions."""

@@ -1,4 +1,4 @@
-"""The tails of one relation and form, and which of them are surely wrong for which triple.
+"""The tails of one relation and form, and which are surely wrong for which triple.
 
 The rules are those of ``boxpen.build.kg.negatives``.
 """
@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from boxpen.build.kg.kinship import ANYONE, Kin, overlap, phrase_of
 from boxpen.build.kg.triples import ATOMIC
 from boxpen.english.normal import normal
 
-__all__ = ["Group", "Reject", "text_column"]
+__all__ = ["Group", "text_column"]
 
-Reject = Callable[[Mapping[str, Any], str], str | None]
-"""Given a triple (a row of the table) and the text of a tail: why it is no wrong tail, or None."""
-
-# What a relation's tails are where no column says so; the rest are verb phrases.
+# Form of a relation's tails without a column 'form'; the rest are verb phrases.
 _FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr": "adj"}
 
 # An attribute holds of many events; what is needed, wanted or done is each event's own.
@@ -38,8 +37,6 @@ class Group:
         kin: Kin,
         count: int,
     ) -> None:
-        import numpy as np
-
         self.relation, self.kin, self.count = relation, kin, count
         self.form = form or _FORMS.get(relation, "vp")
         self.text = text_column(rows[0])
@@ -56,7 +53,7 @@ class Group:
         self.place = {key: i for i, key in enumerate(self.keys)}
         self.phrases = [phrase_of(key, self.form) for key in self.keys]
         self.length = np.log([1 + len(str(s[0][self.text]).split()) for s in self.sources])
-        # How often each would serve if it were seen as a wrong answer as often as as a right one.
+        # How often each is used if it is a wrong answer as often as a right one.
         self.quota = np.array([count * right.get(key, 1) for key in self.keys], float)
         self.late = np.array([float(key not in right) for key in self.keys])
         self.served = np.zeros(len(self.keys), int)
@@ -69,19 +66,15 @@ class Group:
         choice = {row["id"]: int(self._open(row).sum()) for row in rows}
         return sorted(rows, key=lambda row: (choice[row["id"]], _digest(seed, row["id"])))
 
-    def draw(
-        self, row: dict[str, Any], seed: int, reject: Reject | None
-    ) -> tuple[list[dict[str, Any]], Counter[str]]:
+    def draw(self, row: dict[str, Any], seed: int) -> tuple[list[dict[str, Any]], Counter[str]]:
         """Return triples whose tails are wrong for a row, and, if too few, what was refused."""
-        import numpy as np
-
         gold = self.place[normal(row[self.text])]
-        chance = np.random.default_rng(int.from_bytes(_digest(seed, row["id"])[:8], "big"))
+        rng = np.random.default_rng(int.from_bytes(_digest(seed, row["id"])[:8], "big"))
         score = (
             self.late
             + (self.served + 1) / self.quota
             + 0.5 * np.abs(self.length - self.length[gold])
-            + 0.3 * chance.random(len(self.keys))
+            + 0.3 * rng.random(len(self.keys))
         )
         fit = self._open(row)
         worn = fit & (self.served >= self.kin.limits.wear * self.quota)
@@ -97,8 +90,6 @@ class Group:
             source = self.sources[i][self.served[i] % len(self.sources[i])]
             if any(self.kin.alike(self.phrases[i], self.phrases[j]) for j in taken):
                 reasons["like another wrong one"] += 1
-            elif reject and (why := reject(row, source[self.text])):
-                reasons[why] += 1
             else:
                 taken.append(int(i))
                 found.append(source)
@@ -113,8 +104,6 @@ class Group:
 
     def _open(self, row: dict[str, Any]) -> Any:
         """Return a mask of the tails that are surely wrong for a row."""
-        import numpy as np
-
         head = normal(row["head"])
         if head not in self.open_to:
             mask = np.ones(len(self.keys), bool)
@@ -138,7 +127,7 @@ class Group:
             yield "related", _at(self.named, self.kin.related(phrase_of(tail, self.form)))
 
     def _for_head(self, head: str) -> Iterator[tuple[str, Iterable[int]]]:
-        """Yield the tails that may be right for a head, whichever of its tails is asked for."""
+        """Yield the tails that may be right for a head, whichever tail is asked for."""
         kin, facts = self.kin, self.kin.facts
         others = facts.tails[self.relation][head]
         yield "linked", _at(self.whole, facts.linked[head])
@@ -167,7 +156,7 @@ class Group:
         return self.like[tail]
 
     def _index(self) -> None:
-        """Note where the tails are that have a name, a word, or an event with a word."""
+        """Index the tails by name, by word, and by the words of their events."""
         facts, limits = self.kin.facts, self.kin.limits
         self.whole: dict[str, set[int]] = defaultdict(set)  # by normal form
         self.named: dict[str, set[int]] = defaultdict(set)  # by that, or by what it is about
@@ -208,7 +197,7 @@ def text_column(columns: Collection[str]) -> str:
 
 
 def _at(index: Mapping[str, set[int]], names: Collection[str]) -> Iterator[int]:
-    """Yield the places of those names that an index has; the shorter of the two is walked."""
+    """Yield the places of those names that an index has, looping over the shorter of the two."""
     few = names if len(names) < len(index) else [name for name in index if name in names]
     for name in few:
         yield from index.get(name, ())

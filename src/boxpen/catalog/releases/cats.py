@@ -14,7 +14,7 @@ from pathlib import Path
 from boxpen.catalog.entry import Entry, github_file
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 __all__ = ["CATS", "CATS_DUAL"]
 
@@ -54,7 +54,7 @@ _DUAL = {
 def _ability_items(files: Mapping[str, Path]) -> Iterator[Choice]:
     for name, (file, _) in _ABILITY.items():
         level = "token" if name in _TOKEN_LEVEL else "sentence"
-        for number, line in enumerate(opened_lines(files[f"cats/ability/{file}"]), start=1):
+        for number, line in enumerate(read_lines(files[f"cats/ability/{file}"]), start=1):
             label, *candidates = line.split("\x01")
             yield Choice(
                 id=f"{name}-{number:04}",
@@ -66,7 +66,7 @@ def _ability_items(files: Mapping[str, Path]) -> Iterator[Choice]:
 
 def _dual_items(files: Mapping[str, Path]) -> Iterator[Choice]:
     for name in _DUAL:
-        for number, line in enumerate(opened_lines(files[f"cats/robust/{name}.txt"]), start=1):
+        for number, line in enumerate(read_lines(files[f"cats/robust/{name}.txt"]), start=1):
             cells = line.split("\x01")
             block = f"{name}-{number:03}"
             for half, (label, *candidates) in zip("ab", (cells[:3], cells[3:]), strict=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from boxpen.catalog.entry import Entry, github_file
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
-from boxpen.text.plaintext import opened
+from boxpen.text.lines import opened
 
 __all__ = ["COMMONMT"]
 

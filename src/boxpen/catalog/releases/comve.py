@@ -15,7 +15,7 @@ from boxpen.catalog.entry import Entry, RemoteFile, github_file
 from boxpen.catalog.releases.senmaking import EXPLAIN, reasons
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Choice
-from boxpen.text.plaintext import opened
+from boxpen.text.lines import opened
 
 __all__ = ["COMVE", "COMVE_TRAIN"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_file
 from boxpen.items import Card, Translate
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 __all__ = ["DISCOURSE"]
 
@@ -41,8 +41,8 @@ _FULL_STOP = re.compile("(?<=。)")
 
 def _items(files: Mapping[str, Path]) -> Iterator[Translate]:
     for name, file in _FILES.items():
-        english = list(opened_lines(files[f"{_FOLDER}/{file}.en"]))
-        chinese = list(opened_lines(files[f"{_FOLDER}/{file}.zh"]))
+        english = list(read_lines(files[f"{_FOLDER}/{file}.en"]))
+        chinese = list(read_lines(files[f"{_FOLDER}/{file}.zh"]))
         for index, (en, zh) in enumerate(zip(english, chinese, strict=True)):
             context, source = _halves(en)
             reference_context, reference = _halves(zh)

@@ -9,7 +9,7 @@ from pathlib import Path
 from boxpen.catalog.entry import Entry, github_file
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 __all__ = ["PIQA"]
 
@@ -19,7 +19,7 @@ _LABELS = "piqa/valid-labels.lst"
 
 def _items(files: Mapping[str, Path]) -> Iterator[Choice]:
     # Published as two files that belong together by line; strict finds a line too many.
-    lines = zip(opened_lines(files[_DATA]), opened_lines(files[_LABELS]), strict=True)
+    lines = zip(read_lines(files[_DATA]), read_lines(files[_LABELS]), strict=True)
     for number, (line, label) in enumerate(lines, start=1):
         data = json.loads(line)
         yield Choice(

@@ -14,7 +14,7 @@ from pathlib import Path
 from boxpen.catalog.entry import Entry, github_file
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 __all__ = ["EXPLAIN", "SENMAKING", "reasons"]
 
@@ -38,7 +38,7 @@ _PAPER = Recipe(
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Choice]:
-    instances = [json.loads(line) for line in opened_lines(files["senmaking/dataset.jsonl"])]
+    instances = [json.loads(line) for line in read_lines(files["senmaking/dataset.jsonl"])]
     for data in instances:
         yield Choice(
             id=f"sen-making-{data['id']}",

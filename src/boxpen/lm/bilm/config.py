@@ -50,9 +50,6 @@ class BiLMConfig(PreTrainedConfig):  # type: ignore[misc]
         bos_token_id: Begins a sentence; the backward model predicts it last.
         eos_token_id: Ends a sentence.
         unk_token_id: Stands for words outside of the softmax, if there can be any.
-
-    Raises:
-        ModelError: If the numbers do not fit together.
     """
 
     model_type = "bilm"

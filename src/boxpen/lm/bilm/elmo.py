@@ -52,11 +52,7 @@ class ElmoFiles:
     vocabulary: Path
 
     def config(self) -> BiLMConfig:
-        """Return the shape of the model.
-
-        Raises:
-            ModelError: If the options are not those of an ELMo, or do not fit the vocabulary.
-        """
+        """Return the shape of the model."""
         options = _options(self.options)
         words = _words(self.vocabulary)
         rows = _softmax_rows(self.softmax)

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from boxpen.lm.bilm.characters import CHARACTERS
 from boxpen.lm.bilm.config import BiLMConfig
-from boxpen.models.engine.precision import full_precision, run_lstm
+from boxpen.models.engine.cudnn import full_precision, run_lstm
 
 __all__ = ["CharacterCNN", "Direction", "Highway"]
 

@@ -72,20 +72,11 @@ class Bundle:
     tensors: dict[str, Tensor]
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of a tensor.
-
-        Raises:
-            ModelError: If there is no such tensor.
-        """
+        """Return the shape of a tensor."""
         return self._found(name).shape
 
     def read(self, name: str) -> NDArray[Any]:
-        """Return a tensor, a view of its file.
-
-        Raises:
-            ModelError: If there is no such tensor, it cannot be read, or its bytes are not those
-                that were written.
-        """
+        """Return a tensor, a view of its file."""
         found = self._found(name)
         if found.sliced or found.dtype is None:
             what = "is cut into slices" if found.sliced else "is of a type that holds no numbers"
@@ -130,9 +121,6 @@ def read_bundle(index: Path) -> Bundle:
 
     Args:
         index: The file that ends in ``.index``.
-
-    Raises:
-        ModelError: If it is not an index, or is damaged.
     """
     try:
         raw = index.read_bytes()

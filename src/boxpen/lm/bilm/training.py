@@ -132,12 +132,14 @@ def load(folder: Path | str) -> tuple[BiLMForLanguageModeling, Any]:
     Raises:
         ModelError: If there is none, it is not whole, or it is a model of another kind.
     """
+    from boxpen.models.base import ModelSpec
     from boxpen.models.loading.checkpoint import from_checkpoint
 
     register()
     if not Path(folder).is_dir():
         raise ModelError(f"there is no folder {folder}, expected one of a bidirectional model")
-    found = from_checkpoint(str(folder), str(folder), dtype="float32", device="cpu")
+    spec = ModelSpec(name=str(folder), path=str(folder), dtype="float32", device="cpu")
+    found = from_checkpoint(spec)
     if found.kind != "bidirectional":
         raise ModelError(f"{folder} is a {found.kind} model, expected a bidirectional one")
     return found.module, found.tokenizer

@@ -8,6 +8,7 @@ from typing import Any
 
 from boxpen.errors import ModelError
 from boxpen.lm.bilm.characters import spelling
+from boxpen.lm.scratch import byte_pairs
 
 __all__ = ["learn_pieces", "learn_words", "max_characters", "spellings", "word_tokenizer"]
 
@@ -34,9 +35,6 @@ def learn_words(texts: Iterable[str], size: int, longest: int) -> Any:
         texts: Sentences; read once.
         size: Words at most, <S>, </S> and <UNK> included.
         longest: Maximum characters per word, see ``BiLMConfig.max_characters``.
-
-    Raises:
-        ModelError: If there is no room for words, or there are none.
     """
     _check_size(size)
     cut = _splitter().pre_tokenize_str
@@ -57,9 +55,6 @@ def word_tokenizer(words: Sequence[str], longest: int) -> Any:
     Args:
         words: In the order of the softmax, with <S>, </S> and <UNK> among them.
         longest: Maximum characters per word.
-
-    Raises:
-        ModelError: If one of the three is missing.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
@@ -79,31 +74,14 @@ def learn_pieces(texts: Iterable[str], size: int) -> Any:
     Args:
         texts: Sentences; read once.
         size: Pieces at most, 256 bytes, <S> and </S> included.
-
-    Raises:
-        ModelError: If there is no room for pieces, or the texts have none.
     """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from tokenizers.trainers import BpeTrainer
-
     _check_size(size)
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    backend.decoder = decoders.ByteLevel()
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    special = [END_OF_SENTENCE, BEGIN_OF_SENTENCE]
-    trainer = BpeTrainer(
-        vocab_size=size,
-        special_tokens=special,
-        initial_alphabet=alphabet,
-        show_progress=False,
-    )
     # Two spaces would make a piece.
-    backend.train_from_iterator((text for text in texts if text.strip()), trainer)
-    if backend.get_vocab_size() <= len(special) + len(alphabet):
+    backend = byte_pairs((t for t in texts if t.strip()), size, _SPECIAL[:2])
+    if backend is None:
         raise ModelError(
             f"no vocabulary of {size} pieces can be learnt, expected texts with words, and room "
-            f"for more than {len(special) + len(alphabet)} pieces"
+            "for more than 258 pieces"
         )
     return _wrapped(backend)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
 from boxpen.lm.classifier.pairs import ready_for_pairs
-from boxpen.lm.classifier.scratch import SHAPES, new_config, new_tokenizer
+from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
-from boxpen.models.loading.checkpoint import cannot_load
+from boxpen.models.loading.assembly import cannot_load
 from boxpen.models.loading.presets import PRESETS
 from boxpen.models.resolve import recognised
 
-__all__ = ["Base", "find_base", "quiet"]
+__all__ = ["Base", "find_base", "plain"]
 
 T = TypeVar("T")
 
@@ -53,7 +52,6 @@ class Base:
             setattr(self.config, name, value)
         if self.source is None:
             return auto.from_config(self.config)
-        plain = copy.deepcopy(self.config)
         options = {
             **self.source,
             "config": self.config,
@@ -71,12 +69,7 @@ class Base:
                 f"base '{self.spec}': the checkpoint lacks {len(missing)} weights of the model's "
                 f"body, such as '{missing[0]}'"
             )
-        if "gguf_file" in self.source:
-            # The weights were dequantised, but the module stays marked as quantised, and the
-            # Trainer would refuse it.
-            marked, module = module, auto.from_config(plain)
-            module.load_state_dict(marked.state_dict())
-        return module
+        return plain(module)
 
 
 def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base:
@@ -86,9 +79,6 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         spec: What the user wrote.
         tokenizer: For ``new:`` only: the model to take the tokenizer from, as above.
         texts: For ``new:`` without a tokenizer: the texts to train the vocabulary on.
-
-    Raises:
-        ModelError: If there is no such model, or it has no tokenizer.
     """
     scheme, _, rest = _written_out(spec).partition(":")
     if scheme == "new":
@@ -106,6 +96,22 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         config = _loaded(spec, "configuration", lambda: AutoConfig.from_pretrained(**source))
     taken = ready_for_pairs(_tokenizer(spec), spec)
     return Base(spec, config, taken, source)
+
+
+def plain(module: Any) -> Any:
+    """Return a module without the mark of quantisation.
+
+    The weights of a GGUF file are dequantised, but the module stays marked, and is saved so.
+    """
+    if not getattr(module, "is_quantized", False):
+        return module
+    config = module.config
+    for mark in ("quantization_config", "_pre_quantization_dtype"):
+        if hasattr(config, mark):
+            delattr(config, mark)
+    made = type(module)(config)
+    made.load_state_dict(module.state_dict())
+    return made
 
 
 def _written_out(spec: str) -> str:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.items import Choice
-from boxpen.lm.classifier.data import read_choice
-from boxpen.lm.classifier.job import Job, train
-from boxpen.lm.classifier.options import Options
-from boxpen.lm.classifier.task import Task
+from boxpen.lm.classifier.data import Examples, read_choice
+from boxpen.lm.classifier.job import train
+from boxpen.lm.classifier.trainable import Classifier
+from boxpen.lm.options import Options
+from boxpen.lm.training import check_start
 
-__all__ = ["CHOICE", "train_choice"]
+__all__ = ["MultipleChoice", "train_choice"]
 
 
 def train_choice(
@@ -52,79 +53,69 @@ def train_choice(
         The result, as in ``result.json``.
 
     Raises:
-        BoxpenError: If the data, the base, the folder or an option is not as it must be.
+        BoxpenError: If the data, the base, the folder or an option cannot be used.
     """
-    job = Job(
-        task=CHOICE, base=base, tokenizer=tokenizer, out=Path(out), options=options or Options(),
-        device=device, progress=progress, note=note,
-    )  # fmt: skip
-    job.check()
+    check_start(out, device)
 
-    def read(source: str | Path, beside: str | Path | None) -> Any:
+    def read(source: str | Path, beside: str | Path | None) -> Examples[Choice]:
         return read_choice(source, labels=beside, columns=columns, label_start=label_start)
 
     return train(
-        job,
-        read(data, labels),
-        read(valid, valid_labels) if valid is not None else None,
-        holdout=holdout,
-        exclude=exclude,
-    )
+        MultipleChoice, read(data, labels),
+        read(valid, valid_labels) if valid is not None else None, base=base, out=out,
+        tokenizer=tokenizer, holdout=holdout, exclude=exclude, options=options, device=device,
+        progress=progress, note=note,
+    )  # fmt: skip
 
 
-def _pairs(item: Choice) -> list[tuple[str, str]]:
-    goal = " ".join(text for text in (item.context, item.source) if text)
-    return [(goal, candidate) for candidate in item.candidates]
+class MultipleChoice(Classifier):
+    """A model that scores every candidate of an item by itself."""
 
+    kind = "choice"
 
-def _auto(config: Any) -> str:
-    from transformers import MODEL_FOR_MULTIPLE_CHOICE_MAPPING
+    @staticmethod
+    def auto(config: Any) -> str:
+        """Return the name of the Auto class for a configuration."""
+        from transformers import MODEL_FOR_MULTIPLE_CHOICE_MAPPING
 
-    if type(config) in MODEL_FOR_MULTIPLE_CHOICE_MAPPING:
-        return "AutoModelForMultipleChoice"
-    return "AutoModelForSequenceClassification"
+        if type(config) in MODEL_FOR_MULTIPLE_CHOICE_MAPPING:
+            return "AutoModelForMultipleChoice"
+        return "AutoModelForSequenceClassification"
 
+    @classmethod
+    def head(cls, config: Any) -> dict[str, Any]:
+        """Return the label of a model that has no class for multiple choice."""
+        if cls.auto(config) == "AutoModelForMultipleChoice":
+            return {}
+        return {"num_labels": 1, "id2label": {0: "sensible"}, "label2id": {"sensible": 0}}
 
-def _head(config: Any) -> dict[str, Any]:
-    if _auto(config) == "AutoModelForMultipleChoice":
-        return {}
-    return {"num_labels": 1, "id2label": {0: "sensible"}, "label2id": {"sensible": 0}}
+    @staticmethod
+    def pairs(item: Choice) -> list[tuple[str, str]]:
+        """Return the goal with every candidate."""
+        goal = " ".join(text for text in (item.context, item.source) if text)
+        return [(goal, candidate) for candidate in item.candidates]
 
+    @staticmethod
+    def gold(item: Choice) -> int:
+        """Return the number of the right candidate."""
+        return item.gold
 
-def _collate(tokenizer: Any, features: list[dict[str, Any]]) -> dict[str, Any]:
-    """Make one long batch of all candidates; ``sizes`` has the number of candidates per item."""
-    import torch
+    @staticmethod
+    def answers(item: Choice) -> int:
+        """Return how many candidates there are."""
+        return len(item.candidates)
 
-    batch = tokenizer.pad([pair for f in features for pair in f["pairs"]], return_tensors="pt")
-    return {
-        **batch,
-        "sizes": torch.tensor([len(f["pairs"]) for f in features]),
-        "labels": torch.tensor([f["labels"] for f in features]),
-    }
+    def scores(self, inputs: dict[str, Any], sizes: Any) -> Any:
+        """Return the scores of the candidates; what fills up a row of fewer is never chosen."""
+        import torch
 
-
-def _scores(module: Any, batch: dict[str, Any]) -> Any:
-    import torch
-
-    sizes = batch["sizes"]
-    inputs = {name: value for name, value in batch.items() if name != "sizes"}
-    if type(module).__name__.endswith("ForMultipleChoice"):
-        # Each candidate as a choice of one: items may have different numbers of candidates.
-        inputs = {name: value.unsqueeze(1) for name, value in inputs.items()}
-    flat = module(**inputs).logits.reshape(-1)  # (candidates of all items,)
-    places = torch.arange(int(sizes.max()), device=flat.device)
-    there = places < sizes[:, None]  # (items, most candidates)
-    out = torch.full(there.shape, torch.finfo(flat.dtype).min, device=flat.device, dtype=flat.dtype)
-    return out.masked_scatter(there, flat)
-
-
-CHOICE = Task(
-    name="choice",
-    auto=_auto,
-    head=_head,
-    pairs=_pairs,
-    gold=lambda item: int(item.gold),
-    answers=lambda item: len(item.candidates),
-    collate=_collate,
-    scores=_scores,
-)
+        if type(self.module).__name__.endswith("ForMultipleChoice"):
+            # Each candidate as a choice of one: items may have different numbers of candidates.
+            inputs = {name: value.unsqueeze(1) for name, value in inputs.items()}
+        flat = self.module(**inputs).logits.reshape(-1)  # (candidates of all items,)
+        places = torch.arange(int(sizes.max()), device=flat.device)
+        there = places < sizes[:, None]  # (items, most candidates)
+        out = torch.full(
+            there.shape, torch.finfo(flat.dtype).min, device=flat.device, dtype=flat.dtype
+        )
+        return out.masked_scatter(there, flat)

@@ -12,7 +12,7 @@ from boxpen.errors import SuiteError, nearest
 from boxpen.items import LABELS, Choice, Entail, Item
 from boxpen.lm.classifier.rows import ENDINGS, Row, column_of, read_rows, text_of
 from boxpen.printable import excerpt
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
 
 __all__ = ["Examples", "read_choice", "read_nli"]
 
@@ -239,7 +239,7 @@ def _golds(
         column = column or column_of(rows, names, path, "label")
         return [(row.where, str(row.cells.get(column))) for row in rows]
     file = Path(labels)
-    lines = [line for line in opened_lines(file) if line.strip()]
+    lines = [line for line in read_lines(file) if line.strip()]
     if len(lines) != len(rows):
         raise SuiteError(
             f"{file} has {len(lines)} label(s), expected {len(rows)}, one for each row of {path}"

@@ -1,88 +1,50 @@
-"""A training from its data to its model; a second call resumes an interrupted one."""
+"""Train a classifier, from its data to its model; a second call resumes an interrupted training."""
 
 from __future__ import annotations
 
+import io
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from boxpen.catalog.jsonl import write_jsonl
 from boxpen.errors import TrainError
-from boxpen.items import Item
+from boxpen.items import Card, Item, Suite, item_to_dict
 from boxpen.lm.classifier.data import Examples, texts_of
-from boxpen.lm.classifier.device import check_device, on_cuda
-from boxpen.lm.classifier.history import ACCURACY, last_checkpoint, read_history, whole
-from boxpen.lm.classifier.options import Options
-from boxpen.lm.classifier.record import Record, digest
-from boxpen.lm.classifier.split import given, groups_of, hold_out, without
-from boxpen.lm.classifier.task import Task
+from boxpen.lm.classifier.trainable import Classifier
+from boxpen.lm.folder import OutFolder, digest
+from boxpen.lm.options import Options
+from boxpen.lm.split import given, groups_of, hold_out, without
+from boxpen.lm.training import ItemTraining, Plan, Trained
 from boxpen.metrics.intervals import share
 
-if TYPE_CHECKING:
-    from boxpen.lm.classifier.trainer import ItemTrainer
-
-__all__ = ["Job", "train"]
+__all__ = ["train"]
 
 _RATE = 3e-5
-_RATE_FROM_NOTHING = 5e-4
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """A training: model, data, options and output folder; see ``train_nli``."""
-
-    task: Task
-    base: str
-    tokenizer: str | None
-    out: Path
-    options: Options
-    device: str
-    progress: bool
-    note: Callable[[str], None]
-
-    def check(self) -> None:
-        """Fail early, before any data is read, if the training cannot work.
-
-        Raises:
-            BoxpenError: If the folder or the device cannot be used, or a library is missing.
-        """
-        self.record.check()
-        check_device(self.device)
-
-    @property
-    def record(self) -> Record:
-        """The folder of this training."""
-        return Record(self.out)
-
-    @property
-    def on_cuda(self) -> bool:
-        """Whether a GPU is used."""
-        return on_cuda(self.device)
-
-    @property
-    def learning_rate(self) -> float:
-        """The peak of the learning rate."""
-        if self.options.learning_rate is not None:
-            return self.options.learning_rate
-        return _RATE_FROM_NOTHING if self.base.startswith("new:") else _RATE
+_RATE_FROM_SCRATCH = 5e-4
 
 
 def train(
-    job: Job,
+    kind: type[Classifier],
     examples: Examples[Any],
     valid: Examples[Any] | None,
     *,
+    base: str,
+    out: str | Path,
+    tokenizer: str | None,
     holdout: float,
     exclude: Sequence[str],
+    options: Options | None,
+    device: str,
+    progress: bool,
+    note: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Train, keep the best weights, and return the result.
-
-    Raises:
-        BoxpenError: If the training cannot be run.
-    """
-    record = job.record
+    """Train, keep the best weights, and return the result; see ``train_nli``."""
+    options = options or Options()
     suites = _suites(exclude)
     items, held = list(examples.items), list(valid.items if valid else ())
     excluded = [item for suite in suites.values() for item in suite]
@@ -92,29 +54,64 @@ def train(
     left_out = len(examples.items) + len(valid.items if valid else ()) - len(items) - len(held)
     if not items or (valid and not held):
         raise TrainError("every item shares its premise or goal with --exclude, so nothing is left")
-    split = given(items, held) if valid else hold_out(items, holdout, job.options.seed)
-    settings: dict[str, Any] = {
-        "task": job.task.name,
-        "base": job.base,
-        "tokenizer": job.tokenizer,
+    split = given(items, held) if valid else hold_out(items, holdout, options.seed)
+    learnt = [items[i] for i in split.train]
+    held_out = [(held if valid else items)[i] for i in split.held_out]
+    settings = {
+        "task": kind.kind,
+        "base": base,
+        "tokenizer": tokenizer,
         "holdout": None if valid else holdout,
         "exclude": {name: suite.hash for name, suite in suites.items()},
-        **job.options.as_dict(),
-        "data": digest(examples.items),
-        "valid": digest(valid.items) if valid else None,
+        **asdict(options),
     }
-    held_out = [(held if valid else items)[i] for i in split.held_out]
-    record.compare(settings)
-    if finished := record.result():
-        job.note(f"{job.out} is finished; nothing was done")
-        return finished
-    counts = {
-        "read": examples.read + (valid.read if valid else 0),
-        "without_label": examples.skipped + (valid.skipped if valid else 0),
-        "excluded": left_out,
-        "shared_with_valid": split.removed,
-    }
-    return _Training(job, settings, [items[i] for i in split.train], held_out).run(counts)
+    digests = {"data": _digest(examples.items), "valid": _digest(valid.items) if valid else None}
+    folder = OutFolder(Path(out), settings, digests)
+
+    def make() -> Classifier:
+        import transformers
+
+        from boxpen.lm.classifier.base import find_base
+
+        found = find_base(base, tokenizer=tokenizer, texts=(t for i in learnt for t in texts_of(i)))
+        auto = getattr(transformers, kind.auto(found.config))
+        module = found.load(auto, **kind.head(found.config))
+        return kind(module, found.tokenizer, options.seed)
+
+    def report(trained: Trained) -> dict[str, Any]:
+        return {
+            "task": kind.kind,
+            "base": base,
+            **_accuracy(kind, learnt, held_out, trained.right),
+            **trained.steps,
+            "items": {
+                "read": examples.read + (valid.read if valid else 0),
+                "without_label": examples.skipped + (valid.skipped if valid else 0),
+                "excluded": left_out,
+                "shared_with_valid": split.removed,
+                "train": len(learnt),
+                "held_out": len(held_out),
+                "cut": trained.cut,
+            },
+            "device": trained.device,
+        }
+
+    usual = _RATE_FROM_SCRATCH if base.startswith("new:") else _RATE
+    plan = Plan(
+        make=make,
+        train=learnt,
+        held_out=held_out,
+        files=_files(held_out, folder.folder.name, options.seed),
+        report=report,
+        learning_rate=usual if options.learning_rate is None else options.learning_rate,
+        options=options,
+        data="items",
+        metric="accuracy",
+        device=device,
+        progress=progress,
+        note=note,
+    )
+    return ItemTraining(folder, plan).run()
 
 
 def _suites(names: Sequence[str]) -> dict[str, Any]:
@@ -125,161 +122,36 @@ def _suites(names: Sequence[str]) -> dict[str, Any]:
     return {name: load_suite(name) for name in names}
 
 
-class _Training:
-    """One training on items that are already on their sides."""
-
-    def __init__(
-        self,
-        job: Job,
-        settings: Mapping[str, Any],
-        items: Sequence[Item],
-        held_out: Sequence[Item],
-    ) -> None:
-        self.settings = settings
-        self.job = job
-        self.task = job.task
-        self.record = job.record
-        self.items = items
-        self.held_out = held_out
-
-    def run(self, counts: dict[str, int]) -> dict[str, Any]:
-        from boxpen.models.engine.quiet import quiet
-
-        with quiet(silent=False):
-            return self._run(counts)
-
-    def _run(self, counts: dict[str, int]) -> dict[str, Any]:
-        from transformers import set_seed
-
-        set_seed(self.job.options.seed)  # of the new head
-        self.tokenizer, module, start = self._begin()
-        self.record.begin(self.settings, self.held_out)
-        features, cut = self._features(self.items, module)
-        tested, cut_tested = self._features(self.held_out, module)
-        trainer = self._trainer(module, features, tested)
-        patience = self.job.options.patience
-        if start is None or not ACCURACY.over(read_history(start), patience):
-            if start is not None:
-                self.job.note(f"{self.job.out}: resuming after {start.name}")
-            trainer.run(start, self.job.out)
-        place = last_checkpoint(self.record.checkpoints)
-        assert place is not None, "a training ends with a checkpoint"
-        history = read_history(place)
-        best = ACCURACY.best_step(history.log)
-        assert best is not None, "a training ends with an evaluation"
-        kept = place.with_name(f"checkpoint-{best}")
-        with whole(kept, last=kept == place):
-            module = self._auto(module.config).from_pretrained(kept)
-        predicted = self._trainer(module, features, tested).predict(tested).predictions
-        result = {
-            "task": self.task.name,
-            "base": self.job.base,
-            **self._accuracy([f["place"] for f in tested], predicted.tolist()),
-            "best_step": best,
-            "steps": history.step,
-            "stopped_early": history.step < history.last,
-            "items": {
-                **counts,
-                "train": len(self.items),
-                "held_out": len(self.held_out),
-                "cut": cut + cut_tested,
-            },
-            "device": "cuda" if self.job.on_cuda else "cpu",
-        }
-
-        def save(folder: Path) -> None:
-            module.save_pretrained(folder)
-            self.tokenizer.save_pretrained(folder)
-
-        self.record.finish(save, result)
-        return result
-
-    def _begin(self) -> tuple[Any, Any, Path | None]:
-        """Return the tokenizer and the module to start with, and the checkpoint they are of."""
-        from transformers import AutoConfig, AutoTokenizer
-
-        from boxpen.lm.classifier.base import find_base
-        from boxpen.models.engine.quiet import quiet
-
-        last = last_checkpoint(self.record.checkpoints)
-        if last is not None:
-            with quiet(), whole(last):
-                module = self._auto(AutoConfig.from_pretrained(last)).from_pretrained(last)
-                return AutoTokenizer.from_pretrained(last), module, last
-        texts = (text for item in self.items for text in texts_of(item))
-        base = find_base(self.job.base, tokenizer=self.job.tokenizer, texts=texts)
-        head = self.task.head(base.config)
-        return base.tokenizer, base.load(self._auto(base.config), **head), None
-
-    def _auto(self, config: Any) -> Any:
-        import transformers
-
-        return getattr(transformers, self.task.auto(config))
-
-    def _features(self, items: Sequence[Item], module: Any) -> tuple[list[dict[str, Any]], int]:
-        """Return what the collator takes, short items first, and how many items were cut."""
-        from boxpen.lm.classifier.pairs import encode, longest
-
-        sizes = [self.task.answers(item) if self.task.name == "choice" else 1 for item in items]
-        pairs = [pair for item in items for pair in self.task.pairs(item)]
-        encoded = encode(self.tokenizer, pairs, longest(module.config, self.job.options.max_length))
-        out: list[dict[str, Any]] = []
-        cut = at = 0
-        for place, (item, size) in enumerate(zip(items, sizes, strict=True)):
-            out.append(
-                {
-                    "place": place,
-                    "pairs": encoded.features[at : at + size],
-                    "labels": self.task.gold(item),
-                }
-            )
-            cut += any(encoded.cut[at : at + size])
-            at += size
-        return sorted(out, key=_length), cut
-
-    def _trainer(
-        self, module: Any, features: list[dict[str, Any]], tested: list[dict[str, Any]]
-    ) -> ItemTrainer:
-        from boxpen.lm.classifier.arguments import training_arguments
-        from boxpen.lm.classifier.trainer import ItemTrainer
-
-        return ItemTrainer(
-            scores=self.task.scores,
-            lengths=[_length(f) for f in features],
-            log=self.record.log,
-            patience=self.job.options.patience,
-            progress=self.job.progress,
-            model=module,
-            args=training_arguments(
-                self.job.options,
-                items=len(features),
-                learning_rate=self.job.learning_rate,
-                cuda=self.job.on_cuda,
-                folder=self.record.checkpoints,
-            ),
-            data_collator=lambda batch: self.task.collate(self.tokenizer, batch),
-            train_dataset=features,
-            eval_dataset=tested,
-            processing_class=self.tokenizer,
-        )
-
-    def _accuracy(self, places: Sequence[int], predicted: Sequence[int]) -> dict[str, Any]:
-        golds = [self.task.gold(item) for item in self.held_out]
-        groups = groups_of(self.held_out)
-        earned = [float(p == golds[i]) for i, p in zip(places, predicted, strict=True)]
-        estimate = share(earned, [groups[i] for i in places])
-        known = Counter(self.task.gold(item) for item in self.items)
-        common = min(known, key=lambda gold: (-known[gold], gold))
-        chance = [1 / self.task.answers(item) for item in self.held_out]
-        return {
-            "accuracy": estimate.value,
-            "low": estimate.low,
-            "high": estimate.high,
-            "n": estimate.n,
-            "majority": golds.count(common) / len(golds),
-            "chance": math.fsum(chance) / len(chance),
-        }
+def _digest(items: Sequence[Item]) -> str:
+    return digest(json.dumps(item_to_dict(item), sort_keys=True) for item in items)
 
 
-def _length(feature: dict[str, Any]) -> int:
-    return max(len(pair["input_ids"]) for pair in feature["pairs"])
+def _files(held_out: Sequence[Item], name: str, seed: int) -> dict[str, bytes]:
+    """Return the held-out items as a suite, and their ids."""
+    card = Card(title="held out from training", notes=f"seed {seed}")
+    stream = io.BytesIO()
+    write_jsonl(Suite(f"{name}-held-out", tuple(held_out), card), stream)
+    ids = "".join(f"{item.id}\n" for item in held_out)
+    return {"held-out.jsonl": stream.getvalue(), "held-out.txt": ids.encode()}
+
+
+def _accuracy(
+    kind: type[Classifier],
+    learnt: Sequence[Item],
+    held_out: Sequence[Item],
+    right: Mapping[int, bool],
+) -> dict[str, Any]:
+    groups = groups_of(held_out)
+    estimate = share([float(r) for r in right.values()], [groups[place] for place in right])
+    golds = [kind.gold(item) for item in held_out]
+    known = Counter(map(kind.gold, learnt))
+    common = min(known, key=lambda gold: (-known[gold], gold))
+    chance = [1 / kind.answers(item) for item in held_out]
+    return {
+        "accuracy": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
+        "majority": golds.count(common) / len(golds),
+        "chance": math.fsum(chance) / len(chance),
+    }

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.items import LABELS, Entail
-from boxpen.lm.classifier.data import read_nli
-from boxpen.lm.classifier.job import Job, train
-from boxpen.lm.classifier.options import Options
-from boxpen.lm.classifier.task import Task
+from boxpen.lm.classifier.data import Examples, read_nli
+from boxpen.lm.classifier.job import train
+from boxpen.lm.classifier.trainable import Classifier
+from boxpen.lm.options import Options
+from boxpen.lm.training import check_start
 
-__all__ = ["NLI", "train_nli"]
+__all__ = ["Inference", "train_nli"]
 
 
 def train_nli(
@@ -36,75 +37,71 @@ def train_nli(
     Args:
         data: The training data, see ``boxpen.lm.classifier.data.read_nli``.
         base: ``hf:NAME_OR_PATH``, ``gguf:FILE``, a preset, ``new:tiny`` or ``new:small``.
-        out: The folder of the model, its log and its held-out items.
-        valid: Held-out items of another file.
-        holdout: The share of the items that is held out where there is no such file.
-        exclude: Suites whose premises must not be learnt from, nor tested on.
-        columns: Other names of the columns.
-        label_order: What labels 0, 1 and 2 mean.
-        tokenizer: For ``new:``, the model whose tokenizer is taken.
-        options: The knobs.
+        out: The folder for the model, its log and its held-out items.
+        valid: A file with held-out items.
+        holdout: Share of the items to hold out where there is no such file.
+        exclude: Suites to exclude from training and held-out items.
+        columns: Columns with other names.
+        label_order: The meaning of labels 0, 1 and 2.
+        tokenizer: For ``new:``, the model to take the tokenizer from.
+        options: The training options.
         device: ``auto``, ``cpu`` or ``cuda``.
-        progress: Whether a bar is shown on stderr.
-        note: Takes what a person may want to know on the way.
+        progress: Whether to show a progress bar on stderr.
+        note: Called with messages for the user.
 
     Returns:
         The result, as in ``result.json``.
 
     Raises:
-        BoxpenError: If the data, the base, the folder or an option is not as it must be.
+        BoxpenError: If the data, the base, the folder or an option cannot be used.
     """
-    reading = {"columns": columns, "label_order": label_order}
-    job = Job(
-        task=NLI, base=base, tokenizer=tokenizer, out=Path(out), options=options or Options(),
-        device=device, progress=progress, note=note,
-    )  # fmt: skip
-    job.check()
+    check_start(out, device)
+
+    def read(source: str | Path) -> Examples[Entail]:
+        return read_nli(source, columns=columns, label_order=label_order)
+
     return train(
-        job,
-        read_nli(data, **reading),  # type: ignore[arg-type]
-        read_nli(valid, **reading) if valid is not None else None,  # type: ignore[arg-type]
-        holdout=holdout,
-        exclude=exclude,
-    )
+        Inference, read(data), read(valid) if valid is not None else None, base=base, out=out,
+        tokenizer=tokenizer, holdout=holdout, exclude=exclude, options=options, device=device,
+        progress=progress, note=note,
+    )  # fmt: skip
 
 
-def _pairs(item: Entail) -> list[tuple[str, str]]:
-    return [(item.premise, item.hypothesis)]
+class Inference(Classifier):
+    """A classifier with a label for every relation of premise and hypothesis."""
 
+    kind = "nli"
 
-def _gold(item: Entail) -> int:
-    return LABELS.index(item.label)
+    @staticmethod
+    def auto(config: Any) -> str:  # noqa: ARG004
+        """Return the name of the Auto class for a configuration."""
+        return "AutoModelForSequenceClassification"
 
+    @classmethod
+    def head(cls, config: Any) -> dict[str, Any]:  # noqa: ARG003
+        """Return the labels by name."""
+        return {
+            "num_labels": len(LABELS),
+            "id2label": dict(enumerate(LABELS)),
+            "label2id": {name: number for number, name in enumerate(LABELS)},
+            "problem_type": "single_label_classification",
+        }
 
-def _head(_: Any) -> dict[str, Any]:
-    names = dict(enumerate(LABELS))
-    return {
-        "num_labels": len(LABELS),
-        "id2label": names,
-        "label2id": {name: number for number, name in names.items()},
-        "problem_type": "single_label_classification",
-    }
+    @staticmethod
+    def pairs(item: Entail) -> list[tuple[str, str]]:
+        """Return the premise with its hypothesis."""
+        return [(item.premise, item.hypothesis)]
 
+    @staticmethod
+    def gold(item: Entail) -> int:
+        """Return the number of the label."""
+        return LABELS.index(item.label)
 
-def _collate(tokenizer: Any, features: list[dict[str, Any]]) -> dict[str, Any]:
-    import torch
+    @staticmethod
+    def answers(item: Entail) -> int:  # noqa: ARG004
+        """Return how many labels there are."""
+        return len(LABELS)
 
-    batch = tokenizer.pad([f["pairs"][0] for f in features], return_tensors="pt")
-    return {**batch, "labels": torch.tensor([f["labels"] for f in features])}
-
-
-def _scores(module: Any, batch: dict[str, Any]) -> Any:
-    return module(**batch).logits  # (items, labels)
-
-
-NLI = Task(
-    name="nli",
-    auto=lambda _: "AutoModelForSequenceClassification",
-    head=_head,
-    pairs=_pairs,
-    gold=_gold,
-    answers=lambda _: len(LABELS),
-    collate=_collate,
-    scores=_scores,
-)
+    def scores(self, inputs: dict[str, Any], sizes: Any) -> Any:  # noqa: ARG002
+        """Return the logits of the labels."""
+        return self.module(**inputs).logits

@@ -55,9 +55,6 @@ def ready_for_pairs(tokenizer: Any, name: str) -> Any:
     The tokenizers of decoder-only models just put one text behind the other. They get a rule that
     puts the end-of-text token between them; it is saved with the tokenizer, so that whoever loads
     it puts pairs as they were trained.
-
-    Raises:
-        ModelError: If the tokenizer has no token to pad with.
     """
     if tokenizer.is_fast and not _apart(tokenizer):
         tokenizer = _with_rule(tokenizer)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from boxpen.catalog.tabular import DELIMITERS, table_rows
 from boxpen.errors import SuiteError, nearest
 from boxpen.printable import excerpt
-from boxpen.text.plaintext import opened, opened_lines
+from boxpen.text.lines import opened, read_lines
 
 __all__ = ["ENDINGS", "Row", "column_of", "read_rows", "text_of"]
 
@@ -26,11 +26,7 @@ class Row(NamedTuple):
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a file; the format follows from the ending of its name.
-
-    Raises:
-        SuiteError: If the file cannot be read, is empty, or a line is not a valid row.
-    """
+    """Return the rows of a file; the format follows from the ending of its name."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise SuiteError(f"{path} ends in '{path.suffix}', expected {', '.join(ENDINGS)}")
@@ -41,11 +37,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def column_of(rows: Sequence[Row], names: Sequence[str], path: Path, what: str) -> str:
-    """Return the first of these names that is a column of the first row.
-
-    Raises:
-        SuiteError: If none is.
-    """
+    """Return the first of these names that is a column of the first row."""
     header = list(rows[0].cells)
     for name in names:
         if name in header:
@@ -57,11 +49,7 @@ def column_of(rows: Sequence[Row], names: Sequence[str], path: Path, what: str) 
 
 
 def text_of(row: Row, column: str) -> str:
-    """Return a cell that must be a non-empty text.
-
-    Raises:
-        SuiteError: If it is missing, empty, or of another type.
-    """
+    """Return a cell that must be a non-empty text."""
     cell = row.cells.get(column)
     if isinstance(cell, str) and cell.strip():
         return cell
@@ -96,7 +84,7 @@ def _table(path: Path, delimiter: str) -> list[Row]:
             raise
     # Many published TSV files do not quote: a quotation mark is a letter there, and so some cells
     # begin with one and never end.
-    plain = [(n, line.rstrip("\r").split("\t")) for n, line in enumerate(opened_lines(path), 1)]
+    plain = [(n, line.rstrip("\r").split("\t")) for n, line in enumerate(read_lines(path), 1)]
     return _even(path, [(n, cells) for n, cells in plain if cells != [""]])
 
 

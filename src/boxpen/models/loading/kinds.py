@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import ModelError
 from boxpen.models.base import Kind
-from boxpen.models.loading.own import BIDIRECTIONAL, CONTEXTUAL, OWN
+from boxpen.plugins import ARCHITECTURES, SCORERS
 
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["auto_class", "class_of", "kind_of"]
+__all__ = ["auto_class", "introduce", "kind_of", "scorer_of"]
 
 _AUTO: dict[Kind, str] = {
     "causal": "AutoModelForCausalLM",
@@ -34,17 +35,17 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
     from transformers.models.auto import modeling_auto as auto
 
     tables: dict[Kind, dict[str, Any]] = {
-        "seq2seq": {
-            **auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-            **OWN,
-        },
+        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
         "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     }
     if config.model_type == "xlnet":
         tables = {"permuted": {"xlnet": "XLNetLMHeadModel"}}
-    if config.model_type in BIDIRECTIONAL:
-        tables = {"bidirectional": BIDIRECTIONAL}
+    own = ARCHITECTURES.builtin.get(config.model_type)
+    if own is not None:
+        tables = {
+            scorer_of("seq2seq", config.model_type).kind: {config.model_type: own.split(":")[1]}
+        }
     in_memory = architecture is not None
     architecture = architecture or _architecture(config)
     if architecture is not None and architecture.endswith("ForMultipleChoice"):
@@ -79,36 +80,12 @@ def auto_class(kind: Kind, config: Any) -> str:
     return _AUTO[kind]
 
 
-def class_of(kind: Kind, architecture: str = "") -> type[TransformersModel]:
-    """Return the class that scores with a kind of model; some architectures have their own."""
-    if kind == "causal":
-        from boxpen.models.causal import CausalModel
+def scorer_of(kind: Kind, model_type: str) -> type[TransformersModel]:
+    """Return the class that scores with a checkpoint; boxpen's own may have one of theirs."""
+    found: type[TransformersModel] = SCORERS.load(model_type if model_type in SCORERS else kind)
+    return found
 
-        return CausalModel
-    if kind == "masked":
-        from boxpen.models.masked import MaskedModel
 
-        return MaskedModel
-    if kind == "permuted":
-        from boxpen.models.permuted import PermutedModel
-
-        return PermutedModel
-    if kind == "bidirectional":
-        from boxpen.lm.bilm.scorer import BidirectionalModel
-
-        return BidirectionalModel
-    if kind == "nli":
-        from boxpen.models.classifier import NliModel
-
-        return NliModel
-    if kind == "choice":
-        from boxpen.models.choosing import ChoiceModel
-
-        return ChoiceModel
-    if architecture in CONTEXTUAL:
-        from boxpen.nmt.context.scorer import ContextualModel
-
-        return ContextualModel
-    from boxpen.models.seq2seq import Seq2SeqModel
-
-    return Seq2SeqModel
+def introduce(architecture: str) -> None:
+    """Register an architecture of boxpen's own with Transformers; doing so twice is harmless."""
+    import_module(ARCHITECTURES.builtin[architecture].split(":")[0]).register()

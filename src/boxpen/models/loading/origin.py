@@ -1,4 +1,4 @@
-"""Which checkpoint folder a model in memory was loaded from, if it is still the same model.
+"""Models in memory, and the checkpoint folders they were loaded from.
 
 A folder's fingerprint is that of its files; a model in memory has none. To share scores, the folder
 that the model names as its own is loaded once more and compared: classes, configuration, plain
@@ -8,20 +8,26 @@ attributes, every tensor, and the tokenizer. If anything differs, the model is a
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from boxpen.errors import ModelError
+from boxpen.models.base import ModelSpec
 from boxpen.models.engine.memory import free_memory
+from boxpen.models.loading import fingerprint
+from boxpen.models.loading.assembly import fingerprint_of
+from boxpen.models.loading.checkpoint import from_checkpoint, labels_of
 from boxpen.models.loading.fingerprint import hooked, plain_attributes, tokenizer_parts
+from boxpen.models.loading.kinds import kind_of, scorer_of
 from boxpen.names import fits_a_line
 from boxpen.scoring.policy import Dtype
 
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["name_of", "same_model_on_disk"]
+__all__ = ["from_pair"]
 
 _LONGEST = 200  # characters of a name
 _VOLATILE = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
@@ -30,7 +36,46 @@ _UNUSED = ("name_or_path", "padding_side", "pad_token", "src_lang", "tgt_lang")
 """Settings of tokenizers that change no score: boxpen pads and names languages by itself."""
 
 
-def name_of(module: Any) -> str:
+def from_pair(
+    module: Any, tokenizer: Any, *, labels: str | Sequence[str] | None = None
+) -> TransformersModel:
+    """Return a model and a tokenizer that are already in memory, ready to score.
+
+    If they are those of the folder they were loaded from, they share its fingerprint.
+    """
+    architecture = type(module).__name__
+    kind = kind_of(module.config, architecture, architecture=architecture)
+    order = labels_of(kind, module.config, architecture, labels)
+    module.eval()
+    dtype = str(module.dtype).removeprefix("torch.")
+    name, languages = _name_of(module), None
+    spec = ModelSpec(name=f"hf:{name}", path="", labels=labels)
+    found = _same_model_on_disk(module, tokenizer, dtype, spec)
+    if found is not None and found.kind == kind:
+        name, fingerprinted, languages = found.name, found.fingerprint, found.languages
+    else:
+        digest = fingerprint.of_pair(module, tokenizer)
+        if kind in ("nli", "choice"):  # how two texts are put together; of a folder, a file says it
+            digest = fingerprint.of_parts(
+                digest, *tokenizer.model_input_names, tokenizer.truncation_side
+            )
+        fingerprinted = fingerprint_of(digest, kind, dtype, order)
+    made = scorer_of(kind, module.config.model_type)(
+        **order,
+        name=name,
+        load=lambda: module,
+        config=module.config,
+        tokenizer=tokenizer,
+        fingerprint=fingerprinted,
+        dtype=dtype,
+        device_type=module.device.type,
+        languages=languages,
+    )
+    made.in_memory = True
+    return made
+
+
+def _name_of(module: Any) -> str:
     """Return the name or path a module was loaded from, or that of its class."""
     name = str(getattr(module, "name_or_path", "") or "")
     last = Path(name).name
@@ -39,20 +84,13 @@ def name_of(module: Any) -> str:
     return type(module).__name__
 
 
-def same_model_on_disk(
-    module: Any, tokenizer: Any, load: Callable[..., TransformersModel]
+def _same_model_on_disk(
+    module: Any, tokenizer: Any, dtype: str, spec: ModelSpec
 ) -> TransformersModel | None:
-    """Return the model of the folder that a module was loaded from, or None if they differ.
-
-    Args:
-        module: A module in memory.
-        tokenizer: Its tokenizer.
-        load: Returns the model of a folder, given its path and ``dtype``.
-    """
+    """Return the model of the folder that a module was loaded from, or None if they differ."""
     import torch
 
     folder = str(getattr(module, "name_or_path", "") or "")
-    dtype = str(module.dtype).removeprefix("torch.")
     size = sum(tensor.nbytes for tensor in module.state_dict().values())
     if (
         not folder
@@ -63,7 +101,7 @@ def same_model_on_disk(
     ):
         return None
     try:
-        found = load(folder, dtype=dtype)
+        found = from_checkpoint(replace(spec, path=folder, dtype=cast(Dtype, dtype), device="cpu"))
         # The weights come last: they take longest.
         if _same_tokenizer(tokenizer, found.tokenizer, found.kind) and _same(module, found.module):
             return found

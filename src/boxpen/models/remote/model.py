@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boxpen.errors import ModelError, PolicyError
-from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
+from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
 from boxpen.models.remote.client import Budget, Call, Client, UnansweredError
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.probe import Findings, close, probe, token_bound
@@ -34,22 +34,25 @@ from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["RemoteModel", "connect", "limit_cost"]
+__all__ = ["RemoteModel", "from_api", "limit_cost"]
 
 _CHUNK = 1024  # texts whose tokens are in memory at once
 
 
-def connect(spec: str) -> RemoteModel:
+def from_api(spec: ModelSpec) -> RemoteModel:
     """Probe the server of ``api:…`` or ``openai:…`` and return its model.
 
     Raises:
         ModelError: If the server cannot be reached, or its numbers cannot be trusted.
     """
-    client = Client(spec, settings_of(spec))
+    if spec.dtype != "auto" or spec.device is not None:
+        option = "--dtype" if spec.device is None else "--device"
+        raise ModelError(f"{option} is up to the server of '{spec.name}'; leave it out")
+    client = Client(spec.name, settings_of(spec.name))
     findings = probe(client)
     if findings.refusal:
-        raise ModelError(f"model '{spec}' cannot be scored: {findings.refusal}")
-    return RemoteModel(spec, client, findings)
+        raise ModelError(f"model '{spec.name}' cannot be scored: {findings.refusal}")
+    return RemoteModel(spec.name, client, findings)
 
 
 def limit_cost(models: Sequence[Model], limit: float) -> None:

@@ -30,21 +30,16 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import (
-    AutoConfig,
-    AutoModelForSeq2SeqLM,
-    GenerationMixin,
-    MarianConfig,
-    MarianMTModel,
-)
+from transformers import GenerationMixin, MarianConfig, MarianMTModel
 from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import Seq2SeqLMOutput
-from transformers.models.marian.modeling_marian import MarianPreTrainedModel
+from transformers.models.marian.modeling_marian import shift_tokens_right
+from transformers.utils.generic import can_return_tuple
 
 from boxpen.errors import NmtError
+from boxpen.nmt.context.base import SecondStep, register_model, sentence_settings
 from boxpen.nmt.context.cadec_first_pass import FirstPass, FirstPassOutput
 from boxpen.nmt.context.cadec_layers import CADecDecoder, target_vocabulary
 
@@ -52,9 +47,8 @@ __all__ = ["CADecConfig", "CADecForConditionalGeneration", "register"]
 
 
 def register() -> None:
-    """Register CADec with Transformers' Auto classes; doing so twice is harmless."""
-    AutoConfig.register(CADecConfig.model_type, CADecConfig, exist_ok=True)
-    AutoModelForSeq2SeqLM.register(CADecConfig, CADecForConditionalGeneration, exist_ok=True)
+    """Register the model with Transformers' Auto classes; doing so twice is harmless."""
+    register_model(CADecForConditionalGeneration)
 
 
 class CADecConfig(MarianConfig):  # type: ignore[misc]
@@ -90,7 +84,7 @@ class CADecConfig(MarianConfig):  # type: ignore[misc]
             )
 
 
-class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # type: ignore[misc]
+class CADecForConditionalGeneration(SecondStep, GenerationMixin):  # type: ignore[misc]
     """The translation model: the first pass, the second decoder, and the output layer."""
 
     config_class = CADecConfig
@@ -118,15 +112,9 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
             layers: Of the second decoder; as many as the first has if not given.
 
         Raises:
-            NmtError: If it is not a Marian model, or the sizes do not match.
+            NmtError: If it is not a plain Marian model.
         """
-        if not isinstance(base, MarianMTModel):
-            raise NmtError(
-                f"CADec goes on a Transformer of Marian's kind, but this is a {type(base).__name__}"
-            )
-        settings = base.config.to_dict()
-        for name in ("model_type", "architectures", "transformers_version"):
-            settings.pop(name, None)
+        settings = sentence_settings(base)
         settings |= {"context_sentences": context_sentences, "cadec_layers": layers}
         model: CADecForConditionalGeneration = cls(CADecConfig(**settings))
         model.to(base.device, base.dtype)
@@ -141,43 +129,21 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         """The sentence-level model."""
         return self.encoder.base
 
-    def context_parameters(self) -> list[nn.Parameter]:
+    def context_parts(self) -> list[nn.Module]:
         """Return what the second step of training learns: all of the second decoder."""
-        # Tied weights are met twice; positions do not learn.
-        weights = dict.fromkeys([*self.decoder.parameters(), *self.lm_head.parameters()])
-        return [weight for weight in weights if weight.requires_grad]
+        return [self.decoder, self.lm_head]
 
-    def freeze_sentence_model(self) -> None:
-        """Leave the sentence-level model as it is, as the paper does, and without dropout."""
-        self.base.requires_grad_(False)
-        self.base.eval()
-
-    def train(self, mode: bool = True) -> CADecForConditionalGeneration:
-        """Switch dropout on or off; what is frozen stays without."""
-        super().train(mode)
-        if not any(weight.requires_grad for weight in self.base.parameters()):
-            self.base.eval()
-        return self
-
+    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: Tensor | None = None,
-        attention_mask: Tensor | None = None,
         decoder_input_ids: Tensor | None = None,
-        decoder_attention_mask: Tensor | None = None,  # noqa: ARG002
         encoder_outputs: FirstPassOutput | None = None,
         past_key_values: EncoderDecoderCache | None = None,
         labels: Tensor | None = None,
         use_cache: bool | None = None,
-        return_dict: bool | None = None,
-        context_input_ids: Tensor | None = None,
-        context_attention_mask: Tensor | None = None,
-        context_target_ids: Tensor | None = None,
-        context_target_attention_mask: Tensor | None = None,
-        draft_ids: Tensor | None = None,
-        draft_attention_mask: Tensor | None = None,
-        **others: Any,  # noqa: ARG002
-    ) -> Seq2SeqLMOutput | tuple[Any, ...]:
+        **inputs: Any,
+    ) -> Seq2SeqLMOutput:
         """Return the logits of every next word, and the loss if labels are given.
 
         A given translation is scored against the draft that the sentence-level model makes, the
@@ -185,48 +151,25 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         a contrastive pair differs only in the pair itself, as in the paper. In training, give
         the drafts of ``drafts_for_training`` and the references of the context.
 
-        Masks that are not given leave out padding tokens.
-
         Args:
             input_ids: Source, (batch, source), padded on the right.
-            attention_mask: 1 for its tokens, (batch, source).
             decoder_input_ids: Target after its start token, (batch, target).
-            decoder_attention_mask: Not needed: padding comes after the target, where no token
-                attends to it.
-            encoder_outputs: The first pass, if it was run before; then no other inputs but the
-                decoder's are looked at.
+            encoder_outputs: The first pass, if it was run before.
             past_key_values: The decoder's cache; the target continues from there.
             labels: Target, (batch, target); -100 is left out of the loss.
-            use_cache: Whether to return what is remembered; without labels by default.
-            return_dict: False for a tuple.
-            context_input_ids: The sentences before, oldest first, each with its end, (batch,
-                context). A sentence that is only its end stands for none; so do no ids at all.
-            context_attention_mask: 1 for its tokens, (batch, context).
-            context_target_ids: Their translations, sentence by sentence; greedy ones if not given.
-            context_target_attention_mask: 1 for its tokens.
-            draft_ids: First translation of the source, with its end; the greedy one if not given.
-            draft_attention_mask: 1 for its tokens.
-            **others: What other models take.
+            use_cache: Whether to return the cache; without labels by default.
+            **inputs: The other inputs of ``FirstPass``, if there are no ``encoder_outputs``.
 
         Raises:
             NmtError: If context and translations do not fit together, or it is too much.
         """
-        if encoder_outputs is None:
-            encoder_outputs = self.encoder(
-                input_ids=input_ids,
-                attention_mask=attention_mask,
-                context_input_ids=context_input_ids,
-                context_attention_mask=context_attention_mask,
-                context_target_ids=context_target_ids,
-                context_target_attention_mask=context_target_attention_mask,
-                draft_ids=draft_ids,
-                draft_attention_mask=draft_attention_mask,
-            )
+        first = encoder_outputs
+        if first is None:
+            first = self.encoder(input_ids=input_ids, **inputs)
         if labels is not None and decoder_input_ids is None:
             decoder_input_ids = self.prepare_decoder_input_ids_from_labels(labels)
         if use_cache is None:
             use_cache = labels is None and self.config.use_cache
-        first = encoder_outputs
         states, past_key_values = self.decoder(
             decoder_input_ids,
             (first.last_hidden_state, first.source_mask),
@@ -238,21 +181,19 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
         loss = None
         if labels is not None:
             loss = functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten())
-        output = Seq2SeqLMOutput(
+        return Seq2SeqLMOutput(
             loss=loss,
             logits=logits,
             past_key_values=past_key_values,
             encoder_last_hidden_state=first.last_hidden_state,
         )
-        if return_dict is None:
-            return_dict = self.config.return_dict
-        return output if return_dict else tuple(output.to_tuple())
 
     def prepare_decoder_input_ids_from_labels(self, labels: Tensor) -> Tensor:
         """Return labels shifted by one behind the start token."""
-        start = labels.new_full((len(labels), 1), self.config.decoder_start_token_id)
-        shifted = torch.cat([start, labels[:, :-1]], dim=1)
-        return shifted.masked_fill(shifted == -100, self.config.pad_token_id)
+        config = self.config
+        start = config.decoder_start_token_id
+        shifted: Tensor = shift_tokens_right(labels, config.pad_token_id, start)
+        return shifted
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the embedding of the source."""
@@ -265,6 +206,5 @@ class CADecForConditionalGeneration(MarianPreTrainedModel, GenerationMixin):  # 
 
     @classmethod
     def _supports_default_dynamic_cache(cls) -> bool:
-        # The decoder makes its own at the first step of a generation: with two places a layer for
-        # what lies outside the prefix, where the one that Transformers makes has one.
+        # The decoder makes its own, with two places per layer for cross-attention.
         return False

@@ -134,7 +134,19 @@ class FirstPass(MarianPreTrainedModel):  # type: ignore[misc]
     ) -> FirstPassOutput:
         """Encode all sentences, translate those whose translation is not given, and decode them.
 
-        The arguments are those of the whole model.
+        Masks that are not given leave out padding tokens.
+
+        Args:
+            input_ids: Source, (batch, source), padded on the right.
+            attention_mask: 1 for its tokens, (batch, source).
+            context_input_ids: The sentences before, oldest first, each with its end, (batch,
+                context). A sentence that is only its end stands for none; so do no ids at all.
+            context_attention_mask: 1 for its tokens, (batch, context).
+            context_target_ids: Their translations, sentence by sentence; greedy ones if not given.
+            context_target_attention_mask: 1 for its tokens.
+            draft_ids: First translation of the source, with its end; the greedy one if not given.
+            draft_attention_mask: 1 for its tokens.
+            **others: What other models take.
 
         Raises:
             NmtError: If there is more context than the model has distances for, or the context

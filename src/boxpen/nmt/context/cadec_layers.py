@@ -17,13 +17,15 @@ from transformers import MarianConfig
 from transformers import initialization as init
 from transformers.activations import ACT2FN
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
-from transformers.masking_utils import create_bidirectional_mask, create_causal_mask
+from transformers.masking_utils import create_causal_mask
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.models.marian.modeling_marian import (
     MarianAttention,
     MarianPreTrainedModel,
     MarianSinusoidalPositionalEmbedding,
 )
+
+from boxpen.nmt.context.base import WideAttention, cross_mask, fed_forward
 
 __all__ = ["CADecDecoder", "target_vocabulary"]
 
@@ -87,8 +89,8 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
                 attention_mask=None,
                 past_key_values=past_key_values and past_key_values.self_attention_cache,
             ),
-            "source_mask": self._cross_mask(states, *source),
-            "target_mask": self._cross_mask(states, *target),
+            "source_mask": cross_mask(self.config, states, *source),
+            "target_mask": cross_mask(self.config, states, *target),
         }
         states = states + self.embed_positions(states.shape[:-1], past)
         states = nn.functional.dropout(states, self.config.dropout, self.training)
@@ -122,15 +124,6 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
             layer.target_attn_layer_norm.load_state_dict(old.encoder_attn_layer_norm.state_dict())
             layer.source_attn_layer_norm.reset_parameters()
 
-    def _cross_mask(self, queries: Tensor, states: Tensor, mask: Tensor) -> Tensor | None:
-        full: Tensor | None = create_bidirectional_mask(
-            config=self.config,
-            inputs_embeds=queries,
-            attention_mask=mask,
-            encoder_hidden_states=states,
-        )
-        return full
-
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Draw the weights as for a Transformer that is trained from scratch (Glorot & Bengio)."""
@@ -159,10 +152,11 @@ class CADecLayer(GradientCheckpointingLayer):  # type: ignore[misc]
             layer_idx=number,
         )
         self.self_attn_layer_norm = nn.LayerNorm(width)
-        # The cache has one place a layer for what lies outside the prefix, and here are two.
-        self.source_attn = WideAttention(config, source_width, 2 * number)
+        # Two cross-attentions per layer, each with its own place in the cache.
+        heads = config.decoder_attention_heads
+        self.source_attn = WideAttention(config, source_width, heads, 2 * number)
         self.source_attn_layer_norm = nn.LayerNorm(width)
-        self.target_attn = WideAttention(config, target_width, 2 * number + 1)
+        self.target_attn = WideAttention(config, target_width, heads, 2 * number + 1)
         self.target_attn_layer_norm = nn.LayerNorm(width)
         self.fc1 = nn.Linear(width, config.decoder_ffn_dim)
         self.fc2 = nn.Linear(config.decoder_ffn_dim, width)
@@ -186,25 +180,7 @@ class CADecLayer(GradientCheckpointingLayer):  # type: ignore[misc]
         states = self.source_attn_layer_norm(states + self._dropped(new))
         new, _ = self.target_attn(states, target_states, attention_mask=target_mask, **cache)
         states = self.target_attn_layer_norm(states + self._dropped(new))
-        new = self.activation_fn(self.fc1(states))
-        new = self.fc2(nn.functional.dropout(new, self.activation_dropout, self.training))
-        return self.final_layer_norm(states + self._dropped(new))  # type: ignore[no-any-return]
+        return fed_forward(self, states)
 
     def _dropped(self, new: Tensor) -> Tensor:
         return nn.functional.dropout(new, self.dropout, self.training)
-
-
-class WideAttention(MarianAttention):  # type: ignore[misc]
-    """Marian's attention to states that are wider than those that ask."""
-
-    def __init__(self, config: Any, width: int, number: int) -> None:
-        super().__init__(
-            config.d_model,
-            config.decoder_attention_heads,
-            dropout=config.attention_dropout,
-            is_decoder=True,
-            config=config,
-            layer_idx=number,
-        )
-        self.k_proj = nn.Linear(width, config.d_model)
-        self.v_proj = nn.Linear(width, config.d_model)

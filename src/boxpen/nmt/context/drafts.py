@@ -7,8 +7,8 @@ from the sentence-level model and in the other half the reference with a fifth o
 replaced by random ones. What the paper leaves open follows the authors' script
 (lena-voita/good-translation-wrong-in-context, scripts/train_cadec.sh): samples are drawn at
 temperature 0.5 and lose another tenth of their tokens to random ones, and one coin is thrown for
-a whole batch, so that half of the batches need no decoding. A sample that goes on and on is cut at
-half as many tokens again as the longest reference of its batch has, and five.
+a whole batch, so that half of the batches need no decoding. A sample that does not end is cut at
+one and a half times the tokens of the longest reference of its batch, and five.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Generator, Tensor
 from transformers.cache_utils import DynamicCache, EncoderDecoderCache
 
-from boxpen.errors import NmtError
 from boxpen.models.engine.beam_cache import beam_cache
 
 __all__ = ["corrupted", "drafts_for_training", "greedy", "sampled"]
@@ -30,11 +29,7 @@ TEMPERATURE, SAMPLED_NOISE, REFERENCE_NOISE = 0.5, 0.1, 0.2
 
 
 def drafts_for_training(
-    base: Any,
-    batch: Mapping[str, Tensor],
-    *,
-    sampled_share: float = 0.5,
-    generator: torch.Generator,
+    base: Any, batch: Mapping[str, Tensor], *, sampled_share: float = 0.5, generator: Generator
 ) -> dict[str, Tensor]:
     """Return the drafts of a batch, as CADec is trained with them.
 
@@ -46,21 +41,13 @@ def drafts_for_training(
 
     Returns:
         ``draft_ids`` and ``draft_attention_mask``.
-
-    Raises:
-        NmtError: If the share is not between 0 and 1.
     """
-    _check_share("sampled_share", sampled_share)
     coin = torch.rand((), generator=generator, device=generator.device).item()
+    ids, noise = batch["labels"], REFERENCE_NOISE
     if coin < sampled_share:
-        most = batch["labels"].shape[1] * 3 // 2 + 5
-        ids = sampled(
-            base, batch["input_ids"], batch["attention_mask"], generator=generator,
-            max_new_tokens=most,
-        )  # fmt: skip
-        noise = SAMPLED_NOISE
-    else:
-        ids, noise = batch["labels"], REFERENCE_NOISE
+        most, noise = ids.shape[1] * 3 // 2 + 5, SAMPLED_NOISE
+        source = batch["input_ids"], batch["attention_mask"]
+        ids = sampled(base, *source, generator=generator, max_new_tokens=most)
     config = base.config
     special = {config.pad_token_id, config.eos_token_id, config.decoder_start_token_id}
     vocabulary = base.lm_head.out_features
@@ -74,7 +61,7 @@ def sampled(
     input_ids: Tensor,
     attention_mask: Tensor,
     *,
-    generator: torch.Generator,
+    generator: Generator,
     max_new_tokens: int | None = None,
     temperature: float = TEMPERATURE,
 ) -> Tensor:
@@ -90,67 +77,45 @@ def sampled(
 
     Returns:
         Tokens, (batch, target): every row with its end, padding behind it.
-
-    Raises:
-        NmtError: If the temperature or the length is not positive.
     """
-    if temperature <= 0:
-        raise NmtError(f"the temperature of sampling is {temperature}, expected more than 0")
 
     def draw(logits: Tensor) -> Tensor:
         chances = (logits.float() / temperature).softmax(-1)
         return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
-    with torch.no_grad(), _at_rest(base):
+    with torch.no_grad(), _without_dropout(base):
         states = base.model.encoder(input_ids=input_ids, attention_mask=attention_mask)[0]
         return _drafted(base, states, attention_mask, draw, max_new_tokens)
 
 
-def greedy(
-    base: Any, states: Tensor, attention_mask: Tensor, *, max_new_tokens: int | None = None
-) -> Tensor:
+def greedy(base: Any, states: Tensor, attention_mask: Tensor) -> Tensor:
     """Return the translation that takes the likeliest token at every step.
 
     Args:
         base: The sentence-level model, a MarianMTModel.
-        states: What its encoder made of the source, (batch, source, width).
+        states: Its encoder's states of the source, (batch, source, width).
         attention_mask: 1 for the source's tokens, (batch, source).
-        max_new_tokens: Maximum tokens per translation, including its end.
 
     Returns:
         Tokens, (batch, target): every row with its end, padding behind it.
-
-    Raises:
-        NmtError: If the length is not positive.
     """
-    with torch.no_grad(), _at_rest(base):
-        return _drafted(base, states, attention_mask, lambda x: x.argmax(-1), max_new_tokens)
+    with torch.no_grad(), _without_dropout(base):
+        return _drafted(base, states, attention_mask, lambda logits: logits.argmax(-1))
 
 
 def corrupted(
-    labels: Tensor,
-    *,
-    share: float,
-    vocabulary: int,
-    special: Collection[int],
-    generator: torch.Generator,
+    labels: Tensor, *, share: float, vocabulary: int, special: Collection[int], generator: Generator
 ) -> Tensor:
     """Return tokens of which about a share is replaced by random ones.
 
     Args:
         labels: Tokens; negative ones stand for padding.
         share: Chance of a token to be replaced (by itself too, once in a vocabulary).
-        vocabulary: How many tokens there are.
-        special: Tokens that are neither replaced nor drawn, as the end of a sentence.
+        vocabulary: Number of tokens.
+        special: Tokens that are neither replaced nor drawn, such as the end of a sentence.
         generator: On the device of the tokens.
-
-    Raises:
-        NmtError: If the share is not between 0 and 1, or all tokens are special.
     """
-    _check_share("share", share)
     kept = sorted({token for token in special if 0 <= token < vocabulary})
-    if len(kept) == vocabulary:
-        raise NmtError(f"all {vocabulary} tokens of the vocabulary are special, expected others")
     shape, device, ordinary = labels.shape, labels.device, vocabulary - len(kept)
     hit = torch.rand(shape, generator=generator, device=device) < share
     hit &= labels >= 0
@@ -166,17 +131,15 @@ def _drafted(
     states: Tensor,
     mask: Tensor,
     choose: Callable[[Tensor], Tensor],
-    most: int | None,
+    most: int | None = None,
 ) -> Tensor:
     """Translate step by step; ``choose`` takes (batch, vocabulary) to (batch,).
 
-    A row ends at a length that only its own source settles, or at ``most``. A common limit by the
-    longest source would let the rows of a batch change each other's drafts; in training, where
-    drafts are drawn anyway, one by the longest reference may.
+    A row ends at a length that depends only on its own source, or at ``most``. A common limit by
+    the longest source would let the rows of a batch change each other's drafts; in training, where
+    drafts are random anyway, one by the longest reference may.
     """
     config = base.config
-    if most is not None and most < 1:
-        raise NmtError(f"max_new_tokens is {most}, expected 1 or more")
     ceiling = min(config.max_position_embeddings, most or config.max_position_embeddings)
     limits = (2 * mask.sum(1) + 10).clamp(max=ceiling)
     cache = beam_cache(base) or EncoderDecoderCache(DynamicCache(), DynamicCache())
@@ -202,16 +165,10 @@ def _drafted(
 
 
 @contextmanager
-def _at_rest(base: Any) -> Iterator[None]:
-    """Temporarily switch dropout off."""
+def _without_dropout(base: Any) -> Iterator[None]:
     training = base.training
     base.eval()
     try:
         yield
     finally:
         base.train(training)
-
-
-def _check_share(name: str, share: float) -> None:
-    if not 0 <= share <= 1:
-        raise NmtError(f"{name} is {share}, expected a number from 0 to 1")

@@ -1,57 +1,36 @@
 """The parts of the THUMT document-level Transformer: its encoder and decoder, layer by layer.
 
-Each layer is Marian's, with the gated attention to the context put in behind self-attention.
+Each layer is Marian's, with the gated attention to the context after self-attention.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import DynamicCache, EncoderDecoderCache, MarianConfig
-from transformers.cache_utils import Cache, DynamicLayer
+from transformers import MarianConfig
+from transformers.cache_utils import Cache
 from transformers.masking_utils import create_bidirectional_mask
-from transformers.modeling_outputs import (
-    BaseModelOutput,
-    BaseModelOutputWithPastAndCrossAttentions,
-)
 from transformers.models.marian.modeling_marian import (
     MarianAttention,
-    MarianDecoder,
     MarianDecoderLayer,
-    MarianEncoder,
     MarianEncoderLayer,
 )
-from transformers.utils.generic import can_return_tuple
 from transformers.utils.output_capturing import OutputRecorder
 
 from boxpen.errors import NmtError
+from boxpen.nmt.context.base import (
+    ContextDecoder,
+    ContextEncoder,
+    ContextOutput,
+    draw,
+    fed_forward,
+)
 from boxpen.nmt.context.concat import given_or_none, joined
 
-__all__ = [
-    "ContextAttention",
-    "ContextEncoder",
-    "ContextOutput",
-    "ThumtDecoder",
-    "ThumtEncoder",
-    "draw",
-]
-
-
-@dataclass
-class ContextOutput(BaseModelOutput):  # type: ignore[misc]
-    """What the encoder returns.
-
-    Attributes:
-        context_states: States of the context, (batch, context, width).
-        context_states_mask: 1 for its tokens and 0 for padding.
-    """
-
-    context_states: Tensor | None = None
-    context_states_mask: Tensor | None = None
+__all__ = ["ThumtDecoder", "ThumtEncoder"]
 
 
 class ContextAttention(nn.Module):
@@ -65,7 +44,7 @@ class ContextAttention(nn.Module):
     Args:
         config: The shape of the model.
         heads: Of the attention.
-        layer: Where a decoder keeps its keys and values of the context; None for an encoder.
+        layer: Where a decoder caches its keys and values; None for an encoder.
     """
 
     def __init__(self, config: MarianConfig, heads: int, layer: int | None = None) -> None:
@@ -114,7 +93,7 @@ class ContextAttention(nn.Module):
         norm.bias.zero_()
 
 
-class ContextEncoder(nn.Module):
+class ContextLayers(nn.Module):
     """Self-attention over the context: one layer of an encoder, or more."""
 
     def __init__(self, config: Any) -> None:
@@ -148,12 +127,12 @@ class ThumtEncoderLayer(MarianEncoderLayer):  # type: ignore[misc]
         context_mask: Tensor | None,
         **kwargs: Any,
     ) -> Tensor:
-        """Return the states behind this layer, (batch, source, width)."""
+        """Return the states after this layer, (batch, source, width)."""
         x = hidden_states
         s, _ = self.self_attn(x, attention_mask=attention_mask, **kwargs)
         x = self.self_attn_layer_norm(x + functional.dropout(s, self.dropout, self.training))
         x = self.context_attention(x, context_states, context_mask)
-        return _fed_forward(self, x)
+        return fed_forward(self, x)
 
 
 class ThumtDecoderLayer(MarianDecoderLayer):  # type: ignore[misc]
@@ -177,7 +156,7 @@ class ThumtDecoderLayer(MarianDecoderLayer):  # type: ignore[misc]
         use_cache: bool | None = None,  # noqa: ARG002
         **kwargs: Any,
     ) -> Tensor:
-        """Return the states behind this layer, (batch, target, width)."""
+        """Return the states after this layer, (batch, target, width)."""
         x, past = hidden_states, past_key_values
         s, _ = self.self_attn(x, past_key_values=past, attention_mask=attention_mask, **kwargs)
         x = self.self_attn_layer_norm(x + functional.dropout(s, self.dropout, self.training))
@@ -190,10 +169,10 @@ class ThumtDecoderLayer(MarianDecoderLayer):  # type: ignore[misc]
             **kwargs,
         )
         x = self.encoder_attn_layer_norm(x + functional.dropout(s, self.dropout, self.training))
-        return _fed_forward(self, x)
+        return fed_forward(self, x)
 
 
-class ThumtEncoder(MarianEncoder):  # type: ignore[misc]
+class ThumtEncoder(ContextEncoder):
     """The encoder of the source, and of the context beside it."""
 
     _can_record_outputs = {  # noqa: RUF012
@@ -203,25 +182,21 @@ class ThumtEncoder(MarianEncoder):  # type: ignore[misc]
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.context_encoder = ContextEncoder(config)
-        self.layers = nn.ModuleList(
-            [ThumtEncoderLayer(config) for _ in range(config.encoder_layers)]
-        )
+        self.context_encoder = ContextLayers(config)
+        self.layers = nn.ModuleList(ThumtEncoderLayer(config) for _ in range(config.encoder_layers))
         self.post_init()
 
-    @can_return_tuple  # type: ignore[untyped-decorator]
     def forward(
         self,
         input_ids: Tensor | None = None,
         attention_mask: Tensor | None = None,
         context_input_ids: Tensor | None = None,
         context_attention_mask: Tensor | None = None,
-        output_attentions: bool | None = None,
-        output_hidden_states: bool | None = None,
+        **kwargs: Any,
     ) -> ContextOutput:
-        """Return the states of source and context.
+        """Return the states of source and context; see ``ConcatEncoder`` for the arguments.
 
-        A context for which there are not positions enough loses its beginning.
+        A context that is longer than the positions loses its beginning.
         """
         if input_ids is None:
             raise NmtError("the encoder was given no input_ids, expected the tokens of the source")
@@ -233,119 +208,12 @@ class ThumtEncoder(MarianEncoder):  # type: ignore[misc]
             context, mask, nothing, nothing,
             pad=self.config.pad_token_id, most=self.config.max_position_embeddings,
         )  # fmt: skip
-        embedded = self._embedded(context)
-        states = self.context_encoder(embedded + self.embed_positions(context.shape), mask)
-        source = self._embedded(input_ids)
-        found = super().forward(
-            inputs_embeds=source,
-            attention_mask=attention_mask,
-            context_states=states,
-            context_mask=create_bidirectional_mask(
-                config=self.config,
-                inputs_embeds=source,
-                attention_mask=mask,
-                encoder_hidden_states=states,
-            ),
-            output_attentions=output_attentions,
-            output_hidden_states=output_hidden_states,
-            return_dict=True,
-        )
-        return ContextOutput(**found, context_states=states, context_states_mask=mask)
-
-    def _embedded(self, ids: Tensor) -> Tensor:
-        found: Tensor = self.embed_tokens(ids) * self.embed_scale
-        return found
+        embedded = self.embedded(context) + self.embed_positions(context.shape)
+        states = self.context_encoder(embedded, mask)
+        return self.with_context(input_ids, attention_mask, states, mask, **kwargs)
 
 
-class ThumtDecoder(MarianDecoder):  # type: ignore[misc]
-    """The decoder, which looks at the context and at the source."""
+class ThumtDecoder(ContextDecoder):
+    """The decoder, which attends to the context and to the source."""
 
-    _can_record_outputs = {  # noqa: RUF012
-        **MarianDecoder._can_record_outputs,
-        "hidden_states": ThumtDecoderLayer,
-    }
-
-    def __init__(self, config: Any) -> None:
-        super().__init__(config)
-        self.layers = nn.ModuleList(
-            [ThumtDecoderLayer(config, layer) for layer in range(config.decoder_layers)]
-        )
-        self.post_init()
-
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        context_states: Tensor | None = None,
-        context_states_mask: Tensor | None = None,
-        past_key_values: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs: Any,
-    ) -> BaseModelOutputWithPastAndCrossAttentions:
-        """Return the states of the target; see Marian's decoder for the other arguments.
-
-        Args:
-            input_ids: Target after its start token, (batch, target).
-            context_states: From the encoder, (batch, context, width).
-            context_states_mask: Likewise.
-            past_key_values: Keys and values that were computed before.
-            inputs_embeds: Embedded tokens instead of ``input_ids``.
-            use_cache: Whether to return keys and values; as the configuration says by default.
-            **kwargs: What Marian's decoder takes.
-        """
-        if context_states is None:
-            raise NmtError(
-                "the decoder was given no context_states, expected those of the encoder's output"
-            )
-        if inputs_embeds is None:
-            inputs_embeds = self.embed_tokens(input_ids)
-        if use_cache is None:
-            use_cache = self.config.use_cache
-        if use_cache and past_key_values is None:
-            past_key_values = EncoderDecoderCache(
-                DynamicCache(config=self.config), DynamicCache(config=self.config)
-            )
-        _make_room(past_key_values, 2 * len(self.layers))
-        return super().forward(
-            inputs_embeds=inputs_embeds,
-            context_states=context_states,
-            context_mask=create_bidirectional_mask(
-                config=self.config,
-                inputs_embeds=inputs_embeds,
-                attention_mask=context_states_mask,
-                encoder_hidden_states=context_states,
-            ),
-            past_key_values=past_key_values,
-            use_cache=use_cache,
-            **kwargs,
-        )
-
-
-def draw(module: nn.Module) -> None:
-    """Draw the weights of fresh parts as where a Transformer is trained from scratch.
-
-    Those of Glorot & Bengio (2010), for Transformers draws all with the standard deviation 0.02.
-    """
-    for part in module.modules():
-        if isinstance(part, nn.Linear):
-            nn.init.xavier_uniform_(part.weight)
-
-
-def _fed_forward(layer: Any, x: Tensor) -> Tensor:
-    """Return the output of a layer's feed-forward network, with residual and norm."""
-    s = layer.activation_fn(layer.fc1(x))
-    s = layer.fc2(functional.dropout(s, layer.activation_dropout, layer.training))
-    found: Tensor = layer.final_layer_norm(x + functional.dropout(s, layer.dropout, layer.training))
-    return found
-
-
-def _make_room(past: Cache | None, layers: int) -> None:
-    """Let a decoder keep keys and values of the context behind those of the source.
-
-    Neither changes while a sentence is being translated; to compute them anew for every token
-    would cost more than all the rest of a step.
-    """
-    if isinstance(past, EncoderDecoderCache):
-        made = past.cross_attention_cache.layer_class_to_replicate or DynamicLayer
-        kept = past.cross_attention_cache.layers
-        kept.extend(made() for _ in range(layers - len(kept)))
+    layer = ThumtDecoderLayer

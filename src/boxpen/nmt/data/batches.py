@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from boxpen.errors import NmtError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["plan", "token_batches"]
@@ -44,8 +45,6 @@ def plan(
     Raises:
         NmtError: If one sentence alone is longer than the budget.
     """
-    import numpy as np
-
     dice = np.random.default_rng([seed, epoch])
     # Ties of length are broken by lot, so that other pairs meet in every epoch.
     order = np.lexsort((dice.random(len(source)), source, target))
@@ -70,8 +69,6 @@ def plan(
 
 def _stop(longest: NDArray[np.integer[Any]], start: int, tokens: int) -> int:
     """Return where a batch that begins at ``start`` must end: as many as fit the budget."""
-    import numpy as np
-
     most = tokens // max(1, int(longest[start]))
     widths = np.maximum.accumulate(longest[start : start + most])
     sizes = widths * np.arange(1, len(widths) + 1)  # it grows with every pair

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Examples", "lengths_of"]
@@ -61,8 +62,6 @@ class Examples:
     @cached_property
     def before(self) -> NDArray[np.int64]:
         """How many pairs come before each in its document without a gap."""
-        import numpy as np
-
         follows = np.zeros(len(self), bool)
         follows[1:] = (
             (self.document[1:] == self.document[:-1])
@@ -96,8 +95,6 @@ class Examples:
             limit: Most tokens that they may have, on every one of the sides.
             sides: ``source``, ``target`` or ``bert``.
         """
-        import numpy as np
-
         counts = np.zeros(len(numbers), np.int64)
         for more in range(1, sentences + 1):
             fits = self.before[numbers] >= more
@@ -109,8 +106,6 @@ class Examples:
 
     def context_lengths(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of source tokens before every pair, or 1 for an EOS alone."""
-        import numpy as np
-
         numbers = np.arange(len(self))
         begins = self.starts("source", numbers - counts)
         found: NDArray[np.int64] = np.maximum(1, self.starts("source", numbers) - begins)
@@ -134,8 +129,6 @@ class Examples:
             pad: Fills up rows behind.
             eos: What a row without context consists of.
         """
-        import numpy as np
-
         flat, _ = self._side(side)
         begins = self.starts(side, numbers - counts)
         sizes = self.starts(side, numbers) - begins
@@ -158,8 +151,6 @@ class Examples:
         self, side: str, starts: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> NDArray[np.int32]:
         """Return pieces of the long row of a side, one after the other."""
-        import numpy as np
-
         flat, _ = self._side(side)
         before = np.cumsum(sizes) - sizes
         found: NDArray[np.int32] = flat[
@@ -185,8 +176,6 @@ class Examples:
 
 def lengths_of(ends: NDArray[Any]) -> NDArray[np.int64]:
     """Return how long sentences are that end there."""
-    import numpy as np
-
     return np.diff(ends, prepend=0).astype(np.int64)
 
 
@@ -194,8 +183,6 @@ def _filled(
     flat: NDArray[np.int32], starts: NDArray[np.int64], sizes: NDArray[np.int64], pad: int
 ) -> NDArray[np.int64]:
     """Return pieces of a long row as the rows of a matrix."""
-    import numpy as np
-
     width = int(sizes.max())
     out = np.full((len(sizes), width), pad, np.int64)
     inside = np.arange(width) < sizes[:, None]

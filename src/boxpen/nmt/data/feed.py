@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from boxpen.errors import NmtError
 from boxpen.nmt.data.batches import plan
 from boxpen.nmt.data.inputs import PLAIN, Batch, Reads, batch_of
+from boxpen.training import feed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,38 +15,10 @@ if TYPE_CHECKING:
 
     from boxpen.nmt.data.examples import Examples
 
-__all__ = ["AHEAD", "Feed", "Place", "Step", "nested_share"]
-
-AHEAD = 64
-"""Steps to make ready ahead: enough to go on while the order of the next epoch is made."""
+__all__ = ["Feed", "nested_share"]
 
 
-@dataclass(frozen=True)
-class Place:
-    """The position of a training in its data: an epoch and steps within it."""
-
-    epoch: int = 0
-    steps: int = 0
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one step of one process learns from.
-
-    Attributes:
-        batches: To be added up.
-        tokens: Target tokens of the step, over all processes.
-        after: The position of the training after it.
-        epochs: The same as a number: 1.5 is the middle of the second epoch.
-    """
-
-    batches: list[Batch]
-    tokens: int
-    after: Place
-    epochs: float
-
-
-class Feed:
+class Feed(feed.Feed):
     """Gives every process its part of every step.
 
     Args:
@@ -90,16 +61,6 @@ class Feed:
         """How many pairs an epoch has, for all processes together."""
         return len(self.examples) if self.chosen is None else len(self.chosen)
 
-    def steps(self, place: Place) -> Iterator[Step]:
-        """Yield the steps from a place on, epoch after epoch, for ever."""
-        while True:
-            groups = self.groups(place.epoch)
-            for number in range(place.steps, len(groups)):
-                last = number + 1 == len(groups)
-                after = Place(place.epoch + 1) if last else Place(place.epoch, number + 1)
-                yield self._step(groups[number], after, place.epoch + (number + 1) / len(groups))
-            place = Place(place.epoch + 1)
-
     def groups(self, epoch: int) -> list[list[NDArray[np.int64]]]:
         """Return the batches of every step of an epoch, for all processes together."""
         source, target = self._lengths
@@ -118,25 +79,15 @@ class Feed:
             groups.pop()  # it would be a step of another size, and some process would have none
         return groups
 
-    def _step(self, group: list[NDArray[np.int64]], after: Place, epochs: float) -> Step:
-        mine = group[self.rank :: self.world]
+    def batches(self, group: list[NDArray[np.int64]], epoch: int) -> tuple[list[Batch], int]:  # noqa: ARG002
+        """Return the batches of this process, and the target tokens of all."""
         tokens = sum(int(self.examples.target_lengths[batch].sum()) for batch in group)
-        return Step(
-            [
-                batch_of(
-                    self.examples,
-                    batch,
-                    pad=self.pad,
-                    start=self.start,
-                    reads=self.reads,
-                    pin=self.pin,
-                )
-                for batch in mine
-            ],
-            tokens,
-            after,
-            round(epochs, 4),
-        )
+        return [
+            batch_of(
+                self.examples, batch, pad=self.pad, start=self.start, reads=self.reads, pin=self.pin
+            )
+            for batch in group[self.rank :: self.world]
+        ], tokens
 
 
 def nested_share(pairs: int, share: float, seed: int) -> NDArray[np.int64] | None:

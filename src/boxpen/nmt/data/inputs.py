@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from boxpen.nmt.context.bert_reading import BertReader
+    from boxpen.nmt.data.bert_reading import BertReader
     from boxpen.nmt.data.examples import Examples
 
 __all__ = ["IGNORED", "PLAIN", "Batch", "Reads", "batch_of"]
@@ -49,8 +50,6 @@ class Reads:
         lengths = examples.source_lengths
         if not self.sentences or not self.source:
             return lengths
-        import numpy as np
-
         return lengths + examples.context_lengths(self.counts(examples, np.arange(len(examples))))
 
     def counts(self, examples: Examples, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -77,7 +76,6 @@ def batch_of(
     The decoder reads the target behind its start token. There is a mask even where no source is
     shorter than another: a compiled model would be compiled once more for having none.
     """
-    import numpy as np
     import torch
 
     source = examples.padded("source", numbers, pad)
@@ -105,8 +103,6 @@ def batch_of(
 
 
 def _mask(rows: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    import numpy as np
-
     return (np.arange(rows.shape[1]) < sizes[:, None]).astype(np.int64)
 
 
@@ -118,8 +114,6 @@ def _bert(
     A context stands right before its source in the long row of tokens, so that one piece of it
     fills a row, but for a [SEP] between the two.
     """
-    import numpy as np
-
     assert reads.bert is not None
     tokenizer = reads.bert.tokenizer
     first = numbers - np.minimum(examples.before[numbers], reads.sentences)

@@ -24,7 +24,7 @@ from typing import Any
 from boxpen.build.builders import Builder
 from boxpen.build.runner import RECORD, Progress, Runner, Stage
 from boxpen.errors import NmtError
-from boxpen.models.loading.trained_vocabulary import vocabulary_digest
+from boxpen.models.vocabulary import vocabulary_digest
 from boxpen.nmt.config import NmtConfig, read_config, shipped_config
 from boxpen.nmt.data.examples import Examples
 from boxpen.nmt.data.preparing import (
@@ -38,8 +38,9 @@ from boxpen.nmt.data.preparing import (
     read_places,
 )
 from boxpen.text.cleaning import RULES
+from boxpen.training.processes import Processes
 
-__all__ = ["BUILDER", "Prepared", "open_prepared", "prepare"]
+__all__ = ["BUILDER", "Prepared", "open_prepared", "prepare", "prepare_once"]
 
 _VERSION = 1
 _TEXTS = [f"{part}/{side}.txt" for part in ("text", "valid") for side in SIDES]
@@ -163,6 +164,18 @@ def prepare(config: NmtConfig, note: Callable[[str], None] = lambda _: None) -> 
     for done in BUILDER.runner(config).run():
         note(f"{done.stage}: {done.report['says']}" + ("" if done.fresh else " (as before)"))
     return open_prepared(config.data)
+
+
+def prepare_once(config: NmtConfig, processes: Processes, note: Callable[[str], None]) -> Prepared:
+    """Prepare the corpus in one of several processes, and open it in all of them."""
+    if processes.count == 1:
+        return prepare(config, note)
+
+    def work() -> None:  # returns nothing: the corpus is too large to send to other processes
+        prepare(config, note)
+
+    processes.once(work)
+    return processes.each(lambda: open_prepared(config.data))
 
 
 def open_prepared(folder: Path) -> Prepared:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from boxpen.build.dropped import pairs_dropped_by
 from boxpen.build.runner import steps_of
 from boxpen.errors import NmtError
@@ -20,7 +22,6 @@ from boxpen.text.corpus import Pair, read_pairs
 from boxpen.text.overlap import Overlap, overlap_of
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -112,8 +113,6 @@ def learn_subwords(config: NmtConfig) -> dict[str, Any]:
 
 def encode_corpus(config: NmtConfig) -> dict[str, Any]:
     """Write the tokens of what is learnt from and of the validation set; return how many."""
-    import numpy as np
-
     limit = config.model.max_tokens
     counts = {}
     for part, name in (("text", "train"), ("valid", "valid")):
@@ -168,8 +167,6 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def read_places(path: Path) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Number the documents in their order, and return the lines; a pair without one has -1."""
-    import numpy as np
-
     known: dict[str, int] = {}
     documents, lines = [], []
     for row in read_lines(path):
@@ -220,8 +217,6 @@ def _excluded(config: NmtConfig) -> Overlap:
 
 
 def _encoded(folder: Path, side: Any, path: Path) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    import numpy as np
-
     flat: list[NDArray[np.int32]] = []
     sizes: list[int] = []
     for tokens in encode_lines(folder, side, read_lines(path)):

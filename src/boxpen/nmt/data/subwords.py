@@ -18,16 +18,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from annotated_types import Le
-
-from boxpen.config import AtLeast1, Share
-from boxpen.errors import ConfigError, NmtError
+from boxpen.errors import NmtError
 from boxpen.files import replaced
+from boxpen.nmt.config import SubwordConfig
 from boxpen.nmt.data.normal_rules import compiled, rules
 from boxpen.text.normal import Punctuation
 
@@ -46,47 +43,7 @@ _SPECIAL = ("</s>", "<unk>", "<pad>")
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 _LONGEST = 512  # tokens; what the tokenizer tells others to cut at, until a model knows better
 
-_MOST = 1_000_000
-
 Side = Literal["source", "target"]
-
-
-@dataclass(frozen=True)
-class SubwordConfig:
-    """How a vocabulary is made.
-
-    Attributes:
-        kind: One vocabulary for both languages, which lets a model share all its embeddings, or
-            one for each, which suits languages with no letters in common.
-        size: Pieces of a vocabulary at most, special ones and bytes included.
-        character_coverage: The share of the running characters that get a piece of their own.
-            Chinese has thousands of characters that occur once in a million; 1 would fill the
-            vocabulary with them, and none would be seen often enough to be learnt. ASCII is
-            always covered: at 0.9995 English would lose its ``Q``.
-        sample: Sentences of a language that are looked at, at most.
-        byte_fallback: Whether a character without a piece is spelt in UTF-8 bytes; if not, it is
-            ``<unk>``.
-        normalisation: What is done to every text before it is cut. ``text``: what
-            ``text.normal`` does, as far as rules for characters can; it goes into the folder,
-            so that text read later is treated like that of the training. ``identity``: nothing
-            but single spaces, for text that must come back letter by letter, or that others have
-            brought into a form of their own.
-    """
-
-    kind: Literal["joint", "separate"] = "separate"
-    size: Annotated[int, Le(_MOST)] = 30_000
-    character_coverage: Share = 0.9995
-    sample: AtLeast1 = 2_000_000
-    byte_fallback: bool = True
-    normalisation: Literal["text", "identity"] = "text"
-
-    def __post_init__(self) -> None:
-        least = len(_SPECIAL) + len(_ASCII) + 256 * self.byte_fallback + 1
-        if self.size < least:
-            raise ConfigError(
-                f"size is {self.size}, expected {least} or more: the special pieces, "
-                f"ASCII{', 256 bytes' if self.byte_fallback else ''} and one more"
-            )
 
 
 def train_subwords(

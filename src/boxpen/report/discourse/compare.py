@@ -3,55 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boxpen.analysis.discourse.compare import Comparison
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.numbers import p_value
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.numbers import p_value, percent
+from boxpen.report.plain_table import Grid, Page
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
-__all__ = ["comparison_markdown", "comparison_object", "comparison_terminal"]
+__all__ = ["comparison_object", "comparison_page"]
 
 _WHO = {"judge": "the class judge", "readers": "readers"}
 _RIGHT = ("n", "A>B", "B>A", "right, points [95 %]", "Holm")
 _BLEU = ("BLEU A", "BLEU B", "Holm")
 
 
-def comparison_terminal(found: Sequence[Comparison], by: str) -> Iterator[Table | Text]:
-    """Yield two tables of every phenomenon, and then the notes."""
-    from rich.text import Text
-
-    for part, pairs in _parts(found).items():
-        for columns, cells in ((_RIGHT, _right), (_BLEU, _bleu)):
-            made = plain_table(part, gap=1)
-            for column in ("A", "B"):
-                made.add_column(column, overflow="fold")
-            for column in columns:
-                made.add_column(column, justify="right", no_wrap=True)
-            for pair in pairs:
-                made.add_row(Text(pair.a), Text(pair.b), *map(Text, cells(pair)))
-            yield made
-            yield Text()
-    for note in _notes(found, by):
-        yield Text(f"• {note}")
-
-
-def comparison_markdown(found: Sequence[Comparison], by: str) -> str:
-    """Return the same as Markdown, in one table."""
-    columns = ["", "A", "B", *_RIGHT, *_BLEU]
-    out = [markdown_line(columns), "|---|---|---|" + "---:|" * (len(columns) - 3)]
-    for part, pairs in _parts(found).items():
-        for pair in pairs:
-            cells = [part, escaped(pair.a), escaped(pair.b), *_right(pair), *_bleu(pair)]
-            out.append(markdown_line(cells))
-    out += ["", *(f"- {escaped(note)}" for note in _notes(found, by))]
-    return "\n".join(out) + "\n"
+def comparison_page(found: Sequence[Comparison], by: str, *, wide: bool) -> Page:
+    """Return two tables of every phenomenon, or one that has room for all."""
+    if wide:
+        lines = [[pair.part, pair.a, pair.b, *_right(pair), *_bleu(pair)] for pair in found]
+        heads = ("", "A", "B", *_RIGHT, *_BLEU)
+        return Page(
+            [Grid(title="", heads=heads, lines=lines, left=3, untitled=True)], _notes(found, by)
+        )
+    grids = [
+        Grid(
+            title=part,
+            heads=("A", "B", *columns),
+            lines=[[pair.a, pair.b, *cells(pair)] for pair in found if pair.part == part],
+            left=2,
+            fold=False,
+        )
+        for part in dict.fromkeys(pair.part for pair in found)
+        for columns, cells in ((_RIGHT, _right), (_BLEU, _bleu))
+    ]
+    return Page(grids, _notes(found, by))
 
 
 def comparison_object(found: Sequence[Comparison], by: str) -> dict[str, Any]:
@@ -68,18 +54,10 @@ def comparison_object(found: Sequence[Comparison], by: str) -> dict[str, Any]:
     }
 
 
-def _parts(found: Sequence[Comparison]) -> dict[str, list[Comparison]]:
-    parts: dict[str, list[Comparison]] = {}
-    for pair in found:
-        parts.setdefault(pair.part, []).append(pair)
-    return parts
-
-
 def _right(pair: Comparison) -> list[str]:
     if not pair.n:
         return ["0", "0", "0", "–", "–"]
-    d = pair.difference
-    points = f"{100 * d.value:+.1f} [{100 * d.low:+.1f}, {100 * d.high:+.1f}]"
+    points = percent(pair.difference, "+")
     return [f"{pair.n:,}", str(pair.only_a), str(pair.only_b), points, p_value(pair.adjusted)]
 
 

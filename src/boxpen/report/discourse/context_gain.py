@@ -6,59 +6,28 @@ Rows are ``all``, sets or classes; every system has its own tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from boxpen.analysis.discourse.context_gain import CONTRASTS, ContextGains, Gain, System
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.numbers import p_value
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.report.numbers import p_value, percent
+from boxpen.report.plain_table import Grid, Page
 
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
-
-__all__ = ["context_markdown", "context_notes", "context_object", "context_terminal"]
+__all__ = ["context_notes", "context_object", "context_page"]
 
 _BESIDE = 2  # differences of accuracy that find room in 80 columns
 
 
-def context_terminal(found: ContextGains) -> Iterator[Table | Text]:
-    """Yield the tables of every system, and then the notes."""
-    from rich.text import Text
-
-    for system in found.systems:
-        for grid in _grids(found, system, beside=_BESIDE):
-            made = plain_table(f"{system.name}: {grid.title}", gap=1)
-            made.add_column("")
-            for column in grid.columns:
-                made.add_column(column, justify="right")
-            for name, cells in grid.lines.items():
-                made.add_row(name, *map(Text, cells))
-            yield made
-            yield Text()
-    for note in context_notes(found):
-        yield Text(f"• {note}")
-
-
-def context_markdown(found: ContextGains) -> str:
-    """Return the same as Markdown, with the signatures of the runs."""
-    out: list[str] = []
-    for system in found.systems:
-        for grid in _grids(found, system, beside=len(CONTRASTS)):
-            out += [
-                f"### {escaped(system.name)}: {grid.title}",
-                "",
-                markdown_line(["", *grid.columns]),
-            ]
-            out.append("|---|" + "---:|" * len(grid.columns))
-            out += [markdown_line([name, *cells]) for name, cells in grid.lines.items()]
-            out.append("")
-    out += [f"- {escaped(note)}" for note in context_notes(found)]
-    out += ["", "Runs:", ""]
-    out += [f"- `{run.signature}`" for system in found.systems for run in system.runs.values()]
-    return "\n".join(out) + "\n"
+def context_page(found: ContextGains) -> Page:
+    """Return the tables of every system."""
+    return Page(
+        [grid for system in found.systems for grid in _grids(found, system)],
+        context_notes(found),
+        [run.signature for system in found.systems for run in system.runs.values()],
+    )
 
 
 def context_object(found: ContextGains) -> dict[str, Any]:
@@ -117,16 +86,7 @@ def context_notes(found: ContextGains) -> list[str]:
     return notes
 
 
-class _Grid(NamedTuple):
-    """A table of texts."""
-
-    title: str
-    columns: Sequence[str]
-    lines: dict[str, list[str]]
-
-
-def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Grid]:
-    """Yield the tables of a system, with at most ``beside`` differences of accuracy each."""
+def _grids(found: ContextGains, system: System) -> Iterator[Grid]:
     name = system.name
     parts = [
         part for part in found.slices if (name, part, next(iter(system.runs))) in found.accuracy
@@ -135,10 +95,10 @@ def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Gri
 
     def accuracies(part: str) -> list[str]:
         rights = [found.accuracy[name, part, context] for context in system.runs]
-        return [f"{rights[0].n:,}", *map(_share, rights)]
+        return [f"{rights[0].n:,}", *map(percent, rights)]
 
     def differences(part: str) -> list[str]:
-        pairs = [found.gains[name, part, contrast].accuracy for contrast in contrasts[:beside]]
+        pairs = [found.gains[name, part, contrast].accuracy for contrast in contrasts]
         return [
             cell for pair in pairs for cell in (_points(pair.difference), p_value(pair.adjusted))
         ]
@@ -147,21 +107,19 @@ def _grids(found: ContextGains, system: System, *, beside: int) -> Iterator[_Gri
         gain = found.gains[name, part, contrast]
         return [_nats(gain.sentence), _nats(gain.token), p_value(gain.p), p_value(gain.adjusted)]
 
-    yield _Grid(
-        "contrastive accuracy by context, % [95 %]",
-        ["n", *system.runs],
-        {part: accuracies(part) for part in parts},
-    )
-    yield _Grid(
-        "difference of accuracy, points [95 %]",
-        [title for a, b in contrasts[:beside] for title in (f"{a} − {b}", "Holm")],
-        {part: differences(part) for part in parts},
-    )
-    for contrast in contrasts:
-        yield _Grid(
-            f"CXMI, {contrast[0]} − {contrast[1]}, nats [95 %]",
+    def grid(title: str, heads: Sequence[str], cells: Callable[[str], list[str]]) -> Grid:
+        lines = [[part, *cells(part)] for part in parts]
+        return Grid(title=f"{name}: {title}", heads=["", *heads], lines=lines, fold=False)
+
+    yield grid("contrastive accuracy by context, % [95 %]", ["n", *system.runs], accuracies)
+    heads = [title for a, b in contrasts for title in (f"{a} − {b}", "Holm")]
+    wide = grid("difference of accuracy, points [95 %]", heads, differences)
+    yield replace(wide, beside=[range(1, 1 + len(heads[: 2 * _BESIDE]))])
+    for more, less in contrasts:
+        yield grid(
+            f"CXMI, {more} − {less}, nats [95 %]",
             ["a sentence", "a token", "p", "Holm"],
-            {part: nats(part, contrast) for part in parts},
+            partial(nats, contrast=(more, less)),
         )
 
 
@@ -185,10 +143,6 @@ def _gain(gain: Gain) -> dict[str, Any]:
             "adjusted": gain.adjusted,
         },
     }
-
-
-def _share(right: Estimate) -> str:
-    return f"{100 * right.value:.1f} [{100 * right.low:.1f}, {100 * right.high:.1f}]"
 
 
 def _points(gap: Estimate) -> str:

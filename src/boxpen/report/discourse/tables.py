@@ -7,27 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, Accuracy, Paper, accuracies
 from boxpen.analysis.discourse.class_judge import PHENOMENA
-from boxpen.analysis.discourse.renderings import Rendering
-from boxpen.metrics.intervals import Estimate
-from boxpen.report.formats.markdown import escaped
-from boxpen.report.plain_table import markdown_line, plain_table
+from boxpen.analysis.discourse.renderings import Rendering, named_by_context, renderings_of
+from boxpen.report.numbers import DASH, interval, percent, plain
+from boxpen.report.plain_table import Grid, Page
+from boxpen.report.tables import systems as grouped
 from boxpen.runs.run import Row, Run
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
 
 __all__ = [
     "By",
     "DiscourseTable",
-    "discourse_markdown",
     "discourse_object",
+    "discourse_page",
+    "discourse_systems",
     "discourse_table",
-    "discourse_terminal",
 ]
 
 By = Literal["judge", "readers"]
@@ -44,12 +40,8 @@ class DiscourseTable:
     """What is known about some systems.
 
     Attributes:
-        systems: Their names, in order.
-        by: Who judged the translations.
         bleu: By system and set; empty if it is not shown.
         accuracy: By system and column.
-        paper: The figures of the paper, if they are shown too.
-        notes: Notes for the reader.
     """
 
     systems: Sequence[str]
@@ -105,37 +97,9 @@ def discourse_table(
     )
 
 
-def discourse_terminal(table: DiscourseTable) -> Iterator[Table | Text]:
-    """Yield the tables, a few systems beside each other, and then the notes."""
-    from rich.text import Text
-
-    for title, lines, systems, cell in _grids(table):
-        own = len(table.systems)
-        for part in (*_parts(systems[:own]), *_parts(systems[own:])):
-            made = plain_table(title)
-            made.add_column("")
-            for system in part:
-                made.add_column(Text(system), justify="right", overflow="fold")
-            for line in lines:
-                made.add_row(line, *(Text(cell(system, line)) for system in part))
-            yield made
-            yield Text()
-    for note in table.notes:
-        yield Text(f"• {note}")
-
-
-def discourse_markdown(table: DiscourseTable) -> str:
-    """Return the same as Markdown."""
-    out: list[str] = []
-    for title, lines, systems, cell in _grids(table):
-        out += [f"### {title}", "", markdown_line(["", *map(escaped, systems)])]
-        out.append("|---|" + "---:|" * len(systems))
-        out += [
-            markdown_line([line, *(cell(system, line) for system in systems)]) for line in lines
-        ]
-        out.append("")
-    out += [f"- {escaped(note)}" for note in table.notes]
-    return "\n".join(out).rstrip() + "\n"
+def discourse_page(table: DiscourseTable) -> Page:
+    """Return the tables; a terminal shows a few systems side by side."""
+    return Page(list(_grids(table)), table.notes)
 
 
 def discourse_object(table: DiscourseTable) -> dict[str, Any]:
@@ -159,8 +123,8 @@ def discourse_object(table: DiscourseTable) -> dict[str, Any]:
                 "system": row.system,
                 "class": row.column,
                 "translations": row.translations,
-                "right": row.right._asdict(),
-                "cannot_tell": row.cannot_tell._asdict(),
+                "right": plain(row.right),
+                "cannot_tell": plain(row.cannot_tell),
             }
             for row in table.accuracy.values()
         ],
@@ -175,33 +139,64 @@ def discourse_object(table: DiscourseTable) -> dict[str, Any]:
     }
 
 
-Cell = Callable[[str, str], str]
-"""Returns the cell in the column of a system and the row of a class."""
-
-
-def _grids(table: DiscourseTable) -> Iterator[tuple[str, list[str], list[str], Cell]]:
-    """Yield title, lines, systems and cells of every table."""
-    paper = table.paper
-    others = [] if paper is None else [f"{name} (paper)" for name in paper.accuracy]
-    systems = [*table.systems, *others]
-
+def _grids(table: DiscourseTable) -> Iterator[Grid]:
     def bleu(system: str, line: str) -> str:
-        if paper is not None and system in others:
-            return f"{paper.bleu[system.removesuffix(' (paper)')][line]:.1f}"
         row = table.bleu.get((system, line))
-        return "" if row is None else f"{row.value:.1f} [{row.low:.1f}, {row.high:.1f}]"
+        return "" if row is None else interval(row.value, row.low, row.high, 1)
 
     def accuracy(system: str, line: str) -> str:
-        if paper is not None and system in others:
-            return f"{paper.accuracy[system.removesuffix(' (paper)')][line]:g}"
         row = table.accuracy.get((system, line))
         return "" if row is None else _shown(row)
 
+    paper = table.paper
     if table.bleu:
-        sets = [name for name in PHENOMENA if any(name == of for _, of in table.bleu)]
-        yield _TITLES["bleu"], sets, systems, bleu
-    classes = [name for name in COLUMNS if any(name == of for _, of in table.accuracy)]
-    yield _TITLES[table.by], classes, systems, accuracy
+        theirs = paper.bleu if paper else {}
+        yield _grid(table, _TITLES["bleu"], PHENOMENA, table.bleu, bleu, theirs, ".1f")
+    theirs = paper.accuracy if paper else {}
+    yield _grid(table, _TITLES[table.by], COLUMNS, table.accuracy, accuracy, theirs, "g")
+
+
+def _grid(
+    table: DiscourseTable,
+    title: str,
+    names: Sequence[str],
+    known: Mapping[tuple[str, str], object],
+    cell: Callable[[str, str], str],
+    paper: Mapping[str, Mapping[str, float]],
+    form: str,
+) -> Grid:
+    own, last = len(table.systems) + 1, len(table.systems) + len(paper) + 1
+    lines = [
+        [
+            name,
+            *(cell(system, name) for system in table.systems),
+            *(f"{found[name]:{form}}" for found in paper.values()),
+        ]
+        for name in names
+        if any(name == of for _, of in known)
+    ]
+    return Grid(
+        title=title,
+        heads=["", *table.systems, *(f"{system} (paper)" for system in paper)],
+        lines=lines,
+        gap=2,
+        fold=False,
+        beside=[
+            range(start, min(start + _BESIDE, end))
+            for begin, end in ((1, own), (own, last))
+            for start in range(begin, end, _BESIDE)
+        ],
+    )
+
+
+def discourse_systems(
+    runs: Sequence[Run],
+) -> tuple[list[tuple[str, list[Run]]], list[Rendering]]:
+    """Return the systems of runs, told apart by the context they read, and their translations."""
+    named = named_by_context(runs)
+    own = {id(run): before for run, before in zip(named, runs, strict=True)}
+    found = [(name, [own[id(run)] for run in group]) for name, group in grouped(named)]
+    return found, renderings_of(found)
 
 
 def _bleu(systems: Sequence[tuple[str, Sequence[Run]]]) -> dict[tuple[str, str], Row]:
@@ -235,15 +230,7 @@ def _span(numbers: Sequence[int]) -> str:
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
 
-def _parts(systems: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield groups of systems that fit side by side."""
-    for start in range(0, len(systems), _BESIDE):
-        yield systems[start : start + _BESIDE]
-
-
 def _shown(row: Accuracy) -> str:
-    found: Estimate = row.right
-    if not found.n:
-        return "–"
-    numbers = f"{100 * found.value:.1f} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
-    return f"{numbers} ?{100 * row.cannot_tell.value:.1f}"
+    if not row.right.n:
+        return DASH
+    return f"{percent(row.right)} ?{100 * row.cannot_tell.value:.1f}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from boxpen.report.numbers import DASH, digits, too_few_blocks
-from boxpen.report.plain_table import markdown_line
+from boxpen.report.numbers import DASH, too_few_blocks
+from boxpen.report.plain_table import escaped, markdown_line
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs.run import Row, Run
 
-__all__ = ["escaped", "markdown_table", "run_markdown"]
+__all__ = ["cell", "run_markdown"]
 
 _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 
@@ -17,13 +17,13 @@ _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 def run_markdown(run: Run) -> str:
     """Return one run: its table, its notes, its signature."""
     lines = [f"### {run.suite_title} × {run.info.model.name}", ""]
-    lines += markdown_table(run.summary())
+    lines += _table(run.summary())
     lines += ["", f"`{run.signature}`", ""]
     lines += [f"- {note}" for note in notes(run)]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
+def _table(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the lines of a table with one row per slice and one column per metric."""
     metrics = [m for m in _METRICS if any(r.metric == m for r in rows)]
     blocks = ["blocks"] if "consistency" in metrics else []
@@ -39,14 +39,8 @@ def markdown_table(rows: Sequence[Row]) -> Iterator[str]:
         yield markdown_line([escaped(name), str(members[0].n), *cells, str(members[0].ties)])
 
 
-def escaped(text: str) -> str:
-    """Escape a text for a table cell."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-
-
 def cell(row: Row) -> str:
     """Return a number with its interval."""
     if too_few_blocks(row.metric, row.n):
         return DASH
-    places = digits(row.metric)
-    return f"{row.value:.{places}f} [{row.low:.{places}f}, {row.high:.{places}f}]"
+    return str(row)

@@ -24,10 +24,6 @@ class Axes:
     """Maps values to positions in the chart.
 
     Attributes:
-        first: The leftmost value.
-        last: The rightmost value.
-        low: The value at the bottom.
-        high: The value at the top.
         logarithmic: Whether equal ratios are equally wide.
     """
 
@@ -58,15 +54,7 @@ def axes_around(across: Iterable[float], up: Iterable[float], *, logarithmic: bo
 
 
 def begin(axes: Axes, *, title: str, across: str, up: str, marks: Sequence[float]) -> list[str]:
-    """Return the start of a chart: title, style, grid and labels, without the closing ``</svg>``.
-
-    Args:
-        axes: The axes.
-        title: Text alternative of the chart.
-        across: What the horizontal axis shows.
-        up: What the vertical axis shows.
-        marks: Values that are written below the horizontal axis.
-    """
+    """Return the start of a chart: title, style, grid and labels; ``</svg>`` is to follow."""
     out = [_head(title)]
     for tick in ticks(axes.low, axes.high):
         down = axes.y(tick)

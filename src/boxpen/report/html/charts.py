@@ -172,11 +172,11 @@ def _row(row: Dots, top: float, tall: float, series: Sequence[Series], *, last: 
         parts.append(_line("chance", _x(row.chance), _x(row.chance), top, top + tall))
     sizes = {e.n for e in row.estimates}
     if len(sizes) == 1:
-        parts.append(_text("count", 100, middle + 4, "end", f"{sizes.pop():,}"))
+        parts.append(_text("count", 100, middle + 4, "end", f"{min(sizes):,}"))
     first = middle - _PITCH * (len(series) - 1) / 2
     for i, (one, estimate) in enumerate(zip(series, row.estimates, strict=True)):
         y = first + i * _PITCH
-        if sizes:  # every run has its own number of items
+        if len(sizes) > 1:
             parts.append(_text("count own", 100, y + 3.5, "end", f"{estimate.n:,}"))
         if estimate.n:
             parts.append(_dot(one, estimate, y, row.label))

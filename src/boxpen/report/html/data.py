@@ -53,11 +53,7 @@ class Entry:
     """One run as the report shows it.
 
     Attributes:
-        run: The run.
-        label: Its label: the model, and what distinguishes it from other runs of that model.
         mark: Number of its colour and shape, the same in every suite; -1 for people.
-        bleu: Its BLEU score, if it translated.
-        shares: Accuracy and related metrics over all items.
     """
 
     run: Run
@@ -91,7 +87,7 @@ class Slice:
     def n(self) -> int | None:
         """How many items every run has here; None if they do not all have the same number."""
         sizes = {e.n for e in self.shares}
-        return sizes.pop() if len(sizes) == 1 else None
+        return min(sizes) if len(sizes) == 1 else None
 
     @property
     def empty(self) -> bool:
@@ -140,13 +136,9 @@ class SuiteView:
     Attributes:
         name: Its name; with the start of its hash, and the setting of inference classifiers, where
             two suites of one name are shown.
-        card: What its card says.
         entries: Its runs, models first, then people.
         guess: What guessing earns, metric by metric.
-        cuts: Its slices.
         blocks: How its blocks came out, guessing first; empty if it has none.
-        findings: What lint found in it.
-        notes: What is known of it beside the runs.
     """
 
     name: str
@@ -162,7 +154,7 @@ class SuiteView:
     def sample(self) -> str:
         """Which items were drawn, if all runs have the same sample of a suite."""
         found = {e.run.sample_note for e in self.entries}
-        return found.pop() if len(found) == 1 else "runs of different samples"
+        return min(found) if len(found) == 1 else "runs of different samples"
 
     @property
     def title(self) -> str:

@@ -17,13 +17,7 @@ __all__ = ["whole_page", "write_page"]
 def whole_page(
     runs: Sequence[Run], *, title: str | None = None, items: bool = True
 ) -> tuple[str, list[str]]:
-    """Return the report of runs, and what had to be left out of it.
-
-    Args:
-        runs: One or more, of one suite or several.
-        title: Of the page.
-        items: Whether the items themselves are in it.
-    """
+    """Return the report of runs, and what had to be left out of it."""
     from boxpen.report.html.report import html_report
 
     pairs, missing = comparable(runs)
@@ -44,13 +38,12 @@ def write_page(page: str, path: Path) -> None:
 def _suites(runs: Sequence[Run], missing: list[str]) -> dict[str, SuiteNotes]:
     """Audit suites for shortcuts, if they are available and unchanged since the run."""
     from boxpen.analysis.suites.audit import shortcut_rows
-    from boxpen.catalog import load_suite, suite_names
+    from boxpen.catalog import is_suite, load_suite
 
-    known = set(suite_names(parts=True))
     out: dict[str, SuiteNotes] = {}
     for name in dict.fromkeys(run.info.suite.name for run in runs):
         # A suite of a file may be called as if it were a part of another: 'cats.sm-duals'.
-        if name not in known:
+        if not is_suite(name):
             missing.append(
                 f"no shortcuts of {name}: it is not known by name; see boxpen suite audit FILE"
             )

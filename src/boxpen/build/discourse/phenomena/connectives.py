@@ -11,20 +11,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from boxpen.build.discourse.phenomena.misfits import Objection, misfits
 from boxpen.build.discourse.phenomena.since import names_a_time
 from boxpen.build.discourse.phenomena.wordlists import EDGE, table
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
-__all__ = [
-    "CLASSES",
-    "Connective",
-    "Realisation",
-    "begins_clause",
-    "connective",
-    "realisation",
-    "senses",
-]
+__all__ = ["CLASSES", "Realisation", "begins_clause", "connective", "realisation", "senses"]
 
 CLASSES = (
     "while-而", "while-当", "as-因为", "as-当", "since-因为", "since-既然", "since-自从",
@@ -83,17 +74,8 @@ _OR = "要不(?![要是行了得])"
 _EITHER = re.compile(f"(?:{_OR}|不然).*(?:{_OR}|要么)|要么.*(?:{_OR}|不然)")
 
 
-class Connective(NamedTuple):
-    """A connective, its sense, and the Chinese words that show it."""
-
-    cls: str
-    word: str
-    score: float
-    reason: str
-
-
 class Realisation(NamedTuple):
-    """Chinese words of a sense, and where they stand in the sentence."""
+    """Chinese words of a sense, and their place in the sentence."""
 
     cls: str
     word: str
@@ -101,27 +83,28 @@ class Realisation(NamedTuple):
     end: int
 
 
-def connective(snippet: Snippet) -> Connective | None:
+def connective(snippet: Snippet) -> Finding | None:
     """Return the connective that a snippet may test."""
-    found = list(_CONNECTIVE.finditer(snippet.source.lower()))
-    if len(found) != 1:  # with two, nobody knows which one the Chinese words stand for
-        return None
-    english = found[0][0]
     current = snippet.source.lower().replace("’", "'")
+    found = list(_CONNECTIVE.finditer(current))
+    if len(found) != 1:  # with two, nobody knows which one the Chinese words translate
+        return None
+    [match] = found
+    english = match[0]
     if _NOT[english].search(current):
         return None
     shown = senses(english, snippet.target)
     if len(shown) != 1:
         return None
-    sense = shown[0]
-    score, against = _BASE.get(sense.cls, 0.8), []
-    for factor, objection in _objections(sense, snippet, current, found[0]):
-        score *= factor
-        against.append(objection)
-    if not score:
+    [sense] = shown
+    rest = current[match.end() :].lstrip(" ,")
+    if english != "though" and not re.search(r"\w", rest):
+        return None  # nothing follows
+    if sense.cls in ("since-因为", "since-既然") and names_a_time(rest):
         return None
+    objections = _objections(sense, snippet, current, match)
     reason = f"'{english}' → {sense.word}"
-    return Connective(sense.cls, sense.word, round(score, 3), "; but ".join([reason, *against]))
+    return weighed(sense.cls, sense.word, _BASE.get(sense.cls, 0.8), reason, objections)
 
 
 def senses(english: str, target: str) -> list[Realisation]:
@@ -143,7 +126,7 @@ def begins_clause(english: str) -> bool:
 
 
 def realisation(cls: str, target: str) -> Realisation | None:
-    """Return the first of the words of a sense that stands in a Chinese sentence."""
+    """Return the first word of a sense that a Chinese sentence has."""
     if cls == "or-否则" and _EITHER.search(target):
         return None
     for pattern in _patterns(cls):
@@ -159,32 +142,20 @@ _BASE = {"or-或者": 0.9, "or-否则": 0.95, "while-而": 0.85, "while-当": 0.
 def _objections(
     sense: Realisation, snippet: Snippet, current: str, match: re.Match[str]
 ) -> Iterator[Objection]:
-    rivals = [
-        word
-        for word in table("connective", "rivals")[sense.cls]
-        if re.search(rf"(?<![\w']){re.escape(word)}(?!\w)", current)
-    ]
-    if rivals:
-        yield 0.3, f"'{rivals[0]}' may stand for it too"
-    if (
-        sense.cls == "while-而"
-        and sense.start
-        and not re.match(f"[{EDGE}]", snippet.target[sense.start - 1])
-    ):
+    for rival in table("connective", "rivals")[sense.cls]:
+        if re.search(rf"(?<![\w']){re.escape(rival)}(?!\w)", current):
+            yield 0.3, f"'{rival}' may be translated by it too"
+            break
+    before = snippet.target[: sense.start]
+    if sense.cls == "while-而" and before and not re.search(f"[{EDGE}]$", before):
         yield 0.7, f"{sense.word} begins no clause"
-    rest = current[match.end() :].lstrip(" ,")
     if sense.word == "还是" and "?" not in current:
-        yield 0.3, "还是 means 'still' where nothing is asked"
-    last = not re.search(r"\w", rest)
-    if last and match[0] != "though":
-        yield 0.0, "nothing follows"
-    clause = begins_clause(rest)
-    if sense.cls in ("since-因为", "since-既然") and names_a_time(rest):
-        yield 0.0, "a time follows, no clause"
-    if match[0] in ("as", "since") and not clause:
-        yield 0.6, "no clause follows"
-    if sense.cls == "or-或者" and not clause:
-        yield 0.7, "no clause follows"
+        yield 0.3, "还是 means 'still' outside a question"
+    if not begins_clause(current[match.end() :]):
+        if match[0] in ("as", "since"):
+            yield 0.6, "no clause follows"
+        if sense.cls == "or-或者":
+            yield 0.7, "no clause follows"
     if match.start() > 2 and match[0] == "or":
         yield 0.9, "the sentence says both"
     if re.search(r"\bor else\b", current):

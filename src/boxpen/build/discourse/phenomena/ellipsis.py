@@ -10,13 +10,11 @@ import functools
 import logging
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
-from boxpen.build.discourse.phenomena.misfits import Objection, misfits
 from boxpen.build.discourse.phenomena.wordlists import table, tokens, words
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
-__all__ = ["Gap", "auxiliary", "ellipsis", "repeated", "tagged"]
+__all__ = ["auxiliary", "ellipsis", "repeated", "tagged"]
 
 _KINDS = {
     "do": "do does did don't doesn't didn't",
@@ -65,15 +63,7 @@ _NOT_FULL = re.compile(rf"\b{_AUXILIARY}{_END}")
 _VERB = re.compile("v|vn|vi|vg|vd")
 
 
-class Gap(NamedTuple):
-    """A verb that Chinese repeats and English leaves out."""
-
-    word: str
-    score: float
-    reason: str
-
-
-def ellipsis(snippet: Snippet) -> Gap | None:
+def ellipsis(snippet: Snippet) -> Finding | None:
     """Return the ellipsis that a snippet may test."""
     form = auxiliary(snippet.source)
     if form is None:
@@ -81,12 +71,8 @@ def ellipsis(snippet: Snippet) -> Gap | None:
     verb = repeated(snippet.source, snippet.target, snippet.context_target)
     if verb is None:
         return None
-    score, against = 0.95, []
-    for factor, objection in _objections(form, verb, snippet):
-        score *= factor
-        against.append(objection)
-    reason = f"'{form}' stands for {verb}, which the context has"
-    return Gap(verb, round(score, 3), "; but ".join([reason, *against]))
+    reason = f"'{form}' is short for {verb}, which the context has"
+    return weighed("ellipsis", verb, 0.95, reason, _objections(form, verb, snippet))
 
 
 def auxiliary(source: str) -> str | None:

@@ -1,11 +1,10 @@
 """A connective's sense exchanged for another one.
 
 The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以).
-Where the two senses of an English word exclude each other, the other one takes the place: 否则 of
-或者, 自从 of 因为. 'While' and 'though', and mostly 'as', mean both at once, so that the exchange
-would be right too, and 自从 does not bear what 既然 does. There a sense that the word never has
-makes the sentence wrong: a cause for a contrast, a concession for a cause. Where none would be
-left, there is none.
+Where the two senses of an English word exclude each other, the other one takes its place: 否则 for
+或者, 自从 for 因为. 'While' and 'though', and mostly 'as', mean both at once, so the exchange would
+be right too. There a sense that the word never has makes the sentence wrong: a cause for a
+contrast, a concession for a cause.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from boxpen.build.discourse.phenomena.wordlists import EDGE
 
 __all__ = ["exchanged"]
 
-_EDGES = re.compile(f"([{EDGE}]+)")
+_EDGES = re.compile(f"[{EDGE}]+")
 _PARTICLES = "吧呢吗啊呀嘛啦哦"
 _TAIL = re.compile("(?:的时候|的同时|期间|时)")
 # What has no beginning that 自从 could name.
@@ -46,7 +45,7 @@ _SAYS_SO = re.compile(
 
 
 def exchanged(cls: str, source: str, target: str) -> str | None:
-    """Return the Chinese sentence with the other sense, or None where that is no wrong sentence."""
+    """Return the Chinese sentence with another sense; None if it would not be wrong."""
     found = realisation(cls, target)
     if found is None:
         return None
@@ -58,13 +57,11 @@ def exchanged(cls: str, source: str, target: str) -> str | None:
 
 def _contrast_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
     """Turn "A, 而 B" into "A, 因为 B"."""
-    clauses, edges = _clauses(target)
-    place = _clause_at(clauses, edges, found.start)
-    here = re.sub("^(?:而|但是?|可是?(?![以能])|然而)|却|则(?!是)", "", clauses[place], count=2)
-    if not _is_clause(here) or re.search("因为|由于|如果|虽然|尽管", "".join(clauses)):
+    start, end = _bounds(target, found.start)
+    here = re.sub("^(?:而|但是?|可是?(?![以能])|然而)|却|则(?!是)", "", target[start:end], count=2)
+    if not _is_clause(here) or re.search("因为|由于|如果|虽然|尽管", target):
         return None
-    clauses[place] = "因为" + here
-    return _joined(clauses, edges)
+    return f"{target[:start]}因为{here}{target[end:]}"
 
 
 def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:
@@ -125,22 +122,17 @@ def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
 
 def _concession_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
     """Turn "虽然 A, 但 B" into "因为 A, 所以 B"."""
-    clauses, edges = _clauses(target)
-    place = _clause_at(clauses, edges, found.start)
-    if not re.match("虽然|尽管|虽说", target[found.start :]):
+    opening = re.match("虽然|尽管|虽说", target[found.start :])
+    if opening is None:
         return None
-    clauses[place] = re.sub("虽然|尽管|虽说", "因为", clauses[place], count=1)
-    for later in range(place + 1, len(clauses)):
-        clauses[later] = re.sub(
-            "^(?:但是?|可是?|不过|然而)(?!能|以)", "所以", clauses[later], count=1
-        )
-    return _joined(clauses, edges)
+    rest = target[found.start + opening.end() :]
+    rest = re.sub(f"(?<=[{EDGE}])(?:但是?|可是?|不过|然而)(?!能|以)", "所以", rest)
+    return f"{target[: found.start]}因为{rest}"
 
 
 def _turn_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
     """Turn "A, 不过 B" into "A, 所以 B"."""
-    clauses, edges = _clauses(target)
-    if not _opens(clauses, edges, found.start) or not _is_clause(target[found.end :]):
+    if not _opens(target, found.start) or not _is_clause(target[found.end :]):
         return None
     return target[: found.start] + "所以" + target[found.end :].lstrip()
 
@@ -154,8 +146,7 @@ def _threat_to_choice(found: Realisation, source: str, target: str) -> str | Non
 
 
 def _choice_to_threat(found: Realisation, source: str, target: str) -> str | None:
-    """Turn 或者 into 否则, where a clause or a verb follows that it can stand before."""
-    clauses, edges = _clauses(target)
+    """Turn 或者 into 否则, where a clause or a fitting verb follows."""
     rest = re.sub("^[说是]", "", target[found.end :])
     follows = _to_edge(rest.lstrip())[0]
     if not _is_clause(follows) or len(re.findall("或|还是", target)) > 1:
@@ -163,7 +154,7 @@ def _choice_to_threat(found: Realisation, source: str, target: str) -> str | Non
     whole = begins_clause(re.split(r"\bor\b", source)[-1])
     if not whole and (tagged(follows)[0][1] != "v" or len(follows) < 4):
         return None
-    opens = _opens(clauses, edges, found.start)
+    opens = _opens(target, found.start)
     if not opens and found.word == "还是":
         return None  # 是她还是他: a question of its own form
     comma = "" if opens else _comma(target)
@@ -233,40 +224,22 @@ def _cause(found: Realisation, target: str) -> tuple[str, str, str]:
     )
 
 
-def _clauses(target: str) -> tuple[list[str], list[str]]:
-    """Return the clauses of a sentence, and the marks or spaces after each."""
-    parts = _EDGES.split(target)
-    return parts[::2], [*parts[1::2], ""]
+def _bounds(target: str, place: int) -> tuple[int, int]:
+    """Return where the clause around a place begins and ends."""
+    ends = [edge.end() for edge in _EDGES.finditer(target, 0, place)]
+    after = _EDGES.search(target, place)
+    return ends[-1] if ends else 0, after.start() if after else len(target)
 
 
-def _joined(clauses: list[str], edges: list[str]) -> str:
-    return "".join(c + e for c, e in zip(clauses, edges, strict=True))
-
-
-def _clause_at(clauses: list[str], edges: list[str], start: int) -> int:
-    end = 0
-    for place, (clause, edge) in enumerate(zip(clauses, edges, strict=True)):
-        end += len(clause) + len(edge)
-        if start < end:
-            return place
-    return len(clauses) - 1
-
-
-def _opens(clauses: list[str], edges: list[str], start: int) -> bool:
+def _opens(target: str, place: int) -> bool:
     """Tell whether a clause begins at this place."""
-    begin = 0
-    for clause, edge in zip(clauses, edges, strict=True):
-        if begin == start:
-            return True
-        begin += len(clause) + len(edge)
-    return False
+    return place == 0 or _EDGES.match(target[place - 1]) is not None
 
 
 def _to_edge(text: str) -> tuple[str, str, str]:
+    """Divide a text at its first edge."""
     match = _EDGES.search(text)
-    if match is None:
-        return text, "", ""
-    return text[: match.start()], match[0], text[match.end() :]
+    return (text[: match.start()], match[0], text[match.end() :]) if match else (text, "", "")
 
 
 def _is_clause(text: str) -> bool:

@@ -7,14 +7,13 @@ is good if the English sentence before tells it too, and the current sentence do
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from boxpen.build.discourse.phenomena.misfits import Objection, misfits
 from boxpen.build.discourse.phenomena.referents import addressee, addressees, referent
 from boxpen.build.discourse.phenomena.wordlists import phrases, tokens, words
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
-__all__ = ["CLASSES", "Pronoun", "class_word", "pronoun"]
+__all__ = ["CLASSES", "class_word", "pronoun"]
 
 CLASSES = ("你", "你们", "他们", "她们", "它们")
 _CLASS_WORD = re.compile("[你他她它]们|(?<!迷)你(?![们俩两])")
@@ -24,15 +23,7 @@ _FORMS = {
 }
 
 
-class Pronoun(NamedTuple):
-    """What a pronoun is in Chinese, and how clear it is that the context tells it."""
-
-    cls: str
-    score: float
-    reason: str
-
-
-def pronoun(snippet: Snippet) -> Pronoun | None:
+def pronoun(snippet: Snippet) -> Finding | None:
     """Return the pronoun that a snippet may test, if its context tells who or what is meant."""
     cls = class_word(snippet.target)
     if cls is None:
@@ -47,12 +38,8 @@ def pronoun(snippet: Snippet) -> Pronoun | None:
     hint = referent(cls, snippet.context_source)
     if hint is None:
         return None
-    score, against = 0.4 + hint.weight, []
-    for factor, objection in _objections(cls, group, snippet):
-        score *= factor
-        against.append(objection)
     reason = f"'{form[0].lower()}' → {cls}; context has {hint.words}"
-    return Pronoun(cls, round(score, 3), "; but ".join([reason, *against]))
+    return weighed(cls, cls, 0.4 + hint.weight, reason, _objections(cls, group, snippet))
 
 
 def class_word(target: str) -> str | None:
@@ -63,33 +50,36 @@ def class_word(target: str) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _objections(cls: str, group: str, snippet: Snippet) -> list[Objection]:
-    out = []
+def _objections(cls: str, group: str, snippet: Snippet) -> Iterator[Objection]:
     current, before = snippet.source.lower(), snippet.context_source.lower()
     many = set(tokens(current))
-    several = phrases("pronoun", "plural").search(current)
-    if cls == "你们" and several:
-        out.append((0.4, f"'{several[0]}' gives it away"))
-    if cls == "你" and several:
-        out.append((0.2, f"'{several[0]}' speaks to several"))
-    if cls == "你" and "yourself" in many:
-        out.append((0.6, "'yourself' gives it away"))
-    if cls == "你们" and "yourself" in many:
-        out.append((0.3, "'yourself' speaks to one"))
+    if several := phrases("pronoun", "plural").search(current):
+        if cls == "你们":
+            yield 0.4, f"'{several[0]}' gives it away"
+        if cls == "你":
+            yield 0.2, f"'{several[0]}' speaks to several"
+    if "yourself" in many:
+        if cls == "你":
+            yield 0.6, "'yourself' gives it away"
+        if cls == "你们":
+            yield 0.3, "'yourself' speaks to one"
     if group == "you":
         if cls == "你们" and many & words("people", "vocatives") - {"people"}:
-            out.append((0.6, "the sentence itself names them"))
+            yield 0.6, "the sentence itself names them"
         if addressee(snippet.source):
-            out.append((0.5 if cls == "你们" else 0.8, "the sentence itself speaks to one"))
+            yield 0.5 if cls == "你们" else 0.8, "the sentence itself speaks to one"
         rest = phrases("pronoun", "idioms").sub(" ", current)
         if not _FORMS["you"].search(rest):
-            out.append((0.6, "an idiom"))
+            yield 0.6, "an idiom"
         elif phrases("pronoun", "generic").search(rest):
-            out.append((0.6, "perhaps anyone at all"))
-    elif many & (words("people", "group") | words("people", "women") | words("things", "animals")):
-        out.append((0.6, "the sentence itself names a group"))
-    if group == "they" and (addressees(before) or phrases("pronoun", "plural").search(before)):
-        out.append((0.6, "those may be spoken to, not of"))
-    if group == "they" and ("her" in many or "she" in many or "he" in many or "him" in many):
-        out.append((0.9, "it speaks of somebody else too"))
-    return [*out, *misfits(snippet)]
+            yield 0.6, "perhaps anyone at all"
+    else:
+        if many & (
+            words("people", "group") | words("people", "women") | words("things", "animals")
+        ):
+            yield 0.6, "the sentence itself names a group"
+        if addressees(before) or phrases("pronoun", "plural").search(before):
+            yield 0.6, "those may be spoken to, not of"
+        if many & {"her", "she", "he", "him"}:
+            yield 0.9, "it speaks of somebody else too"
+    yield from misfits(snippet)

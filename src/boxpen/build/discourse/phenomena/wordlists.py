@@ -23,7 +23,7 @@ def words(part: str, name: str) -> frozenset[str]:
 
 
 def table(part: str, name: str) -> Mapping[str, Any]:
-    """Return a table of the file, as it stands there."""
+    """Return a table of the file."""
     found: Mapping[str, Any] = _file()[part][name]
     return found
 

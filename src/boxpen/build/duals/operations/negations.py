@@ -1,9 +1,8 @@
 """Negations that are deleted from both sentences of a pair: 'not', 'no', 'never' and the like.
 
-Without its negation the senseless sentence must be the sensible one. It is, if it made no sense
-because it denied what is so ('birds cannot fly'); not, if it was only odd ('birds have no arms'):
-then it stays odd. Rules cannot tell the two apart by what they know of the world, so they go by
-how the sentences differ, and leave alone what that does not settle.
+Without its negation the senseless sentence must become the sensible one. It does if it denied what
+is true ('birds cannot fly'), but not if it was merely odd ('birds have no arms'). The rules know
+nothing of the world, so they go by how the sentences differ, and leave the rest alone.
 """
 
 from __future__ import annotations
@@ -12,86 +11,52 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from boxpen.build.duals.dictionary import open_dictionary
-from boxpen.build.duals.difference import (
-    CAUSES,
-    CONDITIONS,
-    Both,
-    are_named,
-    by_negation,
-    contrary,
-    differ_in_predicate,
-    differing_clause,
-    expected_from,
-    has_cause_that_differs,
-    has_obligation,
-    inside,
-)
-from boxpen.build.duals.pair import Edit, Pair
+from boxpen.build.duals.pair import CAUSES, CONDITIONS, Both, Edit, Pair
 from boxpen.english.clauses import Clause
 from boxpen.english.finite import NEGATIONS
 from boxpen.english.grammar import POSSESSIVES, number, uncounted
 from boxpen.english.lexicon import is_adjective, is_adverb, lemmas
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, plain
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_bare_plural, is_lasting, subject_of
 from boxpen.english.verbs import affirmed, has_not
 
-__all__ = ["affirmations", "are_negated"]
+__all__ = ["are_negated", "never", "no", "not_"]
 
 
-def affirmations(pair: Pair) -> Iterator[Edit]:
-    """Yield duals without a negation that both sentences have."""
-    yield from _negations(pair)
-    yield from _quasi_negations(pair)
-    yield from _nothing(pair)
-
-
-def are_negated(pair: Pair) -> bool:
-    """Tell whether both sentences have a negation in the same place."""
-    denies = NEGATIONS | listed("quasi_negations") | {"cannot", "no"}
-    return any(pair.words[0][place].low in denies for place in pair.shared)
-
-
-def _negations(pair: Pair) -> Iterator[Edit]:
+def not_(pair: Pair) -> Iterator[Edit]:
+    """Yield the pair without a 'not' that both sentences have."""
     for both in pair.matched:
         if not all(has_not(clause) for clause in both) or both[0].role == "relative":
             continue
-        if _is_bound(pair, both) or not _decides(pair, both):
-            continue
-
-        def change(side: int, words: tuple[Word, ...], both: Both = both) -> Sequence[Word]:
-            return affirmed(words, both[side])
-
-        texts = pair.changed(change)
-        yield Edit("del", "negation", texts, True, "without 'not' the clause says the contrary")
+        if not _is_bound(pair, both) and _decides(pair, both):
+            texts = pair.written(affirmed(words, clause) for words, clause in pair.sides(both))
+            yield Edit("del", "negation", texts, True, "without 'not' the clause says the contrary")
 
 
-def _quasi_negations(pair: Pair) -> Iterator[Edit]:
+def never(pair: Pair) -> Iterator[Edit]:
+    """Yield the pair without 'never', 'hardly', 'seldom' or the like."""
+    if any({"anymore", "any", "anything"} & set(plain(words)) for words in pair.words):
+        return
     for place in sorted(pair.shared):
-        low = pair.words[0][place].low
+        low, then = pair.low(place), pair.low(place + 1)
         if low not in listed("quasi_negations") or not place:
             continue
-        if any({"anymore", "any", "anything"} & set(plain(words)) for words in pair.words):
+        if then in {"anyone", "anybody", "a"}:
             continue
-        then = _at(pair, place + 1)
-        width = 2 if then in {"ever", "any"} and place + 1 in pair.shared else 1
-        if then in {"any", "anyone", "anything", "anybody", "a"}:
-            continue
-        both = next((both for both in pair.matched if both[0].has(place)), None)
+        both = pair.clause_at(place)
         if both is None or not _decides(pair, both):
             continue
-        yield Edit(
-            "del", "degree", pair.without(place, width), True,
-            f"without '{low}' the clause says the contrary",
-        )  # fmt: skip
+        texts = pair.replaced(place, 2 if then == "ever" and place + 1 in pair.shared else 1)
+        reason = f"without '{low}' the clause says the contrary"
+        yield Edit("del", "degree", texts, True, reason)
 
 
-def _nothing(pair: Pair) -> Iterator[Edit]:
+def no(pair: Pair) -> Iterator[Edit]:
     """Yield 'there is wind' for 'there is no wind'."""
-    book = open_dictionary()
     for place in sorted(pair.shared):
-        if pair.words[0][place].low != "no":
+        if pair.low(place) != "no":
             continue
         places = (place, pair.shared[place])
         nouns = [
@@ -104,25 +69,21 @@ def _nothing(pair: Pair) -> Iterator[Edit]:
         both = next((both for both in pair.matched if both[0].verb.group == place - 1), None)
         if both is None or not _decides(pair, both):
             continue
-        if any(
-            _takes_article(noun)
-            and (is_bare_plural(pair.words[side], both[side]) or not book.is_thing(noun))
-            for side, noun in enumerate(nouns)
-        ):
-            continue  # neither 'cats have a tail' nor 'there is a danger' is what one says
+        made: list[Sequence[Word]] = []
+        for (words, clause), at, noun in zip(pair.sides(both), places, nouns, strict=True):
+            article = _takes_article(noun)
+            if article and (is_bare_plural(words, clause) or not open_dictionary().is_thing(noun)):
+                break  # nobody says 'cats have a tail' or 'there is a danger'
+            made.append((*words[:at], *[Word("a")] * article, *words[at + 1 :]))
+        else:
+            reason = "without 'no' the clause says the contrary"
+            yield Edit("del", "negation", pair.written(made), True, reason)
 
-        def change(
-            side: int,
-            words: tuple[Word, ...],
-            places: tuple[int, int] = places,
-            nouns: Sequence[str] = nouns,
-        ) -> Sequence[Word]:
-            at = places[side]
-            put = (Word("a"),) if _takes_article(nouns[side]) else ()
-            return (*words[:at], *put, *words[at + 1 :])
 
-        texts = pair.changed(change)
-        yield Edit("del", "negation", texts, True, "without 'no' the clause says the contrary")
+def are_negated(pair: Pair) -> bool:
+    """Tell whether both sentences have a negation in the same place."""
+    denies = NEGATIONS | listed("quasi_negations") | {"cannot", "no"}
+    return any(pair.low(place) in denies for place in pair.shared)
 
 
 def _takes_article(noun: str) -> bool:
@@ -139,49 +100,46 @@ def _decides(pair: Pair, both: Both) -> bool:
         return False
     if any("but" in plain(words) for words in pair.words):
         return False  # 'not A but B', and what comes unexpected
-    for words in inside(pair, both):
+    for words in pair.inside(both):
         if "because" in words[1:] or "need" in words or listed("weakened_by_not") & set(words):
             return False  # 'cannot see because of the fog'; nobody needs what is senseless
-    if any(_compares(words, clause) for words, clause in zip(pair.words, both, strict=True)):
+    if any(_compares(words, clause) for words, clause in pair.sides(both)):
         return False
-    cause = expected_from(pair, both)
+    cause = pair.expected_from(both)
     if sorted(one) == sorted(two):
         return cause is not None  # the same words in other places
     if any(len(every) != len(pair.matched) for every in pair.clauses):
         return _is_denied_cause(pair, both)
-    differs = differing_clause(pair)
-    if differs is None or (are_named(pair) and differs != both):
+    differs = pair.differing_clause
+    if differs is None or (pair.are_named and differs != both):
         return False
     if differs != both:
         return _decides_from_afar(pair, both, differs)
-    if has_cause_that_differs(pair, both):
-        return contrary(pair)
+    if pair.differ_in_cause(both):
+        return pair.contrary
     if all(each == both or each[0].role == "relative" for each in pair.matched):
         return _denies_what_is_so(pair, both)
     if cause is None:
         return False
     if cause[0].opener in CONDITIONS:
-        return contrary(pair) or _denies_what_is_so(pair, both)
-    # What lets 'not A' expect, lets 'B' expect if B is the contrary of A. In 'it stood before us,
-    # and we could not see the hill' the negation rests on it, but the rest does not.
-    named = are_named(pair) and both[0].opener == "and" and both[0].verb.root in {"can", "could"}
-    return contrary(pair) or named
+        return pair.contrary or _denies_what_is_so(pair, both)
+    # If 'not A' is expected, so is 'B' if B is the contrary of A. In 'it stood before us, and we
+    # could not see the hill' the negation rests on the cause, but the rest does not.
+    named = pair.are_named and both[0].opener == "and" and both[0].verb.root in {"can", "could"}
+    return pair.contrary or named
 
 
 def _denies_what_is_so(pair: Pair, both: Both) -> bool:
-    """Tell whether the senseless sentence denies what is so, and is not merely odd.
+    """Tell whether the senseless sentence denies what is true, and is not merely odd.
 
-    That nobody can, or may, do a senseless thing is true, so a sentence that denies it and makes no
-    sense denies what can be done. That a kind does not do, or is not, something senseless is odd:
-    'cows do not have arms'; but if it is said of what differs that it *is* not so, or of things of
-    one kind, it is a matter of truth. Of one somebody it is told only if he *cannot*, of things of
-    one kind or of what he can do without.
+    'Nobody can do X' is true of a senseless X, so if it makes no sense, X can be done. 'A kind does
+    not do X' is merely odd ('cows do not have arms'), unless the sentences differ in what the kind
+    *is*, or by things of one kind. For a single person the verb must be 'can' or 'could', and the
+    sentences must differ by things of one kind, or by what comes after 'without'.
     """
-    sides = list(zip(pair.words, both, strict=True))
-    alike = contrary(pair) or _are_of_one_kind(pair)
-    if all(_is_lasting(words, clause) for words, clause in sides):
-        modal = all(_is_possible(words, clause) for words, clause in sides)
-        return modal or alike or differ_in_predicate(pair, both)
+    alike = pair.contrary or _are_of_one_kind(pair)
+    if pair.both_are(_is_lasting, both):
+        return alike or pair.both_are(_is_possible, both) or pair.differ_in_predicate(both)
     roots = {clause.verb.root for clause in both}
     return (roots == {"can"} and alike) or (roots <= {"can", "could"} and _can_do_without(pair))
 
@@ -189,25 +147,22 @@ def _denies_what_is_so(pair: Pair, both: Both) -> bool:
 def _decides_from_afar(pair: Pair, both: Both, differs: Both) -> bool:
     """Tell whether a clause without its negation decides between sentences that differ in another.
 
-    A cause that makes no sense is mostly no matter at all, and stays so: causes must be contraries,
-    or, as conditions of what is always so, of one kind.
+    A senseless cause is mostly irrelevant, and stays so: causes must be contraries or, as
+    conditions of what is always so, of one kind.
     """
-    if expected_from(pair, differs) == both:  # the negation is in the cause
-        subjects = [subject_of(pair.words[side], clause) for side, clause in enumerate(differs)]
-        obliged = both[0].opener in CONDITIONS and any(
-            has_obligation(words) for words in inside(pair, differs)
-        )
-        if obliged or subjects[0] != subjects[1]:
+    if pair.expected_from(differs) == both:  # the negation is in the cause
+        one, two = (subject_of(words, clause) for words, clause in pair.sides(differs))
+        if one != two or (both[0].opener in CONDITIONS and pair.has_obligation(differs)):
             return False
-        return contrary(pair) or differ_in_predicate(pair, differs)
-    if contrary(pair):
-        return expected_from(pair, both) == differs or _follows(pair, both, differs)
-    if expected_from(pair, both) != differs or differs[0].opener not in CONDITIONS:
+        return pair.contrary or pair.differ_in_predicate(differs)
+    if pair.contrary:
+        return pair.expected_from(both) == differs or _follows(pair, both, differs)
+    if pair.expected_from(both) != differs or differs[0].opener not in CONDITIONS:
         return False
-    sides = list(zip(pair.words, both, strict=True))
-    lasts = all(_is_lasting(words, clause) for words, clause in sides)
-    modal = all(_is_possible(words, clause) for words, clause in sides)
-    return lasts and (_are_of_one_kind(pair) or (modal and differ_in_predicate(pair, differs)))
+    if not pair.both_are(_is_lasting, both):
+        return False
+    modal = pair.both_are(_is_possible, both)
+    return _are_of_one_kind(pair) or (modal and pair.differ_in_predicate(differs))
 
 
 def _follows(pair: Pair, both: Both, effect: Both) -> bool:
@@ -218,12 +173,12 @@ def _follows(pair: Pair, both: Both, effect: Both) -> bool:
 
 
 def _is_denied_cause(pair: Pair, both: Both) -> bool:
-    """Tell whether from a negated clause one sentence lets a thing expect, the other 'not' that.
+    """Tell whether one sentence draws from a negated clause what the other denies.
 
     'He had no boat, so he could not fish' and 'he had no boat, so he fished': the verbs differ in
-    kind, so that the clauses do not match.
+    kind, so the clauses do not match.
     """
-    if pair.touched(both) or not by_negation(pair) or any(len(one) < 2 for one in pair.clauses):
+    if pair.touched(both) or not pair.by_negation or any(len(one) < 2 for one in pair.clauses):
         return False
     one, two = (every[1] for every in pair.clauses)
     later = any(
@@ -239,7 +194,7 @@ def _is_denied_cause(pair: Pair, both: Both) -> bool:
 
 
 def _is_lasting(words: Sequence[Word], clause: Clause) -> bool:
-    """Tell whether a clause says what is always so, of a kind or of what there is."""
+    """Tell whether a clause is always true, of a kind or of what there is."""
     if is_lasting(words, clause):
         return True
     there = subject_of(words, clause) == ("there",) and clause.verb.form != "past"
@@ -248,7 +203,7 @@ def _is_lasting(words: Sequence[Word], clause: Clause) -> bool:
 
 
 def _is_possible(words: Sequence[Word], clause: Clause) -> bool:
-    """Tell whether a clause says what can or may be done."""
+    """Tell whether a clause is about what can or may be done."""
     if clause.verb.root in {"can", "should"}:
         return True
     behind = clause.verb.group + 1
@@ -305,8 +260,3 @@ def _is_bound(pair: Pair, both: Both) -> bool:
         if is_adverb(before) or before in listed("adverbs"):
             return True
     return False
-
-
-def _at(pair: Pair, place: int) -> str:
-    words = pair.words[0]
-    return words[place].low if place < len(words) else ""

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from boxpen.build.duals.difference import Both
 from boxpen.build.duals.pair import Edit, Pair
+from boxpen.english.clauses import Clause
 from boxpen.english.grammar import DETERMINERS, POSSESSIVES, is_person
 from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import words as listed
 from boxpen.english.subjects import is_general, subject_of
 from boxpen.english.verbs import with_modal
 
 __all__ = ["nobody"]
 
 # Whose things they are; 'her' may be both.
-_OWNERS = {
-    "i": {"my"}, "he": {"his"}, "she": {"her"}, "we": {"our"}, "they": {"their"},
-}  # fmt: skip
+_OWNERS = {"i": {"my"}, "he": {"his"}, "she": {"her"}, "we": {"our"}, "they": {"their"}}
 _OTHERS = frozenset(
     {"me", "him", "her", "us", "them", "mine", "hers", "ours", "theirs", "it", "you", "your"}
     | {"myself", "himself", "herself", "ourselves", "themselves", "itself", "yourself"}
@@ -36,28 +34,24 @@ def nobody(pair: Pair) -> Iterator[Edit]:
     if len(pair.matched) != 1 or any(len(every) != 1 for every in pair.clauses):
         return
     both = pair.matched[0]
-    if not all(_may_be_denied(pair, side, both) for side in range(2)):
+    if not all(_may_be_denied(pair, side, both[side]) for side in range(2)):
         return
-
-    def change(side: int, words: tuple[Word, ...]) -> Sequence[Word]:
+    made: list[list[Word]] = []
+    for words, clause in pair.sides(both):
         owners = _owners(words)
-        out = with_modal(words, both[side], "would ever")
-        start = out.index(Word("would"))
-        rest = (
-            Word("their", out[place].space) if _owns(out, place, owners) else out[place]
-            for place in range(start, len(out))
-        )
-        return (Word("nobody"), *rest)
-
-    yield Edit(
-        "sub", "nobody", pair.changed(change), True,
-        "what makes no sense nobody would do, and what makes sense somebody would",
-    )  # fmt: skip
+        out = with_modal(words, clause, "would ever")
+        rest = out[out.index(Word("would")) :]
+        for place, word in enumerate(rest):
+            if _owns(rest, place, owners):
+                rest[place] = Word("their", word.space)
+        made.append([Word("nobody"), *rest])
+    reason = "what makes no sense nobody would do, and what makes sense somebody would"
+    yield Edit("sub", "nobody", pair.written(made), True, reason)
 
 
-def _may_be_denied(pair: Pair, side: int, both: Both) -> bool:
-    """Tell whether a person does a thing in a clause that speaks of nobody else."""
-    words, clause = pair.words[side], both[side]
+def _may_be_denied(pair: Pair, side: int, clause: Clause) -> bool:
+    """Tell whether a person does a thing in a clause about nobody else."""
+    words = pair.words[side]
     verb, start = clause.verb, clause.subject
     if start != 0 or verb.kind != "verb" or verb.root in listed("states"):
         return False

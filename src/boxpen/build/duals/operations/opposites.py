@@ -1,30 +1,17 @@
-"""Opposites of a word that both sentences have: they turn what makes sense round."""
+"""Opposites of a word that both sentences have: they flip the label."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
-from boxpen.build.duals.dictionary import Dictionary
-from boxpen.build.duals.difference import (
-    CONDITIONS,
-    Both,
-    by_negation,
-    by_opposites,
-    contrary,
-    differ_in_predicate,
-    differing_clause,
-    expected_from,
-    has_obligation,
-    inside,
-)
-from boxpen.build.duals.pair import Edit, Pair
+from boxpen.build.duals.dictionary import open_dictionary
+from boxpen.build.duals.pair import CONDITIONS, Edit, Pair
 from boxpen.english.conjugation import VerbForm, verb_form
 from boxpen.english.finite import skip_adverbs
-from boxpen.english.lexicon import is_adjective, is_adverb, lemmas
-from boxpen.english.sentence import Word, is_name, plain
-from boxpen.english.sentence_words import pairs
-from boxpen.english.sentence_words import words as listed
+from boxpen.english.lexicon import is_adjective, is_adverb, lemmas, pairs
+from boxpen.english.lexicon import sentence_words as listed
+from boxpen.english.sentence import is_name, plain
 from boxpen.english.subjects import is_lasting
 from boxpen.english.verbs import has_not
 
@@ -36,32 +23,31 @@ _BE = frozenset({"am", "is", "are", "was", "were", "be", "being", "'m", "'s", "'
 _SIDES = frozenset({"right", "wrong"})  # 'a right turn' is no contrary of 'a wrong turn'
 
 
-def opposites(pair: Pair, book: Dictionary) -> Iterator[Edit]:
+def opposites(pair: Pair) -> Iterator[Edit]:
     """Yield duals with an opposite in place of a word that both sentences have.
 
-    It may be a word that links two clauses; an adjective that says what a subject is like; a verb
-    of liking or growing.
+    It may be a word that links two clauses, an adjective behind its verb, or a verb of liking or
+    growing.
     """
     for place in sorted(pair.shared):
-        low = pair.words[0][place].low
+        low = pair.low(place)
         for other in _links(pair, place, low):
             yield _edit(pair, place, other, f"'{other}' links the clauses in the contrary way")
         if low in listed("closed") - {"like"} or is_name(pair.words[0][place], first=place == 0):
             continue
-        for other in _others(pair, place, low, book):
+        for other in _others(pair, place, low):
             if other in pair.differing(0) or other in pair.differing(1):
                 continue
             yield _edit(pair, place, other, f"'{other}' says the contrary of '{low}'")
 
 
 def _links(pair: Pair, place: int, low: str) -> Iterator[str]:
-    """Yield the link that turns a sentence of two clauses round.
+    """Yield the link that flips the label of a sentence with two clauses.
 
-    'But' and 'although' go with what was not to be expected. A thing that nobody would do stays
-    senseless behind them; so what differs must be contraries, or how somebody is or feels.
+    'But' and 'although' introduce the unexpected. What nobody would do stays senseless after them,
+    so the sentences must differ by contraries, or in how somebody is or feels.
     """
-    before = pair.words[0][place - 1].low if place else ""
-    after = pair.words[0][place + 1].low if place + 1 < len(pair.words[0]) else ""
+    before, after = pair.low(place - 1), pair.low(place + 1)
     opens = [both for both in pair.matched if both[0].opens == place]
     if low not in _AGAINST | _WITH or not opens or after in {"of", "that"}:
         return
@@ -70,9 +56,9 @@ def _links(pair: Pair, place: int, low: str) -> Iterator[str]:
     if any("only" in plain(words) for words in pair.words):
         return
     if low in _WITH:
-        if contrary(pair) or differ_in_predicate(pair):
+        if pair.contrary or pair.differ_in_predicate():
             yield _WITH[low]
-    elif by_opposites(pair) or by_negation(pair) or _differ_in_state(pair):
+    elif pair.by_opposites or pair.by_negation or _differ_in_state(pair):
         yield _AGAINST[low]
 
 
@@ -81,22 +67,21 @@ def _is_simple(pair: Pair) -> bool:
 
     'He filled it to go on' makes no sense without its purpose.
     """
-    differs = differing_clause(pair)
+    differs = pair.differing_clause
     if differs is None or len(pair.matched) != 2 or any(len(c) != 2 for c in pair.clauses):
         return False
     if any(clause.subject is None for both in pair.matched for clause in both):
         return False
-    words = inside(pair, differs)
-    return not any(_has_infinitive(one) or has_obligation(one) for one in words)
-
-
-def _has_infinitive(words: Sequence[str]) -> bool:
-    return any(to == "to" and verb in lemmas(verb).get("VERB", ()) for to, verb in pairwise(words))
+    return not pair.has_obligation(differs) and not any(
+        to == "to" and verb in lemmas(verb).get("VERB", ())
+        for words in pair.inside(differs)
+        for to, verb in pairwise(words)
+    )
 
 
 def _differ_in_state(pair: Pair) -> bool:
-    """Tell whether the sentences differ in the adjective that says how a subject is."""
-    both = differing_clause(pair)
+    """Tell whether the sentences differ in the adjective behind a linking verb."""
+    both = pair.differing_clause
     if both is None:
         return False
     for side, clause in enumerate(both):
@@ -125,8 +110,8 @@ def _is_reckoned(pair: Pair) -> bool:
     return False
 
 
-def _others(pair: Pair, place: int, low: str, book: Dictionary) -> Iterator[str]:
-    """Yield opposites of a word in its own form, if they turn the sentence round."""
+def _others(pair: Pair, place: int, low: str) -> Iterator[str]:
+    """Yield opposites of a word in its own form, if they flip the label."""
     verb = _turns(pair, place, low)
     predicate = not verb and _is_predicate(pair, place)
     if not (verb or predicate) or not _decides(pair, place):
@@ -136,45 +121,44 @@ def _others(pair: Pair, place: int, low: str, book: Dictionary) -> Iterator[str]
         form = _form(low, root)
         if root in pairs("opposites") and form is not None:
             other = pairs("opposites")[root]
-            after = pair.words[0][place + 1].low if place + 1 < len(pair.words[0]) else ""
-            if (other, after) == ("dislike", "to"):
+            if (other, pair.low(place + 1)) == ("dislike", "to"):
                 other = "hate"
             yield verb_form(other, form)
     elif low in pairs("opposites"):
         yield pairs("opposites")[low]
     elif predicate:
-        yield from book.opposites(low, "a")[:1] if low != "thirsty" else ()  # it has 'hungry'
+        yield from (
+            open_dictionary().opposites(low, "a")[:1] if low != "thirsty" else ()
+        )  # it has 'hungry'
 
 
 def _decides(pair: Pair, place: int) -> bool:
     """Tell whether the opposite of a word makes the other sentence the sensible one.
 
-    It does if its clause speaks of a kind in general and the sentences differ in that clause; or
-    if one clause lets the other expect, and the sentences differ in what depends on the word.
+    It does if its clause is about a kind in general and the sentences differ in that clause; or if
+    one clause is expected from the other, and the sentences differ in what depends on the word.
     """
-    both = next((both for both in pair.matched if both[0].has(place)), None)
-    differs = differing_clause(pair)
-    if both is None or differs is None or by_negation(pair):
+    both = pair.clause_at(place)
+    differs = pair.differing_clause
+    if both is None or differs is None or pair.by_negation:
         return False  # 'not good' and 'good' would become 'not bad' and 'bad'
     if any("because" in plain(words) for words in pair.words) and len(pair.matched) == 1:
         return False  # 'is good because of its name'
-    if any((listed("hinder_negation") | {"any"}) & set(words) for words in inside(pair, both)):
+    if any((listed("hinder_negation") | {"any"}) & set(words) for words in pair.inside(both)):
         return False  # 'too much is bad': no opposite turns it round
     others = [each for each in pair.matched if each != both]
     if differs == both:
-        return _lasts(pair, both) and all(each[0].role == "relative" for each in others)
-    if len(others) != 1 or any(has_obligation(words) for words in inside(pair, differs)):
+        return pair.both_are(is_lasting, both) and all(
+            each[0].role == "relative" for each in others
+        )
+    if len(others) != 1 or pair.has_obligation(differs):
         return False
-    if expected_from(pair, differs) == both:  # the word is in the cause
-        return contrary(pair) or differ_in_predicate(pair, differs)
-    link = expected_from(pair, both)
+    if pair.expected_from(differs) == both:  # the word is in the cause
+        return pair.contrary or pair.differ_in_predicate(differs)
+    link = pair.expected_from(both)
     if link is None or link != differs:
         return False
-    return contrary(pair) or (differs[0].opener in CONDITIONS and _lasts(pair, both))
-
-
-def _lasts(pair: Pair, both: Both) -> bool:
-    return all(is_lasting(pair.words[side], clause) for side, clause in enumerate(both))
+    return pair.contrary or (differs[0].opener in CONDITIONS and pair.both_are(is_lasting, both))
 
 
 def _turns(pair: Pair, place: int, low: str) -> bool:
@@ -185,7 +169,7 @@ def _turns(pair: Pair, place: int, low: str) -> bool:
 
 
 def _is_predicate(pair: Pair, place: int) -> bool:
-    """Tell whether a word is an adjective that says what the subject of its clause is like."""
+    """Tell whether a word is an adjective behind a linking verb."""
     words = pair.words[0]
     low = words[place].low
     if "ADJ" not in lemmas(low) or not (is_adjective(low) or low in pairs("opposites")):
@@ -197,7 +181,7 @@ def _is_predicate(pair: Pair, place: int) -> bool:
         is_adverb(words[before].low) or words[before].low in listed("intensifiers")
     ):
         before -= 1
-    after = words[place + 1].low if place + 1 < len(words) else ""
+    after = pair.low(place + 1)
     noun_next = _may_be_noun(after)
     if before > 0 and words[before].low in {"a", "an"} and low in listed("weighing") - _SIDES:
         before -= 1  # 'is a good idea'
@@ -224,10 +208,4 @@ def _form(low: str, root: str) -> VerbForm | None:
 
 
 def _edit(pair: Pair, place: int, other: str, reason: str) -> Edit:
-    def change(side: int, words: tuple[Word, ...]) -> Sequence[Word]:
-        at = place if side == 0 else pair.shared[place]
-        capital = words[at].text[0].isupper()
-        made = other[0].upper() + other[1:] if capital else other
-        return (*words[:at], Word(made, words[at].space), *words[at + 1 :])
-
-    return Edit("sub", "antonym", pair.changed(change), True, reason)
+    return Edit("sub", "antonym", pair.replaced(place, 1, other), True, reason)

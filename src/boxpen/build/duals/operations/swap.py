@@ -1,41 +1,25 @@
-"""Words and clauses that change places in both sentences of a pair."""
+"""Words that change places in both sentences of a pair."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from boxpen.build.duals.operations.swap_clauses import swapped_clauses
-from boxpen.build.duals.pair import Edit, Pair, UnchangedError
+from boxpen.build.duals.pair import Edit, Pair
 from boxpen.english.conjugation import verb_form
 from boxpen.english.finite import Finite
 from boxpen.english.grammar import DETERMINERS, number
 from boxpen.english.lexicon import lemmas
+from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word
-from boxpen.english.sentence_words import words as listed
 
-__all__ = ["swapped"]
+__all__ = ["compared", "differing", "joined"]
 
 _OBJECTIVE = {"i": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
 _NOMINATIVE = {objective: subject for subject, objective in _OBJECTIVE.items()}
 _MARKS = frozenset(",;:.!?")
 
 
-def swapped(pair: Pair) -> Iterator[Edit]:
-    """Yield duals in which two words, or two clauses, have changed places.
-
-    Raises:
-        UnchangedError: If there is none.
-    """
-    found = False
-    for rule in (_differing, _compared, swapped_clauses, _joined):
-        for edit in rule(pair):
-            found = True
-            yield edit
-    if not found:
-        raise UnchangedError("it has no two arguments, clauses or differing words to be swapped")
-
-
-def _differing(pair: Pair) -> Iterator[Edit]:
+def differing(pair: Pair) -> Iterator[Edit]:
     """Yield the exchange of the differing words where both are mentioned elsewhere."""
     one, two = (
         tuple(low for low in pair.differing(side) if low not in DETERMINERS) for side in range(2)
@@ -54,19 +38,17 @@ def _differing(pair: Pair) -> Iterator[Edit]:
         word = pair.words[0][place]
         spelled[_stem(word)] = word.text[: len(_stem(word))]
 
-    def change(side: int, words: tuple[Word, ...]) -> Sequence[Word]:
-        out = list(words)
+    made: list[list[Word]] = []
+    for side in range(2):
+        out = list(pair.words[side])
         for place in places:
-            at = place if side == 0 else pair.shared[place]
-            stem = _stem(words[at])
+            at = pair.shared[place] if side else place
+            stem = _stem(out[at])
             other = spelled[second if stem == first else first]
-            out[at] = Word(other + words[at].text[len(stem) :], words[at].space)
-        return out
-
-    yield Edit(
-        "swap", "differing", pair.changed(change), True,
-        f"'{first}' and '{second}' change places around the words that tell them apart",
-    )  # fmt: skip
+            out[at] = Word(other + out[at].text[len(stem) :], out[at].space)
+        made.append(out)
+    reason = f"'{first}' and '{second}' change places around the words that tell them apart"
+    yield Edit("swap", "differing", pair.written(made), True, reason)
 
 
 def _stem(word: Word) -> str:
@@ -74,7 +56,7 @@ def _stem(word: Word) -> str:
     return word.low.removesuffix("'s")
 
 
-def _compared(pair: Pair) -> Iterator[Edit]:
+def compared(pair: Pair) -> Iterator[Edit]:
     """Yield 'B is taller than A' for 'A is taller than B'."""
     made: list[list[Word]] = []
     for side in range(2):
@@ -100,8 +82,8 @@ def _compared(pair: Pair) -> Iterator[Edit]:
         middle = list(words[clause.verb.place + 1 : than[0] + 1])
         before = list(words[: clause.subject or 0])
         made.append([*before, *new, verb, *middle, *old, *words[end:]])
-    texts = pair.changed(lambda side, _: made[side])
-    yield Edit("swap", "arguments", texts, True, "what is more than the other becomes the other")
+    reason = "what is more than the other becomes the other"
+    yield Edit("swap", "arguments", pair.written(made), True, reason)
 
 
 def _in_case(words: Sequence[Word], case: Mapping[str, str]) -> list[Word]:
@@ -136,36 +118,25 @@ def _is_phrase(words: Sequence[Word]) -> bool:
     )
 
 
-def _joined(pair: Pair) -> Iterator[Edit]:
+def joined(pair: Pair) -> Iterator[Edit]:
     """Yield 'cats and dogs' for 'dogs and cats'."""
+    words = pair.words[0]
     for place in sorted(pair.shared):
-        words = pair.words[0]
         if words[place].low not in {"and", "or"} or "both" in {word.low for word in words}:
             continue
-        left = _phrase_before(words, place)
-        right = _phrase_after(words, place)
+        left, right = _phrase_before(words, place), _phrase_after(words, place)
         if left is None or right is None:
             continue
         if any(at not in pair.shared for at in range(left, right)):
             continue
-
-        def change(
-            side: int, words: tuple[Word, ...], place: int = place, left: int = left,
-            right: int = right,
-        ) -> Sequence[Word]:  # fmt: skip
-            first, middle, last = (left, place, right - 1)
-            if side:
-                first, middle, last = (pair.shared[at] for at in (first, middle, last))
-            last += 1
-            return (
-                *words[:first], *words[middle + 1 : last], words[middle], *words[first:middle],
-                *words[last:],
-            )  # fmt: skip
-
-        yield Edit(
-            "swap", "joined", pair.changed(change), False,
-            f"the order around '{words[place].low}' does not matter",
-        )  # fmt: skip
+        made = []
+        for some, at in zip(pair.words, (place, pair.shared[place]), strict=True):
+            start, end = at - (place - left), at + (right - place)
+            made.append(
+                (*some[:start], *some[at + 1 : end], some[at], *some[start:at], *some[end:])
+            )
+        reason = f"the order around '{words[place].low}' does not matter"
+        yield Edit("swap", "joined", pair.written(made), False, reason)
 
 
 def _phrase_before(words: Sequence[Word], place: int) -> int | None:

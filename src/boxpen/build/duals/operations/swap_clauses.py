@@ -9,7 +9,7 @@ from boxpen.english.clauses import Clause
 from boxpen.english.lexicon import is_adverb
 from boxpen.english.sentence import Word
 
-__all__ = ["swapped_clauses"]
+__all__ = ["causes", "order", "times"]
 
 _FRONTED = frozenset({"because", "when", "if", "although", "while", "after", "before", "since"})
 _THIRD = frozenset(
@@ -18,22 +18,12 @@ _THIRD = frozenset(
 )
 
 
-def swapped_clauses(pair: Pair) -> Iterator[Edit]:
-    """Yield duals in which clauses have changed places, with their link or around it."""
-    yield from _order(pair)
-    yield from _causes(pair)
-    yield from _times(pair)
-
-
-def _order(pair: Pair) -> Iterator[Edit]:
+def order(pair: Pair) -> Iterator[Edit]:
     """Yield 'Because B, A' for 'A because B', and the other way round."""
+    if any(len(every) != 2 for every in pair.clauses):
+        return
     made: list[list[Word]] = []
-    for side in range(2):
-        every = pair.clauses[side]
-        words = pair.words[side]
-        if len(every) != 2:
-            return
-        one, two = every
+    for words, (one, two) in zip(pair.words, pair.clauses, strict=True):
         if two.opener in _FRONTED and two.role == "subordinate" and not one.opener:
             if one.start or is_adverb(words[two.opens - 1].low):  # 'shortly after'
                 return
@@ -45,9 +35,9 @@ def _order(pair: Pair) -> Iterator[Edit]:
             made.append(turned)
         else:
             return
-    if [bool(pair.clauses[side][0].opener) for side in range(2)] in ([True, False], [False, True]):
+    if bool(pair.clauses[0][0].opener) != bool(pair.clauses[1][0].opener):
         return
-    texts = pair.changed(lambda side, _: made[side])
+    texts = pair.written(made)
     yield Edit("swap", "clauses", texts, False, "the clauses change places, their link stays")
 
 
@@ -70,11 +60,10 @@ def _behind(words: Sequence[Word], two: Clause) -> list[Word] | None:
     return [*_spaced(second), *_spaced(first), *words[end:]]
 
 
-def _causes(pair: Pair) -> Iterator[Edit]:
+def causes(pair: Pair) -> Iterator[Edit]:
     """Yield 'B because A' for 'A, so B'."""
     made: list[list[Word]] = []
-    for side in range(2):
-        every, words = pair.clauses[side], pair.words[side]
+    for words, every in zip(pair.words, pair.clauses, strict=True):
         links = [clause for clause in every if clause.opener == "so"]
         if len(links) != 1 or links[0] is not every[-1] or links[0].subject is None:
             return
@@ -83,14 +72,12 @@ def _causes(pair: Pair) -> Iterator[Edit]:
         if _THIRD & {word.low for word in second} or "," in {word.low for word in second}:
             return
         made.append([*_spaced(second), Word("because"), *_spaced(first), *words[end:]])
-    texts = pair.changed(lambda side, _: made[side])
-    yield Edit(
-        "swap", "clauses", texts, False,
-        "cause and effect change places, and 'because' says which is which",
-    )  # fmt: skip
+    texts = pair.written(made)
+    reason = "cause and effect change places, and 'because' tells them apart"
+    yield Edit("swap", "clauses", texts, False, reason)
 
 
-def _times(pair: Pair) -> Iterator[Edit]:
+def times(pair: Pair) -> Iterator[Edit]:
     """Yield 'B before A' for 'A before B', where the other sentence has 'after'."""
     if any(len(every) != 2 for every in pair.clauses):
         return
@@ -98,8 +85,7 @@ def _times(pair: Pair) -> Iterator[Edit]:
     if sorted(links) != ["after", "before"] or len(pair.spans) != 1:
         return
     made: list[list[Word]] = []
-    for side in range(2):
-        (one, two), words = pair.clauses[side], pair.words[side]
+    for words, (one, two) in zip(pair.words, pair.clauses, strict=True):
         if one.opener or one.subject is None or two.subject is None or one.start:
             return
         if is_adverb(words[two.opens - 1].low):
@@ -113,7 +99,7 @@ def _times(pair: Pair) -> Iterator[Edit]:
                 (*first[:whose], *second[whose_second:]),
             )
         made.append([*_spaced(second), words[two.opens], *_spaced(first), *words[end:]])
-    texts = pair.changed(lambda side, _: made[side])
+    texts = pair.written(made)
     yield Edit("swap", "arguments", texts, True, "what comes first comes last")
 
 

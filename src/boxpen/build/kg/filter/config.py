@@ -7,23 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from boxpen.build.kg.triples import ATOMIC, CONCEPTNET, canonical_relation
+from boxpen.build.kg.triples import (
+    ATOMIC,
+    ATOMIC_ALL,
+    CONCEPTNET,
+    CONCEPTNET_ALL,
+    canonical_relation,
+)
 from boxpen.config import AtLeast1, Convert
 from boxpen.errors import BuildError, ConfigError
 
 __all__ = ["KNOWN_RELATIONS", "FilterConfig", "check_relations"]
 
-KNOWN_RELATIONS = (
-    *CONCEPTNET,
-    *ATOMIC,
-    *("xReact", "oEffect", "oReact", "oWant", "isAfter", "isBefore", "isFilledBy", "HinderedBy"),
-    *("xReason", "antonym", "atlocation", "causes", "causesdesire", "definedas", "derivedfrom"),
-    *("desireof", "distinctfrom", "entails", "hascontext", "hasfirstsubevent", "haslastsubevent"),
-    *("hasprerequisite", "hasproperty", "hassubevent", "inheritsfrom", "instanceof"),
-    *("locatednear", "locationofaction", "mannerof", "motivatedbygoal", "notcapableof"),
-    *("notdesires", "nothasa", "nothasproperty", "notisa", "notmadeof", "obstructedby", "partof"),
-    *("receivesaction", "relatedto", "similarto", "symbolof", "synonym"),
-)
+KNOWN_RELATIONS = (*CONCEPTNET_ALL, *ATOMIC_ALL)
 """Relations of ConceptNet and ATOMIC; a graph may have others."""
 
 

@@ -1,6 +1,6 @@
-"""The filter: triples that no test can be made of go, each with the step and the reason.
+"""The filter: drops triples that make no test, each with the step and the reason.
 
-The steps are taken in this order, and a triple goes at the first that has a reason.
+The steps run in this order, and a triple goes at the first that has a reason.
 
 Row by row (``RowFilter``, chunk after chunk):
     relation, language, weight: what was asked for.
@@ -8,193 +8,187 @@ Row by row (``RowFilter``, chunk after chunk):
     self-loop: head and tail are the same thing.
     length, symbols: too long or too short; digits, addresses, markup, foreign letters.
     talk, fragment: 'you', 'this'; nodes that break off.
-    blocklist, profanity, spelling: words that are not wanted, not fit, not English.
-Over all that is left (``filter_pairs``):
+    blocklist, profanity, spelling: words that are unwanted, unfit or not English.
+Over all remaining rows (``filter_pairs``):
     duplicate, near-duplicate: the heaviest stays.
     contradiction: desires and notdesires, or isa both ways: both go.
 
-Rows that deny others (``notdesires``) count for the last step although their relation was not
-asked for, if they are in the language asked for and heavy enough to be believed: only the hashes
-of their pairs are kept, the rows themselves go at the step ``relation``.
+Rows that deny others (``notdesires``) count for the last step even if their relation was not asked
+for, provided that language and weight are right: only the hashes of their pairs are kept, the rows
+themselves go at the step ``relation``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
-from boxpen.build.kg.filter import pairs as pairs
-from boxpen.build.kg.filter import rows as rows
-from boxpen.build.kg.filter import words as words
+import polars as pl
+
 from boxpen.build.kg.filter.config import FilterConfig, check_relations
-from boxpen.build.kg.filter.report import FilterReport
-from boxpen.build.kg.triples import scan_table
+from boxpen.build.kg.filter.pairs import affirmed, contradiction, duplicate, near_duplicate
+from boxpen.build.kg.filter.steps import NORMAL, ROW_STEPS, language, weight
+from boxpen.build.kg.triples import scan_table, schema
+from boxpen.english.normal import normal_column
 from boxpen.errors import BuildError
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from boxpen.build.sink import ParquetSink
-
 __all__ = [
-    "STEPS",
-    "FilterConfig",
-    "FilterReport",
-    "Filtered",
-    "RowFilter",
-    "filter_pairs",
-    "filter_triples",
-]
+    "STEPS", "FilterConfig", "FilterReport", "Filtered", "RowFilter", "dropped_schema",
+    "filter_pairs", "filter_triples",
+]  # fmt: skip
 
-_ROW_STEPS: dict[str, rows.Step] = {
-    "relation": rows.relation,
-    "language": rows.language,
-    "weight": rows.weight,
-    "none": rows.none,
-    "blank": rows.blank,
-    "self-loop": rows.self_loop,
-    "length": rows.length,
-    "symbols": words.symbols,
-    "talk": words.talk,
-    "fragment": words.fragment,
-    "blocklist": words.blocklist,
-    "profanity": words.profanity,
-    "spelling": words.spelling,
-}
-_PAIR_STEPS = ("duplicate", "near-duplicate", "contradiction")
-
-STEPS = (*_ROW_STEPS, *_PAIR_STEPS)
+STEPS = (*ROW_STEPS, "duplicate", "near-duplicate", "contradiction")
 """All steps, in their order."""
 
 CHUNK = 200_000
-"""Rows that are read at a time."""
+"""Rows to read at a time."""
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """What a filter made of a graph.
+@dataclass
+class FilterReport:
+    """How many triples came in, stayed, and went at each step.
 
     Attributes:
-        kept: The triples that stay, in the order in which they came.
-        dropped: Those that went, with ``step`` and ``reason``; None where a sink took them.
-        report: How many went where.
+        rows: How many came in.
+        steps: How many went, by step in the order of the steps, and by relation.
+        kept_by_relation: How many stayed.
+        absent: Relations that were asked for and that the graph does not have.
     """
 
+    rows: int = 0
+    steps: dict[str, Counter[str]] = field(default_factory=lambda: {s: Counter() for s in STEPS})
+    kept_by_relation: dict[str, int] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """How many stayed."""
+        return sum(self.kept_by_relation.values())
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """How many went, by step."""
+        return {step: by.total() for step, by in self.steps.items()}
+
+    def add(self, dropped: pl.DataFrame) -> None:
+        """Count rows that went."""
+        for step, relation, count in dropped.group_by("step", "relation").len().iter_rows():
+            self.steps[step][relation] += count
+
+    def as_dict(self) -> dict[str, object]:
+        """Return this report as plain values, for JSON."""
+        by_relation = {step: dict(sorted(by.items())) for step, by in self.steps.items() if by}
+        return {
+            "rows": self.rows,
+            "kept": self.kept,
+            "dropped": self.totals,
+            "dropped_by_relation": by_relation,
+            "kept_by_relation": self.kept_by_relation,
+            "absent": list(self.absent),
+        }
+
+    def __str__(self) -> str:
+        taken = ", ".join(f"{step} {count:,}" for step, count in self.totals.items() if count)
+        return f"{self.rows:,} triples, {self.kept:,} kept; dropped: {taken or 'none'}"
+
+
+class Filtered(NamedTuple):
+    """The triples that stay, in their order, and how many went where."""
+
     kept: pl.DataFrame
-    dropped: pl.DataFrame | None
     report: FilterReport
 
 
 def filter_triples(
-    triples: pl.DataFrame | Path | Iterable[pl.DataFrame],
+    triples: Path | Iterable[pl.DataFrame],
     config: FilterConfig,
-    *,
-    sink: ParquetSink | None = None,
+    drop: Callable[[pl.DataFrame], None] = lambda _: None,
 ) -> Filtered:
     """Keep the triples of which tests can be made.
 
     Args:
-        triples: A table, a Parquet file of one, or its chunks one after the other.
+        triples: A Parquet file of the triple table, or its chunks one after the other.
         config: What triples must be like.
-        sink: Takes what goes (a file of ``filter_report.dropped_schema``); without one
-            it is held in memory.
+        drop: Called with the rows that go, which have the columns of ``dropped_schema``.
 
     Raises:
         BuildError: If a relation is unknown, or if nothing is left, with what each step took.
     """
-    import polars as pl
-
-    if isinstance(triples, Path):  # a slip is told before millions of rows are read
+    if isinstance(triples, Path):  # reports a typo before millions of rows are read
         relations = scan_table(triples).select(pl.col("relation").unique()).collect()["relation"]
         check_relations(config.relations, relations)
+        triples = _read_chunks(triples)
     row_filter = RowFilter(config)
-    counts = _Counts()
-    memory: list[pl.DataFrame] = []
-    kept: list[pl.DataFrame] = []
-
-    def drop(frame: pl.DataFrame) -> None:
-        counts.add(frame)
-        if sink is None:
-            memory.append(frame)
-        else:
-            sink.add(frame)
-
-    for chunk in _chunks(triples):
-        counts.came(chunk)
+    report = FilterReport()
+    kept = [pl.DataFrame(schema=schema())]
+    found: set[str] = set()
+    for chunk in triples:
+        report.rows += chunk.height
+        found.update(chunk["relation"].unique().drop_nulls())
         stays, goes = row_filter.apply(chunk)
         kept.append(stays)
+        report.add(goes)
         drop(goes)
-    absent = check_relations(config.relations, counts.relations)
+    if not report.rows:
+        raise BuildError("the graph has no triples")
+    report.absent = check_relations(config.relations, found)
     table = pl.concat(kept).rechunk()
     kept.clear()  # or it would be there twice
     table, goes = filter_pairs(table, config, denied=row_filter.denied)
+    report.add(goes)
     drop(goes)
-    report = counts.report(table, absent)
+    report.kept_by_relation = dict(sorted(table.group_by("relation").len().iter_rows()))
     if not table.height:
-        last = next((step for step in reversed(STEPS) if report.totals[step]), None)
-        if last is None:
-            raise BuildError("the graph has no triples")
+        last = next(step for step in reversed(STEPS) if report.totals[step])
         raise BuildError(f"no triple is left, the last went at step '{last}': {report}")
-    return Filtered(table, pl.concat(memory) if sink is None else None, report)
+    return Filtered(table, report)
 
 
 class RowFilter:
-    """The steps that look at one row at a time, over chunk after chunk.
-
-    Args:
-        config: What triples must be like.
-    """
+    """The steps that look at one row at a time, over chunk after chunk."""
 
     def __init__(self, config: FilterConfig) -> None:
         self.config = config
-        self._denied: list[pl.Series] = []
+        self._denied = [pl.Series([], dtype=pl.UInt64)]
 
     @property
     def denied(self) -> pl.Series:
         """Keys of the pairs that rows seen so far deny, of relations not asked for."""
-        import polars as pl
-
-        empty = pl.Series([], dtype=pl.UInt64)
-        return pl.concat([empty, *self._denied]).unique()
+        return pl.concat(self._denied).unique()
 
     def apply(self, chunk: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the rows that stay and those that go, with ``step`` and ``reason``."""
-        from boxpen.english.normal import normal_column
-
         self._remember_denials(chunk)
         columns = chunk.columns
-        gone: list[pl.DataFrame] = []
-        for name, step in _ROW_STEPS.items():
+        gone = [_divided(chunk[:0], "", pl.Series([], dtype=pl.String))[1]]
+        for name, step in ROW_STEPS.items():
             if name == "self-loop":  # most rows have gone by now, and need no normal form
-                chunk = chunk.with_columns(
-                    normal_column(chunk["head"]).alias(rows.NORMAL_HEAD),
-                    normal_column(chunk["tail"]).alias(rows.NORMAL_TAIL),
-                )
-            chunk, goes = _parted(chunk, name, step(chunk, self.config))
-            gone.append(goes.select(*columns, "step", "reason"))
-        return chunk.select(columns), _stacked(gone)
+                forms = {form: normal_column(chunk[side]) for side, form in NORMAL.items()}
+                chunk = chunk.with_columns(**forms)
+            if (reason := step(self.config)) is not None:
+                chunk, goes = _divided(chunk, name, chunk.select(reason=reason)["reason"])
+                gone.append(goes.select(*columns, "step", "reason"))
+        return chunk.select(columns), pl.concat(gone)
 
     def _remember_denials(self, chunk: pl.DataFrame) -> None:
         """Keep the hashes of what rows deny that the first step takes away."""
-        import polars as pl
-
         asked = self.config.relations
         if self.config.keep_contradictions or not asked:
             return
         opposite = [f"not{name}" for name in asked if f"not{name}" not in asked]
         deniers = chunk.filter(pl.col("relation").is_in(opposite)).rechunk()
-        for step in (rows.language, rows.weight):  # what is not believed denies nothing
-            deniers = deniers.filter(step(deniers, self.config).is_null()).rechunk()
+        for step in (language, weight):  # rows that would be dropped deny nothing
+            if (reason := step(self.config)) is not None:
+                deniers = deniers.filter(reason.is_null()).rechunk()
         if deniers.height:
-            self._denied.append(pairs.affirmed(deniers))
+            self._denied.append(affirmed(deniers))
 
 
 def filter_pairs(
-    table: pl.DataFrame, config: FilterConfig, *, denied: pl.Series | None = None
+    table: pl.DataFrame, config: FilterConfig, *, denied: pl.Series
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the rows that stay and those that go when rows are compared with one another.
 
@@ -203,79 +197,32 @@ def filter_pairs(
         config: What triples must be like.
         denied: ``RowFilter.denied``.
     """
-    steps: tuple[rows.Step, ...] = (
-        pairs.duplicate,
-        pairs.near_duplicate,
-        partial(pairs.contradiction, denied=denied),
-    )
-    gone: list[pl.DataFrame] = []
-    for name, step in zip(_PAIR_STEPS, steps, strict=True):
-        table, goes = _parted(table, name, step(table, config))
-        gone.append(goes)
-    return table, _stacked(gone)
+    table, gone = _divided(table, "duplicate", duplicate(table))
+    if not config.keep_near_duplicates:
+        table, goes = _divided(table, "near-duplicate", near_duplicate(table))
+        gone = pl.concat([gone, goes])
+    if not config.keep_contradictions:
+        table, goes = _divided(table, "contradiction", contradiction(table, denied))
+        gone = pl.concat([gone, goes])
+    return table, gone
 
 
-@dataclass
-class _Counts:
-    """What came and went so far."""
-
-    rows: int = 0
-    relations: set[str] = field(default_factory=set)
-    went: dict[str, Counter[str]] = field(default_factory=lambda: {s: Counter() for s in STEPS})
-
-    def came(self, chunk: pl.DataFrame) -> None:
-        self.rows += chunk.height
-        self.relations.update(chunk["relation"].unique().drop_nulls())
-
-    def add(self, dropped: pl.DataFrame) -> None:
-        for step, relation, count in dropped.group_by("step", "relation").len().iter_rows():
-            self.went[step][relation] += count
-
-    def report(self, kept: pl.DataFrame, absent: tuple[str, ...]) -> FilterReport:
-        left = dict(sorted(kept.group_by("relation").len().iter_rows()))
-        steps: Mapping[str, Mapping[str, int]] = {
-            step: dict(sorted(by.items())) for step, by in self.went.items()
-        }
-        return FilterReport(self.rows, kept.height, steps, left, absent)
+def dropped_schema() -> dict[str, Any]:
+    """Return the columns of a table of dropped triples with their Polars types."""
+    return schema() | {"step": pl.String, "reason": pl.String}
 
 
-def _parted(
+def _divided(
     frame: pl.DataFrame, step: str, reasons: pl.Series
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    import polars as pl
-
     goes = reasons.is_not_null()
     dropped = frame.with_columns(pl.lit(step).alias("step"), reasons.alias("reason")).filter(goes)
-    # In one piece: Polars' format panics on frames of which a piece is empty.
+    # In one piece: Polars' format panics on frames with an empty piece.
     return frame.filter(~goes).rechunk(), dropped
 
 
-def _stacked(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.concat(frames)
-
-
-def _chunks(triples: pl.DataFrame | Path | Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    import polars as pl
-
-    if isinstance(triples, pl.DataFrame):
-        yield from triples.iter_slices(CHUNK) if triples.height else (triples,)
-    elif isinstance(triples, Path):
-        yield from _read_chunks(triples)
-    else:
-        empty = True
-        for chunk in triples:
-            empty = False
-            yield chunk
-        if empty:
-            raise BuildError("the graph has no triples")
-
-
 def _read_chunks(path: Path) -> Iterator[pl.DataFrame]:
-    """Read a Parquet file some rows at a time."""
-    import polars as pl
-
+    """Read a Parquet file, some rows at a time."""
     lazy = scan_table(path)
     height = lazy.select(pl.len()).collect().item()
     for start in range(0, max(height, 1), CHUNK):

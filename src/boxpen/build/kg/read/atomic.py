@@ -5,34 +5,34 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from boxpen.build.kg.read.cells import comma_tables, tab_tables
+import polars as pl
+
+from boxpen.build.kg.read.cells import SURROGATE, comma_tables, tab_tables
 from boxpen.build.kg.read.chunk import Broken, Draft, GraphSpec
-from boxpen.build.kg.read.people import NAMES, blanks
 from boxpen.build.kg.read.plain import plain_draft
 from boxpen.build.kg.read.sample import Format, Sample, mostly, relations_in
-from boxpen.build.kg.triples import canonical_relation
+from boxpen.build.kg.triples import ATOMIC_ALL, canonical_relation
 from boxpen.errors import BuildError
 
-if TYPE_CHECKING:
-    import polars as pl
-
 __all__ = ["ATOMIC_FORMATS"]
+
+NAMES = {"John": "PersonX", "Tom": "PersonY"}
+"""The names that a well-known release of ATOMIC has instead of PersonX and PersonY."""
 
 _V4 = ("oEffect", "oReact", "oWant", "xAttr", "xEffect", "xIntent", "xNeed", "xReact", "xWant")
 _OF_THINGS = (
     "AtLocation CapableOf Causes Desires HasProperty HasSubEvent MadeUpOf NotDesires ObjectUse"
 )
-_OF_EVENTS = "HinderedBy isAfter isBefore isFilledBy xReason"
-_2020 = frozenset(map(canonical_relation, (*_V4, *_OF_EVENTS.split(), *_OF_THINGS.split())))
+_2020 = frozenset(map(canonical_relation, (*ATOMIC_ALL, *_OF_THINGS.split())))
 _JOINT = " @@ "
+_COLUMNS = ("head", "relation", "tail")
 
 
 def _v4(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
-    """A row for an event, a column for a relation, a JSON list of tails in every cell."""
+    """A row per event, a column per relation, a JSON list of tails in every cell."""
     header = sample.first_commas()
-    if "event" not in header or not set(_V4) & set(header):
+    if not _is_v4(sample, spec):
         raise BuildError(
             f"{sample.path} has no columns 'event' and 'xWant' as ATOMIC v4 has, it has "
             f"{', '.join(header) or 'no header'}"
@@ -47,9 +47,7 @@ def _v4(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
 
 
 def _listed(frame: pl.DataFrame, relations: list[str]) -> tuple[pl.DataFrame, list[Broken]]:
-    """Return a row for every tail of every cell; a row with a cell that is no list is broken."""
-    import polars as pl
-
+    """Return a row for every tail of every cell; a row with a cell that is not a list is broken."""
     triples: list[tuple[int, str, str, str]] = []
     broken = []
     for row in frame.iter_rows(named=True):
@@ -62,12 +60,12 @@ def _listed(frame: pl.DataFrame, relations: list[str]) -> tuple[pl.DataFrame, li
             if tail.strip()
         ]
         if wrong:
-            broken.append(Broken(row["line"], f"{wrong[0]} is no JSON list of strings"))
+            broken.append((row["line"], f"{wrong[0]} is not a JSON list of strings"))
         elif not found:
-            broken.append(Broken(row["line"], "no tail in any column"))
+            broken.append((row["line"], "no tail in any column"))
         else:
             triples += found
-    kinds = {"line": pl.Int64, "head": pl.String, "relation": pl.String, "tail": pl.String}
+    kinds = {"line": pl.Int64} | dict.fromkeys(_COLUMNS, pl.String)
     return pl.DataFrame(triples, schema=kinds, orient="row"), broken
 
 
@@ -76,53 +74,45 @@ def _tails(cell: str) -> list[str] | None:
         found = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or not all(isinstance(tail, str) for tail in found):
-        return None
-    try:
-        "".join(found).encode()
-    except UnicodeEncodeError:
-        return None
-    return found
+    texts = isinstance(found, list) and all(isinstance(tail, str) for tail in found)
+    return found if texts and not SURROGATE.search("".join(found)) else None
 
 
 def _rows(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
     """Head, relation and tail, with the people as they are."""
-    columns = ("head", "relation", "tail")
-    for table in tab_tables(sample.path, columns, encoding=spec.encoding):
+    for table in tab_tables(sample.path, _COLUMNS, encoding=spec.encoding):
         yield plain_draft(table, persons=spec.persons)
 
 
 def _named(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
     """Head, relation and tail, with names for people and without the blanks."""
-    import polars as pl
-
-    columns = ("head", "relation", "tail")
-    for table in tab_tables(sample.path, columns, encoding=spec.encoding):
-        head = pl.col("head")
-        # A head of nothing but spaces is an empty one, not a blank.
-        filled = pl.when(head.str.contains(r"\S")).then(blanks(head)).otherwise(head)
+    head = pl.col("head")
+    # Where a blank was deleted, two spaces are left, or one at an edge.
+    blanks = head
+    for _ in range(2):  # three spaces are two blanks, and matches do not overlap
+        blanks = blanks.str.replace_all("  ", " ___ ", literal=True)
+    blanks = blanks.str.replace(r"^ ", "___ ").str.replace(r" $", " ___")
+    # A head of spaces only is empty, not a blank.
+    filled = pl.when(head.str.contains(r"\S")).then(blanks).otherwise(head)
+    for table in tab_tables(sample.path, _COLUMNS, encoding=spec.encoding):
         frame = table.frame.with_columns(head=filled)
         yield plain_draft(replace(table, frame=frame), persons=spec.persons or NAMES)
 
 
 def _merged(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
     """Head and relation in one cell, all their tails in the other."""
-    import polars as pl
-
     for table in tab_tables(sample.path, ("joint", "tails"), encoding=spec.encoding):
         joint = pl.col("joint")
         cut = table.frame.with_columns(
             head=joint.str.extract(r"^(.*) @@ ", 1), relation=joint.str.extract(r"^.* @@ (.*)$", 1)
         )
         apart = cut["relation"].is_not_null()
-        broken = [
-            Broken(line, "no ' @@ ' between head and relation")
-            for line in cut.filter(~apart)["line"]
-        ]
+        unjoined = cut.filter(~apart)["line"]
+        broken = [(line, "no ' @@ ' between head and relation") for line in unjoined]
         tails = (
             pl.col("tails").fill_null("").str.split("|").list.eval(pl.element().str.strip_chars())
         )
-        # Nothing between two bars is no tail; but a row without any tail must be heard of.
+        # Nothing between two bars is not a tail; but a row without any tail must be reported.
         tails = tails.list.eval(pl.element().filter(pl.element() != ""))
         tails = pl.when(tails.list.len() == 0).then(pl.lit([""])).otherwise(tails)
         frame = cut.filter(apart).select("line", "head", "relation", tail=tails).explode("tail")
@@ -148,12 +138,8 @@ def _is_named(sample: Sample, spec: GraphSpec) -> bool:
     heads = [row[0] for row in sample.tabs()]
     if not _is_rows(sample, spec) or any("personx" in head.lower() for head in heads):
         return False
-    return mostly([any(name in head.split() for name in _possible(spec)) for head in heads])
-
-
-def _possible(spec: GraphSpec) -> list[str]:
-    names = list(spec.persons or NAMES)
-    return [*names, *(f"{name}'s" for name in names)]
+    names = [form for name in spec.persons or NAMES for form in (name, f"{name}'s")]
+    return mostly([any(name in head.split() for name in names) for head in heads])
 
 
 ATOMIC_FORMATS = (

@@ -1,8 +1,8 @@
-"""What the readers of graphs give and take: the graph to read, tables of its rows, chunks.
+"""What the readers of graphs take and give: a ``GraphSpec`` in, ``Chunk`` after ``Chunk`` out.
 
-A reader of a format turns a ``Table`` (rows cut into cells) into a ``Draft`` (how the columns of
-the triple table come out of these cells), and ``settle`` turns a draft into a ``Chunk``: it asks
-the caller's ``keep`` first, so that the dear columns are only made for rows that are wanted.
+The reader of a format cuts rows into cells (a ``Table``) and derives the columns of the triple
+table from them (a ``Draft``). ``settle`` makes a ``Chunk`` of a draft. It applies the
+caller's ``keep`` first, so that costly columns are only computed for rows that are wanted.
 """
 
 from __future__ import annotations
@@ -10,21 +10,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
+
+import polars as pl
 
 from boxpen.build.kg.triples import schema
-from boxpen.config import Convert
-from boxpen.text.lines import excerpt
-
-if TYPE_CHECKING:
-    import polars as pl
+from boxpen.config import Convert, check_keys
+from boxpen.errors import ConfigError
 
 __all__ = ["Broken", "Chunk", "Draft", "GraphSpec", "Table", "broken_schema", "settle", "sound"]
 
 WHITE = " \t\r\n\v\f\u00a0\u3000"
-"""What is not part of a node at its edges."""
+"""White space to strip from nodes."""
+NEEDED = ("head", "relation", "tail")
+MAPPED = (*NEEDED, "weight", "surface", "language")
+HOW = "columns = {head = …, relation = …, tail = …}"
+_LONGEST = 200  # characters of a broken row to keep
+
+Broken = tuple[int, str]
+"""The line of a row that could not be read, and the reason."""
 
 
 def _files(value: object, folder: Path) -> tuple[Path, ...]:
@@ -58,13 +63,13 @@ class GraphSpec:
 
     Attributes:
         files: Its files, in order; all of one format unless that is ``auto``.
-        name: What it is called in the column ``origin``.
-        format: A name of ``read.FORMATS``, or ``auto`` to look at each file.
-        columns: For tables of one's own: column of the triple table -> name of the file's column,
-            or its number, from 1, if the file has no header, or ``=isa`` for a constant.
-        language: Of heads and tails where the graph does not say.
-        persons: Names that stand for people in events: ``{"John": "PersonX"}``.
-        encoding: Of the text.
+        name: Its name in the column ``origin``.
+        format: A name of ``FORMATS``, or ``auto`` to detect the format of each file.
+        columns: For your own tables: column of the triple table -> name of the file's column, its
+            number, from 1, if the file has no header, or ``=isa`` for a constant.
+        language: Language of heads and tails if the graph does not name it.
+        persons: Names of people in events: ``{"John": "PersonX"}``.
+        encoding: Encoding of the text.
     """
 
     files: Annotated[tuple[Path, ...], Convert(_files)]
@@ -75,47 +80,51 @@ class GraphSpec:
     persons: Mapping[str, str] = field(default_factory=dict)
     encoding: str = "utf-8"
 
+    def __post_init__(self) -> None:
+        check_keys(self.columns, MAPPED, "columns")
+        missing = [name for name in NEEDED if name not in self.columns]
+        if self.columns and missing:
+            raise ConfigError(f"columns.{missing[0]} is missing; give {HOW}")
+        mapped = [column for name, column in self.columns.items() if name not in self.constants]
+        if len({type(column) for column in mapped}) > 1:
+            raise ConfigError(
+                "columns mixes names and numbers; numbers are for files without a header"
+            )
+        if len(set(mapped)) < len(mapped):
+            raise ConfigError("columns uses a column twice")
+
+    @property
+    def constants(self) -> dict[str, str]:
+        """Columns that are the same in every row."""
+        given = self.columns.items()
+        return {n: c[1:] for n, c in given if isinstance(c, str) and c.startswith("=")}
+
 
 @dataclass(frozen=True)
 class Chunk:
     """A part of a graph that fits in memory.
 
-    Every row of the file is in one of ``triples``, ``broken`` and ``skipped()``, by its line; a row
-    of a format that lists several tails may be in several triples, of which ``keep`` refuses some.
+    Every row of the file is in one of ``triples``, ``broken`` and ``skipped()``, by its line. If a
+    row lists several tails, some may be in ``triples`` and others in ``skipped()``.
 
     Attributes:
-        file: Where it was read from.
-        rows: Rows of the file: lines that are neither blank nor the header.
+        file: The file it was read from.
+        rows: Number of rows: lines that are neither blank nor the header.
         triples: The triple table.
         broken: Rows that could not be read: ``file``, ``line``, ``reason``, ``text``.
-        refused: How many triples each expression of ``keep`` refused, in their order.
-        skip: Makes what ``skipped`` returns.
-        share: How much of the file has been read, from 0 to 1.
+        refused: Number of triples that ``keep`` refused.
+        skipped: Returns the triples that ``keep`` refused, computed when collected. Their weight
+            and surface may be null because they were not read.
+        share: Share of the file read so far, from 0 to 1.
     """
 
     file: Path
     rows: int
     triples: pl.DataFrame
     broken: pl.DataFrame
-    refused: tuple[int, ...]
-    skip: Callable[[], pl.LazyFrame]
+    refused: int
+    skipped: Callable[[], pl.LazyFrame]
     share: float
-
-    def skipped(self) -> pl.LazyFrame:
-        """Return the triples that ``keep`` refused, which are made when they are collected.
-
-        They have the columns of the triple table and ``refused_by``, the place of the expression,
-        from 0. Their weight and surface may be null because they were not read.
-        """
-        return self.skip()
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A row that could not be read."""
-
-    line: int
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -124,10 +133,10 @@ class Table:
 
     Attributes:
         frame: The column ``line`` and the cells, as strings.
-        rows: How many rows the file has here, broken ones included.
-        broken: Rows that have no cells to speak of.
+        rows: Number of rows, broken ones included.
+        broken: Rows that could not be cut into cells.
         texts: Returns rows as they are in the file, by their lines.
-        share: How much of the file has been read, from 0 to 1.
+        share: Share of the file read so far, from 0 to 1.
     """
 
     frame: pl.DataFrame
@@ -139,15 +148,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Draft:
-    """How triples come out of a table.
+    """How triples follow from a table.
 
     Attributes:
         table: What was read.
         frame: The rows that can become triples.
         broken: Rows of the table that cannot.
-        views: Column of the triple table -> what it is in terms of ``frame``.
-        finish: Makes the triple table, without id and origin, of rows that are wanted, and says
-            which of them are broken after all. Without it the views are all there is.
+        views: Column of the triple table -> expression over ``frame``.
+        finish: Makes the triple table, without id and origin, of the wanted rows, and returns which
+            of them turn out broken. Without it the views are the whole table.
     """
 
     table: Table
@@ -157,38 +166,45 @@ class Draft:
     finish: Callable[[pl.DataFrame], tuple[pl.DataFrame, list[Broken]]] | None = None
 
 
-def settle(draft: Draft, spec: GraphSpec, file: Path, keep: Sequence[pl.Expr]) -> Chunk:
-    """Return the chunk of a draft, with what ``keep`` refuses set aside."""
-    frame, sifted = _sift(draft, spec, keep)
+def settle(draft: Draft, spec: GraphSpec, file: Path, keep: pl.Expr | None) -> Chunk:
+    """Return the chunk of a draft, without what ``keep`` refuses."""
+    wanted = draft.frame
+    asked = pl.Series([True], dtype=pl.Boolean).new_from_index(0, len(wanted))
+    if keep is not None:
+        language = pl.coalesce(*_present(draft.views, "language"), pl.lit(spec.language, pl.String))
+        views = {**draft.views, "language": language}
+        needed = {name: views[name] for name in keep.meta.root_names()}
+        answers = wanted.with_columns(**needed).select(keep.fill_null(False).alias("wanted"))
+        asked = answers.to_series()
+        # In one piece: Polars' format and the like fail on frames with empty pieces.
+        wanted = wanted.filter(asked).rechunk()
     broken = [*draft.table.broken, *draft.broken]
-    if frame.is_empty():  # as nearly all are of a big file of which little is wanted
-        triples = _no_triples()
+    if wanted.is_empty():  # most blocks of a big file of which little is wanted
+        triples = pl.DataFrame(schema=schema())
     elif draft.finish is None:
-        triples = _completed(frame.lazy().select(**draft.views), spec, schema()).collect()
+        triples = _completed(wanted.lazy().select(**draft.views), spec).collect()
     else:
-        made, more = draft.finish(frame)
-        triples = _completed(made.lazy(), spec, schema()).collect()
+        made, more = draft.finish(wanted)
+        triples = _completed(made.lazy(), spec).collect()
         broken += more
     return Chunk(
         file,
         draft.table.rows,
         triples.rechunk(),
         _listed(broken, draft.table, file),
-        tuple(len(asked) - int(asked.sum()) for _, asked in sifted),
-        lambda: _skipped(draft, spec, sifted),
+        len(asked) - int(asked.sum()),
+        lambda: _completed(draft.frame.lazy().filter(~asked).select(**draft.views), spec),
         draft.table.share,
     )
 
 
 def sound(frame: pl.DataFrame, flaws: Mapping[str, pl.Expr]) -> tuple[pl.DataFrame, list[Broken]]:
-    """Part a frame into rows without a flaw and broken ones, with the first flaw that each has.
+    """Divide a frame into rows without a flaw and broken ones, with the first flaw of each.
 
     Args:
         frame: Rows with their ``line``.
-        flaws: Reason -> what is true of a row that has the flaw.
+        flaws: Reason -> what is true of a row with this flaw.
     """
-    import polars as pl
-
     found = pl.coalesce(
         *(pl.when(flaw).then(pl.lit(reason)) for reason, flaw in flaws.items()),
         pl.lit(None, pl.String),
@@ -197,107 +213,48 @@ def sound(frame: pl.DataFrame, flaws: Mapping[str, pl.Expr]) -> tuple[pl.DataFra
     if reasons.null_count() == len(frame):
         return frame, []
     bad = frame.select("line", reason=reasons).filter(pl.col("reason").is_not_null())
-    return frame.filter(reasons.is_null()), [Broken(*row) for row in bad.unique().iter_rows()]
+    return frame.filter(reasons.is_null()), list(bad.unique().iter_rows())
 
 
-def broken_schema() -> dict[str, type[pl.DataType]]:
+def broken_schema() -> dict[str, Any]:
     """Return the columns of the table of broken rows with their types."""
-    import polars as pl
-
     return {"file": pl.String, "line": pl.Int64, "reason": pl.String, "text": pl.String}
 
 
-def _sift(
-    draft: Draft, spec: GraphSpec, keep: Sequence[pl.Expr]
-) -> tuple[pl.DataFrame, list[tuple[pl.DataFrame, pl.Series]]]:
-    """Ask each expression in turn about the rows that those before it have kept.
-
-    Returns:
-        What is kept in the end, and for each expression what it was asked and what it answered.
-    """
-    import polars as pl
-
-    frame = draft.frame
-    sifted = []
-    known = dict(draft.views)
-    spoken = pl.lit(spec.language, pl.String)  # as in ``_completed``
-    known["language"] = pl.coalesce(known["language"], spoken) if "language" in known else spoken
-    for wanted in keep:
-        views = {name: known[name] for name in wanted.meta.root_names()}
-        asked = (
-            frame.with_columns(**views).select(wanted.fill_null(False).alias("wanted")).to_series()
-        )
-        sifted.append((frame, asked))
-        # In one piece: of several, some would be empty, on which Polars' format and its like fail.
-        frame = frame.filter(asked).rechunk()
-    return frame, sifted
+def _present(views: Mapping[str, pl.Expr], name: str) -> list[pl.Expr]:
+    return [views[name]] if name in views else []
 
 
-def _skipped(
-    draft: Draft, spec: GraphSpec, sifted: Sequence[tuple[pl.DataFrame, pl.Series]]
-) -> pl.LazyFrame:
-    import polars as pl
-
-    columns = schema() | {"refused_by": pl.Int64}
-    parts = [
-        frame.lazy().filter(~asked).select(**draft.views, refused_by=pl.lit(place, pl.Int64))
-        for place, (frame, asked) in enumerate(sifted)
-    ]
-    return pl.concat([pl.LazyFrame(schema=columns), *(_completed(p, spec, columns) for p in parts)])
-
-
-@cache
-def _no_triples() -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(schema=schema())
-
-
-def _completed(
-    triples: pl.LazyFrame, spec: GraphSpec, columns: Mapping[str, type[pl.DataType]]
-) -> pl.LazyFrame:
+def _completed(triples: pl.LazyFrame, spec: GraphSpec) -> pl.LazyFrame:
     """Add id, origin and what the format does not have, in the order of the triple table."""
-    import polars as pl
-
     have = triples.collect_schema().names()
-    language = pl.lit(spec.language, pl.String)
-    if "language" in have:
-        language = pl.coalesce("language", language)
-    # What a refused row has no head or tail of is hashed as if they were empty.
+    # A refused row without a head or tail is hashed as if they were empty.
     parts = (pl.col(name).fill_null("") for name in ("relation", "head", "tail"))
     key = pl.concat_str(*parts, separator="\t").cast(pl.Binary)
-    made = triples.with_columns(
-        pl.concat_str(
-            "relation", key.map_batches(_ids, return_dtype=pl.String), separator="-"
-        ).alias("id"),
-        pl.lit(spec.name, pl.String).alias("origin"),
-        language.alias("language"),
-        *(
-            pl.lit(None, kind).alias(name)
-            for name, kind in columns.items()
-            if name not in {*have, "id", "origin", "language"}
+    digest = key.map_batches(_ids, return_dtype=pl.String)
+    own = {
+        "id": pl.concat_str("relation", digest, separator="-"),
+        "origin": pl.lit(spec.name, pl.String),
+        "language": pl.coalesce(
+            *(["language"] if "language" in have else []), pl.lit(spec.language, pl.String)
         ),
-    )
-    return made.select(pl.col(name).cast(kind) for name, kind in columns.items())
+    }
+    lacking = {n: pl.lit(None, kind) for n, kind in schema().items() if n not in {*have, *own}}
+    made = triples.with_columns(**own, **lacking)
+    return made.select(pl.col(name).cast(kind) for name, kind in schema().items())
 
 
 def _ids(keys: pl.Series) -> pl.Series:
     """Return the latter part of ``triple_id`` for what it hashes."""
-    import polars as pl
-
     digests = [hashlib.sha256(key).hexdigest()[:10] for key in keys.to_list()]
     return pl.Series(keys.name, digests, dtype=pl.String)
 
 
 def _listed(broken: Sequence[Broken], table: Table, file: Path) -> pl.DataFrame:
-    import polars as pl
-
-    if not broken:
-        return pl.DataFrame(schema=broken_schema())
-    broken = sorted(broken, key=lambda row: (row.line, row.reason))
-    texts = table.texts([row.line for row in broken])
+    broken = sorted(broken)
+    texts = table.texts([line for line, _ in broken]) if broken else []
     rows = [
-        (str(file), row.line, row.reason, excerpt(text))
-        for row, text in zip(broken, texts, strict=True)
+        (str(file), line, reason, text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+        for (line, reason), text in zip(broken, texts, strict=True)
     ]
     return pl.DataFrame(rows, schema=broken_schema(), orient="row")

@@ -5,29 +5,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from boxpen.build.kg.read.cells import tab_tables
-from boxpen.build.kg.read.chunk import Broken, Draft, GraphSpec, Table, sound
+import polars as pl
+
+from boxpen.build.kg.read.cells import SURROGATE, tab_tables
+from boxpen.build.kg.read.chunk import Broken, Draft, GraphSpec, sound
 from boxpen.build.kg.read.plain import plain_draft
 from boxpen.build.kg.read.sample import Format, Sample, mostly, relations_in
-from boxpen.build.kg.triples import canonical_relation
-
-if TYPE_CHECKING:
-    import polars as pl
+from boxpen.build.kg.triples import CONCEPTNET_ALL, canonical_relation
 
 __all__ = ["ASSERTIONS", "HUNDRED_K"]
-
-_NAMES = (
-    "antonym atlocation capableof causes causesdesire createdby definedas derivedfrom desireof "
-    "desires distinctfrom entails etymologicallyderivedfrom etymologicallyrelatedto formof hasa "
-    "hascontext hasfirstsubevent haslastsubevent haspaincharacter haspainintensity hasprerequisite "
-    "hasproperty hassubevent inheritsfrom instanceof isa locatednear locationofaction madeof "
-    "mannerof motivatedbygoal notcapableof notcauses notdesires nothasa nothasproperty notisa "
-    "notmadeof notusedfor obstructedby partof receivesaction relatedto similarto symbolof synonym "
-    "usedfor"
-)
-_RELATIONS = frozenset(_NAMES.split())
 
 _STRING = r'"[^"\\\x00-\x1f]*"'
 _SOURCE = rf"\{{{_STRING}: {_STRING}(?:, {_STRING}: {_STRING})*\}}"
@@ -46,9 +33,18 @@ _ADDRESS = r"^https?://."
 
 
 def _assertions(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
+    views = {
+        "head": _node("start"),
+        "relation": pl.col("uri").map_batches(
+            _canonical, return_dtype=pl.String, is_elementwise=True
+        ),
+        "tail": _node("end"),
+        "language": _language(),
+        "line": pl.col("line"),
+    }
     columns = (None, "uri", "start", "end", "details")
     for table in tab_tables(sample.path, columns, encoding=spec.encoding):
-        yield _draft(table)
+        yield Draft(table, table.frame, [], views, finish=_finished)
 
 
 def _looks_official(sample: Sample, _: GraphSpec) -> bool:
@@ -74,7 +70,7 @@ def _hundred_k(sample: Sample, spec: GraphSpec) -> Iterator[Draft]:
 
 def _looks_100k(sample: Sample, _: GraphSpec) -> bool:
     rows = sample.tabs()
-    return mostly([len(row) in (3, 4) for row in rows]) and relations_in(rows, 0, _RELATIONS)
+    return mostly([len(row) in (3, 4) for row in rows]) and relations_in(rows, 0, CONCEPTNET_ALL)
 
 
 HUNDRED_K = Format(
@@ -85,80 +81,51 @@ HUNDRED_K = Format(
 )
 
 
-def _draft(table: Table) -> Draft:
-    import polars as pl
-
-    return Draft(
-        table,
-        table.frame,
-        [],
-        {
-            "head": _node("start"),
-            "relation": pl.col("uri").map_batches(
-                _canonical, return_dtype=pl.String, is_elementwise=True
-            ),
-            "tail": _node("end"),
-            "language": _language(),
-            "line": pl.col("line"),
-        },
-        finish=_finished,
-    )
-
-
 def _canonical(relations: pl.Series) -> pl.Series:
-    import polars as pl
-
     names = relations.unique().drop_nulls().to_list()
     spelled = [canonical_relation(name) for name in names]
     return relations.replace_strict(names, spelled, default=None, return_dtype=pl.String)
 
 
 def _node(column: str) -> pl.Expr:
-    """Return what a concept is called, an address as it is, or null."""
-    import polars as pl
-
+    """Return the term of a concept, an address as it is, or null."""
     uri = pl.col(column)
     term = uri.str.extract(_CONCEPT, 2).str.replace_all("_", " ", literal=True).str.strip_chars(" ")
     return pl.when(uri.str.contains(_ADDRESS)).then(uri).otherwise(term)
 
 
 def _language() -> pl.Expr:
-    import polars as pl
-
     start, end = (pl.col(name).str.extract(_CONCEPT, 1) for name in ("start", "end"))
-    # Not pl.format: it fails on frames of which a part is empty, as those that were sifted are.
+    # Not pl.format: it fails on frames with empty pieces.
     both = pl.concat_str(start, end, separator="-")
     return pl.when(start == end).then(start).otherwise(both)
 
 
 def _finished(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
-    import polars as pl
-
     made = frame.select(
         "line", "uri", head=_node("start"), tail=_node("end"), language=_language()
     ).with_columns(_canonical(frame["uri"]).alias("relation"))
     made = pl.concat([made, _details(frame["details"])], how="horizontal")
+    neither = "is neither a concept (/c/language/term) nor an address"
     good, broken = sound(
         made,
         {
-            "the second cell is no relation (/r/…)": ~pl.col("uri")
+            "the second cell is not a relation (/r/…)": ~pl.col("uri")
             .str.contains(r"^/r/.")
             .fill_null(False),
-            "the start is no concept (/c/language/term) and no address": pl.col("head").is_null(),
-            "the end is no concept (/c/language/term) and no address": pl.col("tail").is_null(),
+            f"the start {neither}": pl.col("head").is_null(),
+            f"the end {neither}": pl.col("tail").is_null(),
             "empty head": pl.col("head") == "",
             "empty tail": pl.col("tail") == "",
         },
     )
     flawed = good.filter(pl.col("flaw").is_not_null()).select("line", "flaw")
-    broken += [Broken(*row) for row in flawed.iter_rows()]
-    return good.filter(pl.col("flaw").is_null()).drop("uri", "flaw"), broken
+    good = good.filter(pl.col("flaw").is_null()).drop("uri", "flaw")
+    return good, [*broken, *flawed.iter_rows()]
 
 
 def _details(cells: pl.Series) -> pl.DataFrame:
     """Return weight, surface and flaw of the JSON in the last cells."""
-    import polars as pl
-
     known = cells.str.contains(_LAYOUT).fill_null(False)
     frame = pl.select(
         weight=cells.str.extract(_WEIGHT).cast(pl.Float64, strict=False),
@@ -176,7 +143,7 @@ def _details(cells: pl.Series) -> pl.DataFrame:
 
 
 def _parsed(text: str | None) -> tuple[float | None, str | None, str | None]:
-    """Return weight, surface and flaw of one last cell, or the flaw alone."""
+    """Return weight and surface of one last cell, or its flaw."""
     try:
         found = json.loads(text or "")
     except (ValueError, RecursionError):
@@ -186,18 +153,15 @@ def _parsed(text: str | None) -> tuple[float | None, str | None, str | None]:
     weight, surface = found.get("weight"), found.get("surfaceText")
     if weight is not None:
         if isinstance(weight, bool) or not isinstance(weight, int | float):
-            return None, None, "the weight is no number"
+            return None, None, "the weight is not a number"
         try:
             weight = float(weight)
         except OverflowError:
             weight = math.inf
         if not math.isfinite(weight):
-            return None, None, "the weight is no finite number"
-    if surface is not None:
-        if not isinstance(surface, str):
-            return None, None, "the surface text is no string"
-        try:
-            surface.encode()
-        except UnicodeEncodeError:
-            return None, None, "the surface text has half a character (a lone surrogate)"
+            return None, None, "the weight is not finite"
+    if surface is not None and not isinstance(surface, str):
+        return None, None, "the surface text is not a string"
+    if surface is not None and SURROGATE.search(surface):
+        return None, None, "the surface text has half a character (a lone surrogate)"
     return weight, surface, None

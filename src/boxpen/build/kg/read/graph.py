@@ -3,69 +3,64 @@
     for chunk in read_graph(GraphSpec((Path("conceptnet-assertions-5.7.0.csv.gz"),), "conceptnet")):
         chunk.triples, chunk.broken
 
-A file is read once, from front to back, in blocks: the memory that it takes does not grow with it.
+A file is read once, in blocks, so memory use does not depend on its size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from boxpen.build.kg.read.atomic import ATOMIC_FORMATS
-from boxpen.build.kg.read.chunk import Chunk, GraphSpec, settle
+from boxpen.build.kg.read.chunk import HOW, Chunk, GraphSpec, settle
 from boxpen.build.kg.read.conceptnet import ASSERTIONS, HUNDRED_K
-from boxpen.build.kg.read.plain import HOW, PLAIN
+from boxpen.build.kg.read.plain import PLAIN
 from boxpen.build.kg.read.sample import Format, Sample, sample_of
-from boxpen.errors import BuildError, nearest
-from boxpen.text.lines import excerpt
+from boxpen.errors import BuildError
+from boxpen.printable import excerpt
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["FORMATS", "Chunk", "GraphSpec", "detect", "read_graph"]
+__all__ = ["FORMATS", "Chunk", "GraphSpec", "find_format", "read_graph"]
 
 FORMATS = {fmt.name: fmt for fmt in (ASSERTIONS, *ATOMIC_FORMATS, HUNDRED_K, *PLAIN)}
-"""The formats by name, in the order in which a file is held against them."""
+"""The formats by name, in the order in which they are tried on a file."""
 
 
 def read_graph(
     spec: GraphSpec,
     *,
     strict: bool = False,
-    keep: Sequence[pl.Expr] = (),
+    keep: pl.Expr | None = None,
     progress: Callable[[Path, float, int], None] | None = None,
 ) -> Iterator[Chunk]:
     """Read a graph, chunk by chunk.
 
-    A row is checked in this order: that it is text with the right number of cells, then ``keep``,
-    then the rest of what its format asks for.
+    Rows are checked in this order: text with the right number of cells, then ``keep``, then
+    everything else that the format requires.
 
     Args:
-        spec: The files and what they are.
+        spec: The files and their format.
         strict: Refuse the first broken row instead of listing it.
-        keep: What a triple must be to be wanted: expressions over ``head``, ``relation``,
-            ``tail`` and ``language``, asked in turn. What they refuse is counted in
-            ``Chunk.refused`` and can be listed by ``Chunk.skipped()``, but of a big file it costs
-            little time: put the one first that refuses most.
-        progress: Called after each chunk with the file, the share of it that has been read, and
-            how many rows this was so far.
+        keep: Which triples are wanted: an expression over ``head``, ``relation``, ``tail`` and
+            ``language``. Refused rows are counted and can be listed, but cost little time.
+        progress: Called after each chunk with the file, the share of it and the number of its
+            rows that have been read.
 
     Raises:
-        BuildError: If a file cannot be read or is of no known format; if ``strict``, if a row is
+        BuildError: If a file cannot be read or its format is unknown; if ``strict``, if a row is
             broken.
     """
-    _check(spec, keep)
     for file in spec.files:
         sample = sample_of(file, spec.encoding)
-        fmt = _format(sample, spec)
+        fmt = find_format(sample, spec)
         rows = 0
         for draft in fmt.read(sample, spec):
             chunk = settle(draft, spec, file, keep)
             if strict and len(chunk.broken):
                 _, line, reason, text = chunk.broken.row(0)
                 raise BuildError(
-                    f"{file}, line {line}: {reason}; expected {fmt.about}, found '{excerpt(text)}'"
+                    f"{file}, line {line}: {reason}; expected {fmt.about}, found {excerpt(text)}"
                 )
             rows += chunk.rows
             yield chunk
@@ -73,33 +68,12 @@ def read_graph(
                 progress(file, chunk.share, rows)
 
 
-def detect(path: Path, spec: GraphSpec) -> str:
-    """Return the name of the format of a file, by its first lines.
+def find_format(sample: Sample, spec: GraphSpec) -> Format:
+    """Return the format that a specification names, or that the first lines of a file have.
 
     Raises:
-        BuildError: If it is none that is known.
+        BuildError: If it is none of the known ones.
     """
-    return _format(sample_of(path, spec.encoding), spec).name
-
-
-def _check(spec: GraphSpec, keep: Sequence[pl.Expr]) -> None:
-    if not spec.files:
-        raise BuildError(f"the graph {spec.name} has no files")
-    if spec.format != "auto" and spec.format not in FORMATS:
-        known = ["auto", *FORMATS]
-        raise BuildError(
-            f"the graph {spec.name} has the format '{spec.format}': {nearest(spec.format, known)}"
-        )
-    for wanted in keep:
-        for name in wanted.meta.root_names():
-            if name not in {"head", "relation", "tail", "language"}:
-                raise BuildError(
-                    f"'{name}' is not known when rows are kept or skipped; "
-                    "head, relation, tail and language are"
-                )
-
-
-def _format(sample: Sample, spec: GraphSpec) -> Format:
     if spec.format != "auto":
         return FORMATS[spec.format]
     if not sample.lines and not sample.parquet:
@@ -107,24 +81,18 @@ def _format(sample: Sample, spec: GraphSpec) -> Format:
             bare = not stream.read(1 << 16).strip()
         what = "is empty" if bare else f"has no line of text in {spec.encoding}"
         raise BuildError(f"{sample.path} {what}; expected the rows of a graph")
-    formats = [*PLAIN] if spec.columns else [*FORMATS.values()]
-    for fmt in formats:
+    for fmt in PLAIN if spec.columns else FORMATS.values():
         if fmt.fits(sample, spec):
             return fmt
-    raise BuildError(_unknown(sample))
-
-
-def _unknown(sample: Sample) -> str:
-    """Say what a file is that fits no format, and the way out."""
     line, text = sample.lines[0]
     tabs, commas = text.split("\t"), sample.first_commas()
     cells, kind = (tabs, "tab") if len(tabs) >= len(commas) else (commas, "comma")
     if len(cells) == 1:
-        found = f"line {line} is '{excerpt(text, 80)}', without tabs or commas"
+        found = f"line {line} is {excerpt(text)}, without tabs or commas"
     else:
-        listed = ", ".join(f"'{excerpt(cell, 40)}'" for cell in cells[:12])
+        listed = ", ".join(map(excerpt, cells[:12]))
         found = f"line {line} has {len(cells)} {kind}-separated columns: {listed}"
-    return (
-        f"{sample.path} is of no known format: {found}; name the format "
-        f"({', '.join(FORMATS)}), or say which column is which by name, or by number from 1: {HOW}"
+    raise BuildError(
+        f"{sample.path} has an unknown format: {found}; name the format ({', '.join(FORMATS)}), "
+        f"or map the columns by name, or by number from 1: {HOW}"
     )

@@ -1,9 +1,9 @@
-"""The first lines of a file, by which its format is told."""
+"""The first lines of a file, from which its format is detected."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ _BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Sample:
-    """What stands at the beginning of a file.
+    """The beginning of a file.
 
     Attributes:
         path: The file.
@@ -43,14 +43,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of graphs.
-
-    Attributes:
-        name: How it is asked for.
-        about: What a row looks like.
-        fits: Whether a file that begins like this is one.
-        read: Reads a file.
-    """
+    """A format of graphs: its name, what a row looks like, how to detect it, how to read it."""
 
     name: str
     about: str
@@ -59,28 +52,25 @@ class Format:
 
 
 def sample_of(path: Path, encoding: str = "utf-8") -> Sample:
-    """Look at the beginning of a file."""
+    """Read the beginning of a file."""
     if path.is_file():
         with path.open("rb") as stream:
             if stream.read(4) == b"PAR1":
                 return Sample(path, (), parquet=True)
-    found = islice(_filled(path, encoding), _LINES)
-    return Sample(path, tuple(found))
-
-
-def _filled(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are text and not blank, with their numbers."""
-    for block in blocks(path, encoding=encoding, size=_BYTES):
-        for number, text in enumerate(block.data.decode().split("\n"), start=block.first):
-            if text not in ("", "\r"):
-                yield number, text.removesuffix("\r")
+    filled = (
+        (number, text.removesuffix("\r"))
+        for block in blocks(path, encoding=encoding, size=_BYTES)
+        for number, text in enumerate(block.data.decode().split("\n"), start=block.first)
+        if text not in ("", "\r")
+    )
+    return Sample(path, tuple(islice(filled, _LINES)))
 
 
 def mostly(found: list[bool]) -> bool:
-    """Say whether at least four of five are true: a few lines of a file may be broken."""
+    """Return whether at least four of five are true: a few lines of a file may be broken."""
     return bool(found) and sum(found) >= 0.8 * len(found)
 
 
-def relations_in(rows: list[list[str]], column: int, known: frozenset[str]) -> bool:
-    """Say whether most rows have a known relation in a column."""
+def relations_in(rows: list[list[str]], column: int, known: Collection[str]) -> bool:
+    """Return whether most rows have a known relation in a column."""
     return mostly([len(row) > column and canonical_relation(row[column]) in known for row in rows])

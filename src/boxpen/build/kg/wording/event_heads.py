@@ -1,4 +1,4 @@
-"""Heads of events: sentences about PersonX, read strictly, for a head stands in every test."""
+"""Heads of events: sentences about PersonX, read strictly, since every test has a head."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def checked_event(head: str) -> str:
         place += 1
     verb = tokens[place]
     if not is_finite(verb) or root_of(verb) in listed("odd_verbs"):
-        raise UnwordableError(f"'{verb}' is no verb of the third person")
+        raise UnwordableError(f"'{verb}' is not a verb in the third person")
     root = root_of(verb)
     rest = tokens[place + 1 :]
     if rest and root in {"come", "go"} and "VERB" in parts(rest[0]) and rest[0] not in _STILL:
@@ -72,11 +72,11 @@ def checked_event(head: str) -> str:
         if one in {"and", "or"} and _jars(verb, other):
             raise UnwordableError(f"'{verb}' and '{other}' are of two tenses")
     if text.count("PersonY") > 1:
-        raise UnwordableError("PersonY stands twice in one clause")
+        raise UnwordableError("PersonY appears twice in one clause")
     if verb in _MODALS:
         raise UnwordableError(f"'{verb}' does not say what happens")
     if rest and rest[0] == "PersonX":
-        raise UnwordableError("PersonX stands twice in one clause")
+        raise UnwordableError("PersonX appears twice in one clause")
     _check_named(tokens[place:], root)
     if len(repaired(tokens[place:])) > 1:
         raise UnwordableError("a noun of the event lacks its article")
@@ -131,7 +131,7 @@ def cleaned(text: str) -> str:
     if re.search(_NOT_ENGLISH, text):
         raise UnwordableError(f"'{text}' is not English")
     if re.search(r"\b(an?|the|this|that) Person[XYZ]\b(?!'s)", text):
-        raise UnwordableError("an article stands before a person")
+        raise UnwordableError("an article precedes a person")
     if "___" in text:
         raise UnwordableError("something is left open")
     if not text:

@@ -141,7 +141,7 @@ def _actions(relation: str, text: str) -> list[tuple[str, str]]:
         if one == "PersonY" and _is_thing(other) and verb not in _WITH_TWO:
             raise UnwordableError(f"'PersonY {other}' is not English")
         if one == other:
-            raise UnwordableError(f"'{one}' stands twice")
+            raise UnwordableError(f"'{one}' is repeated")
     return [(way, "vp") for way in repaired(tokens)]
 
 

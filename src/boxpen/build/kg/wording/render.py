@@ -9,8 +9,7 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.build.kg.wording.names import Draw, Names, load_names
 from boxpen.build.kg.wording.people import Person
@@ -33,8 +32,7 @@ PER_TRIPLE = {"nli": 4, "qa": 1, "pairs": 1}
 _COLUMNS = ("id", "head_text", "relation", "tail_text", "form", "origin")
 
 
-@dataclass(frozen=True, slots=True)
-class _Triple:
+class _Triple(NamedTuple):
     id: str
     head: str
     relation: str
@@ -111,17 +109,8 @@ def _triples(table: pl.DataFrame, with_wrong: bool) -> list[_Triple]:
     for row in table.sort("id").iter_rows(named=True):
         if not row["head_text"] or not row["tail_text"]:
             raise BuildError(f"the triple '{row['id']}' has an empty head or tail")
-        out.append(
-            _Triple(
-                row["id"],
-                row["head_text"],
-                row["relation"],
-                row["tail_text"],
-                row["form"],
-                row["origin"],
-                tuple(row["wrong_text"] or ()) if with_wrong else (),
-            )
-        )
+        wrong = tuple(row["wrong_text"] or ()) if with_wrong else ()
+        out.append(_Triple._make([*(row[name] for name in _COLUMNS), wrong]))
     return out
 
 
@@ -167,8 +156,7 @@ def _fits(triple: _Triple, tails: Sequence[tuple[str, str]], form: Form) -> bool
 def _texts(
     triple: _Triple, tail: tuple[str, str], form: Form, people: Sequence[Person]
 ) -> list[str]:
-    filling = Filling(triple.relation, triple.head, tail[0], tail[1], people)
-    return filled(form, filling)
+    return filled(form, Filling(triple.relation, triple.head, *tail, people))
 
 
 def _item(
@@ -186,28 +174,15 @@ def _item(
         "template": f"{triple.relation}-{form.name}",
     }
     right = _texts(triple, tails[0], form, people)
+    shared: dict[str, Any] = {"id": name, "block": triple.id, "tags": tags, "language": "en"}
     if kind == "nli":
-        premise, hypothesis = right
-        return Entail(
-            id=name,
-            premise=premise,
-            hypothesis=hypothesis,
-            label=form.label,
-            block=triple.id,
-            tags=tags,
-            language="en",
-        )
+        return Entail(premise=right[0], hypothesis=right[1], label=form.label, **shared)
     wrong = _texts(triple, tails[1], form, people)
     gold = zlib.crc32(name.encode()) % 2  # no position is favoured
     pair = (right[-1], wrong[-1])
+    context = right[0] if kind == "qa" else None
     return Choice(
-        id=name,
-        candidates=pair if gold == 0 else pair[::-1],
-        gold=gold,
-        context=right[0] if kind == "qa" else None,
-        block=triple.id,
-        tags=tags,
-        language="en",
+        candidates=pair if gold == 0 else pair[::-1], gold=gold, context=context, **shared
     )
 
 

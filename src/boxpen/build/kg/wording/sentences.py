@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from boxpen.errors import BuildError, TrainError
 from boxpen.files import check_free, replaced, resolved
-from boxpen.lm.sentences import Row, Sentence
-from boxpen.text.plaintext import opened_lines
+from boxpen.text.lines import read_lines
+from boxpen.text.sentences import Row, Sentence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,7 +149,7 @@ def _written(path: Path) -> list[Row] | None:
     """Return the rows that ``write_sentences`` wrote, or None for another file."""
     if path.suffix.lower() != ".tsv" or not path.is_file():
         return None
-    lines = opened_lines(path)
+    lines = read_lines(path)
     if next(lines, "").split("\t") != list(Row._fields):
         return None
     out: list[Row] = []
@@ -197,8 +197,7 @@ def _table(path: Path) -> pl.DataFrame:
     from boxpen.build.kg.triples import read_table
 
     if path.suffix.lower() == ".toml":
-        from boxpen.build.kg.stages import BUILDER
-        from boxpen.build.kg.work import FILTERED
+        from boxpen.build.kg.stages import BUILDER, FILTERED
 
         config = BUILDER.load(path)
         runner = BUILDER.runner(config)

@@ -27,7 +27,7 @@ __all__ = ["Filling", "MisfitError", "filled"]
 
 
 class MisfitError(Exception):
-    """A form that does not suit a triple: 'Rose is {head:a}' and a head that is no person."""
+    """A form that does not suit a triple: 'Rose is {head:a}' and a head that is not a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class _Slots:
         verbal = self.filling.form == "vp"
         tail = self.tail
         if helper in {"gerund", "third", "past"} and not verbal:
-            raise MisfitError("the tail is no verb phrase")
+            raise MisfitError("the tail is not a verb phrase")
         if helper == "gerund" or (helper == "ing" and verbal):
             tail = gerund(tail)
         elif helper == "third":
@@ -151,7 +151,7 @@ class _Slots:
 
     def _conjugated(self, *, many: bool) -> str:
         if self.filling.form != "vp":
-            raise MisfitError("the tail is no verb phrase")
+            raise MisfitError("the tail is not a verb phrase")
         return self._peopled(present(self.tail) if many else third(self.tail))
 
     def _peopled(self, tail: str) -> str:
@@ -174,7 +174,7 @@ class _Slots:
 
     def _event(self, helper: str | None) -> str:
         if not self.event:
-            raise MisfitError("the head is no sentence")
+            raise MisfitError("the head is not a sentence")
         head = self.filling.head
         if helper is not None:
             head = event_tense(head, "past" if helper == "past" else "participle")

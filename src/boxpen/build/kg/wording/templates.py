@@ -1,16 +1,16 @@
-"""Templates: TOML files that say how a triple becomes a test.
+"""Templates: TOML files that describe how a triple becomes a test.
 
     [[capableof.nli]]
     name = "this-can"
     premise = "{this} {this.be} {head}."
     hypothesis = "{it} (can|{it.be} able to) {tail}."
 
-A table ``[[relation.task]]`` is one template. ``(one|other)`` are alternations: a template stands
-for all their combinations, each of which is one *form*. Slots stand in braces:
+A table ``[[relation.task]]`` is one template. ``(one|other)`` are alternations: each of their
+combinations is one *form*. Slots are written in braces:
 
 - ``{head}``, ``{tail}`` as they were worded; ``{head:plural}``, ``{tail:gerund}`` in another form;
 - ``{event}``, ``{event:past}``: a head that is a sentence, with names for its people;
-- ``{this}``, ``{that}``, ``{it}``: 'this' or 'these', 'it' or 'they', as the head is one or many;
+- ``{this}``, ``{that}``, ``{it}``: 'this' or 'these', 'it' or 'they', depending on the head;
 - ``{name}``, ``{they}``, ``{them}``, ``{their}``: somebody, who keeps one name within an item;
 - ``{they.want}``, ``{head.have}``, ``{it.be}``: a verb that agrees with a slot; ``{they.tail}`` is
   the tail as such a verb.
@@ -24,27 +24,26 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from annotated_types import MinLen
+
+from boxpen.config import Convert, check_config, read_toml
 from boxpen.english.lexicon import parts
-from boxpen.errors import BuildError, nearest
+from boxpen.errors import BuildError, ConfigError, nearest
 
 __all__ = ["FIELDS", "SLOT", "Form", "Templates", "form_counts", "load_templates"]
 
-FIELDS = {"nli": ("premise", "hypothesis"), "qa": ("goal", "solution"), "pairs": ("sentence",)}
-"""The kinds of tasks and the texts that a template of each must have."""
-
 HEADS = ("any", "person", "thing", "singular", "plural", "mass")
 FORMS = ("np", "vp", "adj", "clause")
-LABELS = ("entailment", "neutral", "contradiction")
 
 MOST_FORMS = 10_000
-"""Surface forms of one template: more are a slip."""
+"""Maximum surface forms of one template: more are a mistake."""
 
 SLOT = re.compile(r"\{(?P<slot>\w+)(?:(?P<mark>[:.])(?P<helper>\w+))?\}")
 SLOTS: dict[str, frozenset[str]] = {
@@ -54,7 +53,7 @@ SLOTS: dict[str, frozenset[str]] = {
     "it": frozenset({"object", "possessive"}),
     **{name: frozenset() for name in ("this", "that", "name", "they", "them", "their", "themself")},
 }
-"""What may stand in braces, and the helpers of each."""
+"""The slots, and the helpers of each."""
 
 SUBJECTS = frozenset({"head", "it", "this", "that", "name", "they"})
 """Slots that a verb may agree with."""
@@ -71,6 +70,84 @@ class Form:
     heads: tuple[str, ...]
     forms: tuple[str, ...]
     label: str
+
+
+def _expanded(text: object, _: Path) -> tuple[str, ...]:
+    """Return the combinations of a text's alternations, each of them checked."""
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("expected a text")
+    pieces = re.split(r"(\([^()]*\|[^()]*\))", text)
+    ways = [piece[1:-1].split("|") if place % 2 else [piece] for place, piece in enumerate(pieces)]
+    for piece in pieces[::2]:
+        if "|" in piece or piece.count("(") != piece.count(")"):
+            raise ValueError("expected alternations that are closed and not nested")
+    if math.prod(map(len, ways)) > MOST_FORMS:
+        raise ValueError(f"expected {MOST_FORMS:,} forms or fewer")
+    texts = tuple("".join(way) for way in itertools.product(*ways))
+    for one in texts:
+        _check(one)
+    return texts
+
+
+def _check(text: str) -> None:
+    rest = SLOT.sub("", text)
+    if "{" in rest or "}" in rest:
+        raise ValueError("expected balanced braces with a slot in each")
+    for match in SLOT.finditer(text):
+        slot, mark, helper = match["slot"], match["mark"], match["helper"]
+        if slot not in SLOTS:
+            offer = nearest(slot, list(SLOTS))
+            raise ValueError(f"expected known slots: '{match[0]}' is unknown; {offer}")
+        if mark == ":" and helper not in SLOTS[slot]:
+            known = ", ".join(sorted(SLOTS[slot])) or "none"
+            raise ValueError(f"expected known helpers: '{match[0]}' has another; known: {known}")
+        verb = helper in {"be", "tail"} or "VERB" in parts(helper or "")
+        if mark == "." and not (slot in SUBJECTS and verb):
+            raise ValueError(f"expected a verb that agrees with a slot in '{match[0]}'")
+    if not rest.rstrip().endswith((".", "?", "!")):
+        raise ValueError("expected final punctuation")
+    if "  " in text or text != text.strip():
+        raise ValueError("expected single spaces between words only")
+
+
+def _limits(known: Sequence[str], value: object, _: Path) -> tuple[str, ...]:
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not values or not all(one in known for one in values):
+        raise ValueError(f"expected {', '.join(known)}, or a list of them")
+    return tuple(values)
+
+
+_Text = Annotated[tuple[str, ...], Convert(_expanded)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Template:
+    name: Annotated[str, MinLen(1)]
+    head: Annotated[tuple[str, ...], Convert(partial(_limits, HEADS))] = ()
+    form: Annotated[tuple[str, ...], Convert(partial(_limits, FORMS))] = ()
+    label: Literal["entailment", "neutral", "contradiction"] = "entailment"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Nli(_Template):
+    premise: _Text
+    hypothesis: _Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Qa(_Template):
+    goal: _Text
+    solution: _Text
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pairs(_Template):
+    sentence: _Text
+
+
+_KINDS: dict[str, type[_Template]] = {"nli": _Nli, "qa": _Qa, "pairs": _Pairs}
+FIELDS = {kind: tuple(cls.__annotations__) for kind, cls in _KINDS.items()}
+"""The kinds of tasks and the texts that a template of each must have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,29 +178,17 @@ def load_templates(extra: Sequence[Path] = ()) -> Templates:
     """Read the templates that come with boxpen, and further files.
 
     Raises:
-        BuildError: If a file cannot be read or a template is not right; it names file and line.
+        BuildError: If a file cannot be read or a template is wrong; it names file and line.
     """
-    own = files("boxpen.build.kg").joinpath("templates")
-    sources = [
-        (entry.name, entry.read_text(encoding="utf-8"))
-        for entry in sorted(own.iterdir(), key=lambda entry: entry.name)
-        if entry.name.endswith(".toml")
-    ]
-    for path in extra:
-        try:
-            sources.append((str(path), path.read_text(encoding="utf-8-sig")))
-        except OSError as error:
-            raise BuildError(f"{path} cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise BuildError(f"{path} is not UTF-8 (byte {error.start + 1})") from None
+    own = Path(str(files("boxpen.build.kg").joinpath("templates")))
     forms: dict[tuple[str, str], list[Form]] = {}
     tasks = {task: task for task in FIELDS}
     seen: dict[tuple[str, str, str], str] = {}
-    for name, text in sources:
-        for form, where in _File(name, text).forms(tasks):
+    for path in (*sorted(own.glob("*.toml")), *extra):
+        for form, where in _File(path).forms(tasks):
             key = (form.task, form.relation, form.name)
             if seen.setdefault(key, where) != where:
-                raise BuildError(f"{where}: a template '{form.name}' stands at {seen[key]} already")
+                raise BuildError(f"{where}: a template '{form.name}' is at {seen[key]} already")
             forms.setdefault((form.task, form.relation), []).append(form)
     return Templates({key: tuple(found) for key, found in forms.items()}, tasks)
 
@@ -134,137 +199,65 @@ def form_counts(templates: Templates) -> dict[tuple[str, str], int]:
 
 
 class _File:
-    """One TOML file, its text kept so that an error can name the line."""
+    """One TOML file, with its text, so that an error can name the line."""
 
-    def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = name, text
+    def __init__(self, path: Path) -> None:
+        self.path, self.data = path, read_toml(path)
+        self.text = path.read_text(encoding="utf-8-sig")
 
     def forms(self, tasks: dict[str, str]) -> Iterator[tuple[Form, str]]:
-        try:
-            data = tomllib.loads(self.text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise BuildError(f"{self.name} is not TOML: {error}") from None
-        self._own_tasks(data.pop("tasks", {}), tasks)
-        for relation, of_relation in data.items():
-            if not isinstance(of_relation, dict):
-                raise self._wrong(f"'{relation}' is no table [[{relation}.task]]", relation)
-            for task, tables in of_relation.items():
+        declared = self.data.pop("tasks", {})
+        if not isinstance(declared, dict):
+            raise self._wrong("expected a table [tasks]", "tasks")
+        for task, kind in declared.items():
+            if kind not in list(FIELDS):  # which may be asked of lists and tables, too
+                known = ", ".join(FIELDS)
+                raise self._wrong(f"task '{task}' is {kind!r}, expected {known}", task)
+            if tasks.setdefault(task, kind) != kind:
+                raise self._wrong(f"task '{task}' is of the kind '{tasks[task]}' already", task)
+        for relation, by_task in self.data.items():
+            if not isinstance(by_task, dict):
+                raise self._wrong(f"expected tables [[{relation}.task]]", relation)
+            for task, tables in by_task.items():
                 header = f"[[{relation}.{task}]]"
                 if task not in tasks:
                     offer = nearest(task, list(tasks))
                     raise self._wrong(
-                        f"{header} is of no known task; {offer}", f"{relation}.{task}"
+                        f"{header} has an unknown task; {offer}", f"{relation}.{task}"
                     )
-                if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
-                    raise self._wrong(f"'{relation}.{task}' is no table {header}", f"{task}")
-                if not tables:
-                    raise self._wrong(f"{header} is an empty list", task)
+                if not isinstance(tables, list) or not tables:
+                    raise self._wrong(f"expected tables {header}", task)
                 for place, table in enumerate(tables):
-                    yield from self._template(relation, task, tasks[task], place, table)
+                    line = self._line_of(relation, task, place)
+                    found = self._template(_KINDS[tasks[task]], table, line)
+                    texts = [getattr(found, key) for key in FIELDS[tasks[task]]]
+                    if math.prod(map(len, texts)) > MOST_FORMS:
+                        what = f"expected {MOST_FORMS:,} forms of a template or fewer"
+                        raise self._wrong(what, "", line)
+                    for chosen in itertools.product(*texts):
+                        form = Form(
+                            task, relation, found.name, chosen, found.head, found.form, found.label
+                        )
+                        yield form, f"{self.path}, line {line}"
 
-    def _own_tasks(self, declared: Any, tasks: dict[str, str]) -> None:
-        if not isinstance(declared, dict):
-            raise self._wrong("'tasks' is no table [tasks]", "tasks")
-        for task, kind in declared.items():
-            if kind not in list(FIELDS):  # which asks of lists and tables, too
-                known = ", ".join(FIELDS)
-                raise self._wrong(f"task '{task}' is of the kind {kind!r}, expected {known}", task)
-            if tasks.setdefault(task, kind) != kind:
-                raise self._wrong(f"task '{task}' is of the kind '{tasks[task]}' already", task)
+    def _template(self, kind: type[_Template], table: Any, line: int) -> _Template:
+        try:
+            return check_config(kind, table, "")
+        except ConfigError as error:
+            what = str(error).removeprefix(": ")
+            key = re.match(r"(?:unknown key ')?(\w+)", what)
+            raise self._wrong(what, key[1] if key else "", line) from None
 
-    def _template(
-        self, relation: str, task: str, kind: str, place: int, table: dict[str, Any]
-    ) -> Iterator[tuple[Form, str]]:
-        header = self._header(relation, task, place)
-        known = {"name", "head", "form", "label", *FIELDS[kind]}
-        for key in table:
-            if key not in known:
-                offer = nearest(key, sorted(known))
-                raise self._wrong(f"unknown field '{key}'; {offer}", key, header)
-        for key in ("name", *FIELDS[kind]):
-            if key not in table:
-                raise self._wrong(f"the template has no field '{key}'", "", header)
-            if not isinstance(table[key], str) or not table[key].strip():
-                raise self._wrong(f"field '{key}' is empty or no string", key, header)
-        heads = self._limits(table, "head", HEADS, header)
-        wanted = self._limits(table, "form", FORMS, header)
-        label = table.get("label", "entailment")
-        if label not in LABELS:
-            raise self._wrong(f"label {label!r}, expected {', '.join(LABELS)}", "label", header)
-        texts = [self._expanded(table[key], header) for key in FIELDS[kind]]
-        if math.prod(map(len, texts)) > MOST_FORMS:
-            raise self._wrong(f"the template has more than {MOST_FORMS:,} forms", "", header)
-        where = f"{self.name}, line {header}"
-        for chosen in itertools.product(*texts):
-            yield Form(task, relation, table["name"], chosen, heads, wanted, label), where
-
-    def _limits(
-        self, table: dict[str, Any], key: str, known: Sequence[str], header: int
-    ) -> tuple[str, ...]:
-        value = table.get(key, [])
-        values = [value] if isinstance(value, str) else value
-        if not isinstance(values, list):
-            raise self._wrong(f"{key} {value!r}, expected {', '.join(known)}", key, header)
-        if key in table and not values:
-            raise self._wrong(f"field '{key}' is an empty list", key, header)
-        for one in values:
-            if one not in known:
-                raise self._wrong(f"{key} {one!r}, expected {', '.join(known)}", key, header)
-        return tuple(values)
-
-    def _expanded(self, text: str, header: int) -> list[str]:
-        """Return the combinations of a text's alternations, each of them checked."""
-        pieces = re.split(r"(\([^()]*\|[^()]*\))", text)
-        ways = [
-            piece[1:-1].split("|") if place % 2 else [piece] for place, piece in enumerate(pieces)
-        ]
-        for piece in pieces[::2]:
-            if "|" in piece or piece.count("(") != piece.count(")"):
-                raise self._wrong(
-                    f"an alternation is not closed, or nested, in '{text}'", text, header
-                )
-        if math.prod(map(len, ways)) > MOST_FORMS:
-            raise self._wrong(f"'{text}' has more than {MOST_FORMS:,} forms", text, header)
-        texts = ["".join(way) for way in itertools.product(*ways)]
-        for one in texts:
-            self._check(one, text, header)
-        return texts
-
-    def _check(self, one: str, text: str, header: int) -> None:
-        rest = SLOT.sub("", one)
-        if "{" in rest or "}" in rest:
-            raise self._wrong(
-                f"a brace is not balanced, or no slot stands in it, in '{text}'", text, header
-            )
-        for match in SLOT.finditer(one):
-            slot, mark, helper = match["slot"], match["mark"], match["helper"]
-            if slot not in SLOTS:
-                offer = nearest(slot, list(SLOTS))
-                raise self._wrong(f"unknown slot '{match[0]}'; {offer}", text, header)
-            if mark == ":" and helper not in SLOTS[slot]:
-                known = ", ".join(sorted(SLOTS[slot])) or "none"
-                raise self._wrong(f"unknown helper in '{match[0]}'; known: {known}", text, header)
-            agrees = slot in SUBJECTS and (
-                helper in {"be", "tail"} or "VERB" in parts(helper or "")
-            )
-            if mark == "." and not agrees:
-                raise self._wrong(f"'{match[0]}' is no verb that agrees with a slot", text, header)
-        if not rest.rstrip().endswith((".", "?", "!")):
-            raise self._wrong(f"'{text}' has no final punctuation", text, header)
-        if "  " in one or one != one.strip():
-            raise self._wrong(f"'{text}' has a space too many", text, header)
-
-    def _header(self, relation: str, task: str, place: int) -> int:
+    def _line_of(self, relation: str, task: str, place: int) -> int:
         """Return the line on which a template begins."""
         pattern = rf"^[ \t]*\[\[\s*{re.escape(relation)}\s*\.\s*{re.escape(task)}\s*\]\]"
         found = [match.start() for match in re.finditer(pattern, self.text, re.M)]
         at = found[place] if place < len(found) else 0  # an inline table: the file's first line
         return self.text.count("\n", 0, at) + 1
 
-    def _wrong(self, what: str, near: str, header: int = 1) -> BuildError:
-        lines = self.text.splitlines()
-        key = re.compile(rf"^\s*{re.escape(near)}\s*=") if re.fullmatch(r"\w+", near) else None
-        for number, line in enumerate(lines[header - 1 :], header):
-            if near and (key.match(line) if key else near in line):
-                return BuildError(f"{self.name}, line {number}: {what}")
-        return BuildError(f"{self.name}, line {header}: {what}")
+    def _wrong(self, what: str, key: str, start: int = 1) -> BuildError:
+        """Return an error with the first line from ``start`` that has a key or a header."""
+        lines = self.text.splitlines()[start - 1 :]
+        near = rf"^\s*{key}\s*=|\[\[\s*{re.escape(key)}\s*\]\]|^\s*\[{key}\]"
+        found = (at for at, line in enumerate(lines, start) if key and re.search(near, line))
+        return BuildError(f"{self.path}, line {next(found, start)}: {what}")

@@ -2,8 +2,8 @@
 
 Graphs keep bare, lemmatised phrases: ``pencil | usedfor | shade sketch``. ``wordings`` gives the
 plausible ways to write them out ('a pencil', 'pencils'; 'shade a sketch', 'shade sketches'), each
-with a plain sentence that states the triple. What cannot be said in English is refused, and
-``unwordable`` says why: a triple too few is better than a test in bad English.
+with a plain sentence that states the triple. What cannot be expressed in English is
+refused, and ``unwordable`` gives the reason: a triple too few is better than bad English.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def wordings(relation: str, head: str, tail: str) -> list[Wording]:
 
 
 def unwordable(relation: str, head: str, tail: str) -> str | None:
-    """Return why a triple cannot be said in English, or None if it can."""
+    """Return why a triple cannot be expressed in English, or None if it can."""
     try:
         _wordings(relation, head, tail)
     except UnwordableError as refusal:

@@ -1,0 +1,1 @@
+"""What all trainings share: the run folder, checkpoints, resuming, validation and the loop."""
