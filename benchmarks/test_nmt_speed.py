@@ -11,6 +11,7 @@ pytest.importorskip("sentencepiece")
 
 from nmt_speed import translate  # noqa: E402
 
+from boxpen.nmt.architectures.sizes import new_model  # noqa: E402
 from boxpen.nmt.data.subwords import (  # noqa: E402
     EOS,
     PAD,
@@ -18,7 +19,6 @@ from boxpen.nmt.data.subwords import (  # noqa: E402
     train_subwords,
     vocabulary_sizes,
 )
-from boxpen.nmt.sizes import new_model  # noqa: E402
 
 SOURCES = ["盒子在围栏里。", "男孩在找他的玩具。", "冬天湖水结冰了。", "他找到了。", "谁?"]
 TARGETS = ["The box is in the pen.", "He looks for his toys.", "The lake freezes.", "Yes!", "Who?"]

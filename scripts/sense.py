@@ -31,7 +31,7 @@ from results import said, write
 
 import boxpen
 from boxpen.analysis.slices import cut
-from boxpen.build.kg.wording.sentences import Verbalised, verbalise, write_sentences
+from boxpen.build.kg.sentences import Verbalised, verbalise, write_sentences
 from boxpen.errors import BoxpenError
 from boxpen.lm.job import train_lm
 from boxpen.lm.options import Options

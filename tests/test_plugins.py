@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,13 +51,30 @@ def boxpen(tmp_path):
     return run
 
 
-@pytest.fixture
-def animals(tmp_path):
-    """The package of the documentation, installed."""
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The package of the documentation: its modules, and the folder that pip installed it in."""
+    pytest.importorskip("hatchling")
     (described,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     modules = dict(re.findall(r"`(boxpen_animals/\w+\.py)`.*?```python\n(.*?)```", PAGE, re.DOTALL))
     assert len(modules) == 4
-    install(tmp_path / "site", tomllib.loads(described)["project"], modules)
+    source = tmp_path_factory.mktemp("animals")
+    (source / "pyproject.toml").write_text(described)
+    (source / "boxpen_animals").mkdir()
+    for name, code in modules.items():
+        (source / name).write_text(code)
+    site = source / "site"
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    alone = ["--no-deps", "--no-build-isolation", "--no-index", "--target", site, source]
+    subprocess.run([*pip, *alone], check=True)
+    return modules, site
+
+
+@pytest.fixture
+def animals(built, tmp_path):
+    """The modules of the package, which is installed for ``boxpen``."""
+    modules, site = built
+    (tmp_path / "site").symlink_to(site)
     return modules
 
 

@@ -196,7 +196,7 @@ def check_free(path: Path, error: type[BoxpenError] = SuiteError, *, overwrite: 
     Args:
         path: Where a file goes.
         error: What is raised if one is there already, or the system refuses.
-        overwrite: Whether a file that is there may be written over.
+        overwrite: Whether an existing file may be overwritten.
     """
     place = resolved(path, error)
     try:

@@ -243,7 +243,7 @@ ARCHITECTURES = Registry(
     "architecture",
     {
         "bilm": "boxpen.lm.bilm.model:BiLMForLanguageModeling",
-        "rnnsearch": "boxpen.nmt.rnnsearch:RNNSearchForConditionalGeneration",
+        "rnnsearch": "boxpen.nmt.architectures.rnnsearch:RNNSearchForConditionalGeneration",
         "concat": "boxpen.nmt.context.concat:ConcatForConditionalGeneration",
         "thumt": "boxpen.nmt.context.thumt:ThumtForConditionalGeneration",
         "cadec": "boxpen.nmt.context.cadec:CADecForConditionalGeneration",

@@ -17,8 +17,8 @@ from boxpen.build.discourse.phenomena.connectives import (
     senses,
 )
 from boxpen.build.discourse.phenomena.since import names_a_time
+from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.build.discourse.phenomena.wordlists import table
-from boxpen.build.discourse.snippets import Snippet
 
 
 def _snippet(source: str, target: str) -> Snippet:

@@ -7,7 +7,7 @@ import pytest
 from boxpen.build.discourse.candidates import candidates
 from boxpen.build.discourse.contrast import contrasts, with_contrasts
 from boxpen.build.discourse.phenomena.ellipsis import auxiliary, ellipsis, repeated, tagged
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.items import Suite, Translate
 
 

@@ -12,10 +12,10 @@ import boxpen
 from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig
+from boxpen.build.discourse.mine import read_rows
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, lot, sample_candidates
 from boxpen.build.discourse.stages import BUILDER
-from boxpen.build.discourse.work import read_rows
 from boxpen.catalog import write_suite
 from boxpen.config import check_config
 from boxpen.errors import BoxpenError, BuildError

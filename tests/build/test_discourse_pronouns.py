@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from boxpen.build.discourse.candidates import candidates
 from boxpen.build.discourse.contrast import contrasts, with_contrasts
 from boxpen.build.discourse.phenomena.pronouns import CLASSES, class_word, pronoun
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.items import Choice, Suite, Translate
 
 

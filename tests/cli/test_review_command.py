@@ -15,7 +15,7 @@ import pytest
 from test_commands import invoke, refused
 
 from boxpen import Choice, Entail, Run, Suite, Translate, load_suite, read_suite
-from boxpen.build.discourse.work import write_rows as write_candidates
+from boxpen.build.discourse.mine import write_rows as write_candidates
 from boxpen.build.duals.rows import write_rows as write_duals
 from boxpen.build.kg.triples import schema, triple_id, write_table
 from boxpen.catalog import write_suite

@@ -5,12 +5,12 @@ from typing import Any
 import torch
 import transformers
 
+from boxpen.nmt.architectures.sizes import new_model
 from boxpen.nmt.context.bert_fused import BertFusedForConditionalGeneration
 from boxpen.nmt.context.cadec import CADecForConditionalGeneration
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration
 from boxpen.nmt.context.thumt import ThumtForConditionalGeneration
 from boxpen.nmt.data.subwords import EOS, PAD
-from boxpen.nmt.sizes import new_model
 
 WORDS = 60
 

@@ -82,7 +82,7 @@ def padded(rows: list[list[int]], more: int = 0) -> tuple[Tensor, Tensor]:
 
 def tiny_marian(seed: int, *, shared: bool = False, dropout: float = 0.0, length: int = 32) -> Any:
     """Return a plain sentence-level Transformer of the toy language: 64 wide, 2 layers."""
-    from boxpen.nmt.sizes import new_model
+    from boxpen.nmt.architectures.sizes import new_model
 
     torch.manual_seed(seed)
     return new_model(

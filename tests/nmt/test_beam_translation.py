@@ -75,7 +75,7 @@ def marian(seed=0, letters=LETTERS, longest=4):
 
 
 def rnnsearch(seed=0, letters=LETTERS, longest=4):
-    module = pytest.importorskip("boxpen.nmt.rnnsearch")
+    module = pytest.importorskip("boxpen.nmt.architectures.rnnsearch")
     torch.manual_seed(seed)
     config = module.RNNSearchConfig(
         vocab_size=3 + len(letters),

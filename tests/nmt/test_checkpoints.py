@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from boxpen.errors import TrainError
-from boxpen.nmt.sizes import new_model
+from boxpen.nmt.architectures.sizes import new_model
 from boxpen.training.checkpoints import Checkpoints, load_weights, weights_of
 
 

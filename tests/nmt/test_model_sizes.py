@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from boxpen.nmt import rnnsearch  # noqa: E402
-from boxpen.nmt.sizes import SIZES, new_model, parameters  # noqa: E402
+from boxpen.nmt.architectures import rnnsearch  # noqa: E402
+from boxpen.nmt.architectures.sizes import SIZES, new_model, parameters  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.attention import MOST, pack, packed, together
-from boxpen.nmt.compiled import compile_layers, eager
+from boxpen.nmt.architectures.attention import MOST, pack, packed, together
+from boxpen.nmt.architectures.compiled import compile_layers, eager
+from boxpen.nmt.architectures.sizes import new_model
 from boxpen.nmt.data.inputs import IGNORED
 from boxpen.nmt.objective import Objective, _fused_loss, _loss
-from boxpen.nmt.sizes import new_model
 
 
 @given(

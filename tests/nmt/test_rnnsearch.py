@@ -15,7 +15,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from boxpen.errors import NmtError  # noqa: E402
-from boxpen.nmt.rnnsearch import (  # noqa: E402
+from boxpen.nmt.architectures.rnnsearch import (  # noqa: E402
     RNNSearchConfig,
     RNNSearchForConditionalGeneration,
     register,

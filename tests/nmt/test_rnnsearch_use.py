@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers")
 
 from boxpen import Request, ScoringPolicy  # noqa: E402
 from boxpen.models.seq2seq import Seq2SeqModel  # noqa: E402
-from boxpen.nmt.rnnsearch import (  # noqa: E402
+from boxpen.nmt.architectures.rnnsearch import (  # noqa: E402
     RNNSearchConfig,
     RNNSearchForConditionalGeneration,
 )

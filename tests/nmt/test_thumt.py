@@ -26,7 +26,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from boxpen.errors import NmtError  # noqa: E402
-from boxpen.nmt.attention import pack  # noqa: E402
+from boxpen.nmt.architectures.attention import pack  # noqa: E402
 from boxpen.nmt.context.concat import ConcatForConditionalGeneration  # noqa: E402
 from boxpen.nmt.context.thumt import (  # noqa: E402
     ThumtConfig,

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from boxpen.build.kg.sentences import verbalise, write_sentences
 from boxpen.build.kg.triples import schema, triple_id
 from boxpen.build.kg.wording.sentence_wording import RELATIONS, sentences_of
-from boxpen.build.kg.wording.sentences import verbalise, write_sentences
 from boxpen.errors import BoxpenError, BuildError, SuiteError, TrainError
 from boxpen.items import Card, Choice, Entail, Suite
 from boxpen.lm.data import digest_of, read_data
@@ -430,7 +430,7 @@ def test_the_command_looks_at_the_place_before_the_work(
     Path("loop.tsv").symlink_to("loop.tsv")
     command = ["build", "sentences", "--triples", "g.txt", "--out"]
     with monkeypatch.context() as patch:
-        patch.setattr("boxpen.build.kg.wording.sentences.verbalise", _never)
+        patch.setattr("boxpen.build.kg.sentences.verbalise", _never)
         for out, said in (
             ("edited.tsv", "edited.tsv is there already; give another name or --overwrite"),
             ("g.parquet", "--out is g.parquet, expected a file that ends in .tsv or .txt"),

@@ -1,6 +1,6 @@
 """Lint: what is wrong with the data of a suite.
 
-Nothing is mended and nothing refused: a finding says which item a human should look at. The rules:
+Lint changes and rejects nothing: a finding is an item that a human should look at. The rules:
 
 - ``duplicate-id``, ``label-range``, ``empty-field``, ``too-few-candidates``: unusable items, which
   only a suite loaded with ``validate=False`` can have
@@ -117,7 +117,7 @@ def _bare(text: str) -> str:
 
 
 class _Letters(dict[int, int | None]):
-    """What becomes of a character when punctuation and white space are taken away."""
+    """A table that removes punctuation and white space."""
 
     def __missing__(self, code: int) -> int | None:
         character = chr(code)

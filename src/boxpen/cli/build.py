@@ -182,7 +182,7 @@ def sentences(
     overwrite: Overwrite = False,
 ) -> None:
     """Write a knowledge graph as sentences."""
-    from boxpen.build.kg.wording.sentences import check_out, verbalise, write_sentences
+    from boxpen.build.kg.sentences import check_out, verbalise, write_sentences
 
     if out is not None:
         check_out(out, overwrite=overwrite)

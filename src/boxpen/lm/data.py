@@ -96,7 +96,7 @@ def _said(sources: Sequence[str | Path], ways: int) -> tuple[list[Sentence], lis
     unsaid = 0
     if not sources:
         return out, notes, unsaid
-    from boxpen.build.kg.wording.sentences import verbalise
+    from boxpen.build.kg.sentences import verbalise
 
     for source in sources:
         found = verbalise(source, ways=ways)

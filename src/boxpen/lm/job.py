@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from boxpen.build.kg.wording.sentences import check_ways
+from boxpen.build.kg.sentences import check_ways
 from boxpen.errors import TrainError
 from boxpen.lm.begin import begin, check_model, size_of
 from boxpen.lm.data import read_data
@@ -52,7 +52,7 @@ def train_lm(
             ``new:small`` (or ``new``) for one trained from scratch.
         out: The folder for the model, its log and its held-out sentences.
         text: Files with one sentence per line.
-        triples: Graphs whose triples are verbalised, see ``boxpen.build.kg.wording.sentences``.
+        triples: Graphs whose triples are verbalised, see ``boxpen.build.kg.sentences``.
         valid: Files with held-out sentences.
         ways: Maximum sentences per triple.
         holdout: Share of the sentences to hold out where there are no such files.

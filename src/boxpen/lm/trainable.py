@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from boxpen.lm.classifier.pairs import longest
 from boxpen.lm.masking import masked
+from boxpen.lm.pairs import longest
 from boxpen.models.tokens import pieces
 from boxpen.models.vocabulary import beyond
 from boxpen.scoring.requests import Request

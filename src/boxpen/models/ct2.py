@@ -117,7 +117,7 @@ class CTranslate2Model(Model):
 
     @property
     def rounds(self) -> bool:
-        """Whether scores depend on the batch: assumed on a GPU, where nothing guarantees otherwise.
+        """Whether scores depend on the batch: assumed on a GPU, which gives no guarantee.
 
         On a CPU they do not, in any compute type, since the texts of a batch have equal lengths.
         """

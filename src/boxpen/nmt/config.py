@@ -21,8 +21,8 @@ from boxpen.config import (
     read_toml,
 )
 from boxpen.errors import ConfigError, NmtError, nearest
+from boxpen.nmt.architectures.sizes import Architecture, Size
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
-from boxpen.nmt.sizes import Architecture, Size
 from boxpen.text.cleaning import CleanConfig
 from boxpen.text.corpus import CorpusSpec
 

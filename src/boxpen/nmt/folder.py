@@ -131,7 +131,7 @@ class ModelFolder(RunFolder):
 
     def _plain(self) -> Any:
         """Return a model that reads one sentence."""
-        from boxpen.nmt.sizes import new_model
+        from boxpen.nmt.architectures.sizes import new_model
 
         model = self.config.model
         # One size for both, as MarianMTModel and what converts it mostly expect.

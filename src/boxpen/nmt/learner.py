@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.compiled import compile_layers
+from boxpen.nmt.architectures.compiled import compile_layers
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.objective import Objective
 from boxpen.training import learner

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from boxpen.nmt.attention import MOST
-from boxpen.nmt.compiled import eager
+from boxpen.nmt.architectures.attention import MOST
+from boxpen.nmt.architectures.compiled import eager
 from boxpen.nmt.data.inputs import IGNORED
 
 __all__ = ["Objective", "cross_entropy"]

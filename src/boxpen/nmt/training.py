@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import NmtError
-from boxpen.nmt.compiled import eager
+from boxpen.nmt.architectures.compiled import eager
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.data.feed import Feed, nested_share
 from boxpen.nmt.data.inputs import PLAIN

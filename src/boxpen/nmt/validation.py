@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from boxpen.nmt.compiled import eager
+from boxpen.nmt.architectures.compiled import eager
 from boxpen.nmt.config import NmtConfig
 from boxpen.nmt.data.batches import plan
 from boxpen.nmt.data.inputs import PLAIN, Reads, batch_of

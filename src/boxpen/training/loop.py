@@ -65,7 +65,7 @@ class Training(ABC):
     unit: str = "tokens"
     """What is predicted."""
     advice: ClassVar[str]
-    """What may help where the loss is no number."""
+    """What may help if the loss is NaN or Inf."""
     limits: Limits
     learner: Learner
     feed: Feed

@@ -8,7 +8,7 @@ from boxpen.build.discourse.contrast import contrasts
 from boxpen.build.discourse.phenomena.connectives import connective
 from boxpen.build.discourse.phenomena.ellipsis import ellipsis
 from boxpen.build.discourse.phenomena.pronouns import pronoun
-from boxpen.build.discourse.snippets import Snippet
+from boxpen.build.discourse.phenomena.snippets import Snippet
 
 __all__ = ["Candidate", "candidates"]
 

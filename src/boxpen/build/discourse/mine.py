@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from boxpen.build import tables
 from boxpen.build.discourse.candidates import Candidate, candidates
-from boxpen.build.discourse.snippets import Snippet
-from boxpen.build.tables import Row, parquet_errors
+from boxpen.build.discourse.phenomena.snippets import Snippet
+from boxpen.build.tables import Row, parquet_errors, write_table
 from boxpen.text.normal import key
 from boxpen.text.overlap import Overlap
 
-__all__ = ["CANDIDATES", "LINES", "Mined", "height", "mined", "snippets"]
+__all__ = [
+    "CANDIDATES",
+    "LINES",
+    "Mined",
+    "height",
+    "mined",
+    "read_rows",
+    "snippets",
+    "write_rows",
+]
 
 CHUNK = 100_000
 """Lines per run."""
@@ -173,3 +183,17 @@ def _row(candidate: Candidate) -> Row:
         "contrast": list(candidate.contrast),
         "text": f"{key(snippet.context_source, 'en')}\t{key(snippet.source, 'en')}",
     }
+
+
+def write_rows(rows: Sequence[Row], path: Path) -> None:
+    """Write a table of candidates."""
+    write_table(pl.DataFrame(rows, schema=CANDIDATES), path)
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Read a table of candidates.
+
+    Raises:
+        BuildError: If it does not exist, is damaged, or lacks a column.
+    """
+    return tables.read_rows(path, CANDIDATES)

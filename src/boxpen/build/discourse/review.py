@@ -66,7 +66,7 @@ class CandidateTask(ReviewTask):
     @classmethod
     def find(cls, target: Target) -> CandidateTask | None:
         """Return the task for a build of a discourse suite."""
-        from boxpen.build.discourse.work import read_rows
+        from boxpen.build.discourse.mine import read_rows
 
         path = target.path
         if path is None:
@@ -137,7 +137,7 @@ class CandidateTask(ReviewTask):
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the table of accepted candidates."""
-        from boxpen.build.discourse.work import write_rows
+        from boxpen.build.discourse.mine import write_rows
 
         out = to.ending(".parquet")
         rows = self.accepted(review)

@@ -11,7 +11,6 @@ from typing import Any
 
 import polars as pl
 
-from boxpen.build import tables
 from boxpen.build.discourse import mine
 from boxpen.build.discourse.config import CLASSES, DiscourseConfig
 from boxpen.build.discourse.filters import LineFilter
@@ -21,14 +20,14 @@ from boxpen.build.discourse.texts import read_text
 from boxpen.build.dropped import pairs_dropped_by
 from boxpen.build.runner import Progress, Report, steps_of
 from boxpen.build.sink import ParquetSink
-from boxpen.build.tables import Row, write_dropped, write_table
+from boxpen.build.tables import Row, write_dropped
 from boxpen.catalog import load_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Card, Suite, Translate
 from boxpen.review import Journal
 from boxpen.text.overlap import overlap_of
 
-__all__ = ["Work", "read_rows", "write_rows"]
+__all__ = ["Work"]
 
 _BATCH = 50_000  # lines that are written in one go
 LINES, CANDIDATES = "lines.parquet", "candidates.parquet"
@@ -96,7 +95,7 @@ class Work:
             raise BuildError(
                 f"no candidate was found in {counts['snippets']:,} snippets of {total:,} lines"
             )
-        write_rows(rows, self.at(CANDIDATES))
+        mine.write_rows(rows, self.at(CANDIDATES))
         known = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
         known = dict(sorted(known.items()))
         kept = _by_class(Counter(row["class"] for row in rows))
@@ -123,7 +122,7 @@ class Work:
     def sample(self) -> Report:
         """Draw candidates of every class."""
         config = self.config.sample
-        rows = read_rows(self.at(CANDIDATES))
+        rows = mine.read_rows(self.at(CANDIDATES))
         drawn = sample_candidates(
             rows,
             config.wanted if self.config.review is None else config.drawn,
@@ -134,7 +133,7 @@ class Work:
         if not drawn.rows:
             raise BuildError(f"no candidate of {len(rows):,} is of a class that is wanted")
         self._write_dropped(drawn.dropped, "sample", NOT_SAMPLED)
-        write_rows(drawn.rows, self.at(SAMPLED))
+        mine.write_rows(drawn.rows, self.at(SAMPLED))
         few = ", ".join(f"{name} {count}" for name, count in drawn.short.items())
         return {
             "says": f"{len(drawn.rows):,} candidates" + (f"; short of: {few}" if few else ""),
@@ -153,7 +152,7 @@ class Work:
         """Take what judges accepted."""
         config = self.config.review
         assert config is not None
-        rows = read_rows(self.at(SAMPLED))
+        rows = mine.read_rows(self.at(SAMPLED))
         task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
         review = task.review(config.decide_by(), config.min_judges)
         torn = f"{review.torn}; import its sheet again" if review.torn else ""
@@ -173,7 +172,7 @@ class Work:
             elif decision.verdict is not None and row["id"] not in taken:
                 refused.append((row, "accepted, but the class has enough"))
         self._write_dropped(refused, "review", REJECTED)
-        write_rows(accepted, self.at(ACCEPTED))
+        mine.write_rows(accepted, self.at(ACCEPTED))
         return {
             "says": f"{len(accepted):,} candidates accepted, {fates}"
             + (f", {spare:,} to spare" if spare else ""),
@@ -188,7 +187,7 @@ class Work:
 
     def write(self) -> Report:
         """Make the suite."""
-        suite = _suite(self.config, read_rows(self.at(self.chosen)))
+        suite = _suite(self.config, mine.read_rows(self.at(self.chosen)))
         path = self.at(self.suite_file)
         write_suite(suite, path)
         contrastive = sum(1 for item in suite if getattr(item, "contrast", ()))
@@ -241,20 +240,6 @@ class Work:
     def _write_dropped(self, dropped: Iterable[tuple[Row, str]], step: str, name: str) -> None:
         rows = ((row, step, reason) for row, reason in dropped)
         write_dropped(rows, mine.CANDIDATES, "found_for", self.at(name))
-
-
-def write_rows(rows: Sequence[Row], path: Path) -> None:
-    """Write a table of candidates."""
-    write_table(pl.DataFrame(rows, schema=mine.CANDIDATES), path)
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Read a table of candidates.
-
-    Raises:
-        BuildError: If it does not exist, is damaged, or lacks a column.
-    """
-    return tables.read_rows(path, mine.CANDIDATES)
 
 
 def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:

@@ -50,7 +50,7 @@ def sizes(
     json: Json = False,
 ) -> None:
     """Show sizes of translation models."""
-    from boxpen.nmt.sizes import size_rows
+    from boxpen.nmt.architectures.sizes import size_rows
 
     rows = size_rows(vocabulary)
     if json:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, nearest
-from boxpen.lm.classifier.pairs import ready_for_pairs
+from boxpen.lm.pairs import ready_for_pairs
 from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.assembly import cannot_load

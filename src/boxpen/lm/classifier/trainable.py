@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from boxpen.lm.classifier.pairs import encode, longest
+from boxpen.lm.pairs import encode, longest
 from boxpen.lm.trainable import Feature, Features, Trainable
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from functools import cache
 from typing import NamedTuple
 
 from boxpen.build.discourse.phenomena.since import names_a_time
+from boxpen.build.discourse.phenomena.snippets import Finding, Objection, Snippet, misfits, weighed
 from boxpen.build.discourse.phenomena.wordlists import EDGE, table
-from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
 __all__ = ["CLASSES", "Realisation", "begins_clause", "connective", "realisation", "senses"]
 

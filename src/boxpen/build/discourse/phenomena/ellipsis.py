@@ -11,8 +11,8 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 
+from boxpen.build.discourse.phenomena.snippets import Finding, Objection, Snippet, misfits, weighed
 from boxpen.build.discourse.phenomena.wordlists import table, tokens, words
-from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
 __all__ = ["auxiliary", "ellipsis", "repeated", "tagged"]
 

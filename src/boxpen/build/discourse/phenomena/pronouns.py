@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from boxpen.build.discourse.phenomena.referents import addressee, addressees, referent
+from boxpen.build.discourse.phenomena.snippets import Finding, Objection, Snippet, misfits, weighed
 from boxpen.build.discourse.phenomena.wordlists import phrases, tokens, words
-from boxpen.build.discourse.snippets import Finding, Objection, Snippet, misfits, weighed
 
 __all__ = ["CLASSES", "class_word", "pronoun"]
 

@@ -40,7 +40,11 @@ from transformers.models.marian.modeling_marian import shift_tokens_right
 from transformers.utils.generic import can_return_tuple
 
 from boxpen.errors import NmtError
-from boxpen.nmt.rnnsearch_layers import RNNSearchDecoder, RNNSearchEncoder, RNNSearchState
+from boxpen.nmt.architectures.rnnsearch_layers import (
+    RNNSearchDecoder,
+    RNNSearchEncoder,
+    RNNSearchState,
+)
 
 __all__ = ["RNNSearchConfig", "RNNSearchForConditionalGeneration", "register"]
 

@@ -166,7 +166,10 @@ def _transformer(
 
 
 def _rnnsearch(shape: Shape, dropout: float, _: int, **vocabularies: Any) -> PreTrainedModel:
-    from boxpen.nmt.rnnsearch import RNNSearchConfig, RNNSearchForConditionalGeneration
+    from boxpen.nmt.architectures.rnnsearch import (
+        RNNSearchConfig,
+        RNNSearchForConditionalGeneration,
+    )
 
     layers = shape.layers
     config = RNNSearchConfig(

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from boxpen.nmt.attention import pack
+from boxpen.nmt.architectures.attention import pack
 
 __all__ = ["compile_layers", "eager"]
 

@@ -1,0 +1,1 @@
+"""Shapes and layers of translation models that read one sentence."""
