@@ -33,7 +33,7 @@ _HIGHEST = 1e-3  # rounding may lift a log-probability above 0
 
 
 class MismatchError(ValueError):
-    """An answer that does not fit its request; the message says what was seen."""
+    """An answer that does not fit its request; the message names what was seen."""
 
 
 class TokenScores(NamedTuple):
