@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -60,7 +61,9 @@ def built(tmp_path_factory):
     assert len(modules) == 4
     source = tmp_path_factory.mktemp("animals")
     (source / "pyproject.toml").write_text(described)
+    assert "beside an empty `__init__.py`" in PAGE
     (source / "boxpen_animals").mkdir()
+    (source / "boxpen_animals" / "__init__.py").touch()
     for name, code in modules.items():
         (source / name).write_text(code)
     site = source / "site"
@@ -74,7 +77,7 @@ def built(tmp_path_factory):
 def animals(built, tmp_path):
     """The modules of the package, which is installed for ``boxpen``."""
     modules, site = built
-    (tmp_path / "site").symlink_to(site)
+    shutil.copytree(site, tmp_path / "site", dirs_exist_ok=True)
     return modules
 
 
@@ -126,7 +129,7 @@ BROKEN = {
         "number": "broken_plugin:NUMBER",
         "failing": "broken_plugin:FAILING",
         "renamed": "broken_plugin:FAILING",
-        "cats": "broken_plugin:FAILING",
+        "starter": "broken_plugin:FAILING",
         "a.b": "broken_plugin:FAILING",
     },
     "boxpen.models": {
@@ -165,7 +168,7 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
         ("gone", "cannot be imported (ModuleNotFoundError: No module named 'no_such_module')"),
         ("number", "is broken: broken_plugin:NUMBER is a int, expected a Entry"),
         ("renamed", "is broken: its object has another name"),
-        ("cats", "is ignored: boxpen has one of that name"),
+        ("starter", "is ignored: boxpen has one of that name"),
         ("a.b", "is ignored: its name is not valid"),
     ):
         assert f"suite '{name}' of the plug-in broken-plugin {reason}" in warnings
@@ -176,7 +179,7 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
     for words in (
         ("--help",),
         ("suite", "show", "starter"),
-        ("suite", "show", "cats", "--items", 0),
+        ("suite", "show", "starter", "--items", 0),
         ("suite", "export", "starter", "--out", "x.csv"),
         ("build", "example", "kg"),
     ):
