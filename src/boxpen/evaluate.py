@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from boxpen.catalog.lint import lint
+from boxpen.errors import ModelError
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
@@ -53,7 +54,8 @@ def evaluate(
     """Evaluate a model on a suite.
 
     Args:
-        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, or a
+        model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``,
+            ``api:URL#MODEL``, ``openai:MODEL``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
@@ -149,6 +151,7 @@ def _decided(
 ) -> Run:
     """Turn the scored requests of a plan into a run."""
     started = time.time()
+    _leave_out(planned, _unanswered(planned, results))
     answers = _answers(planned, results, cache, report) if planned.recipe.asks else []
     candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
     translations = _translations(planned, cache, report) if translate else []
@@ -227,14 +230,14 @@ def _answers(
         texts = _letters(planned, asked, results)
     else:
         texts = _answer_texts(planned, asked, cache, report)
-    lost = {}
+    lost: dict[str, list[str]] = {}
     for item, few in asked.items():
         for question in few:
             if question.prompt not in texts:
-                lost[item] = planned.model.unanswered.get(question.prompt, "no answer")
-    for item, reason in lost.items():
-        planned.left_out.setdefault(f"unanswered: {reason}", []).append(item)
-    planned.judged = [item for item in planned.judged if item.id not in lost]
+                reason = planned.model.unanswered.get(question.prompt, "no answer")
+                lost.setdefault(reason, []).append(item)
+                break
+    _leave_out(planned, lost)
     return [
         answer
         for item in planned.judged
@@ -276,6 +279,36 @@ def _answer_texts(
         texts.update((missing[i], text) for i, text in batch)
         report(label, len(texts), len(keys))
     return texts
+
+
+def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:
+    """Return the items with a request that failed for good, by reason."""
+    found: dict[str, list[str]] = {}
+    reasons: dict[str, str] = {}  # messages about one problem differ in their numbers
+    for item in planned.judged if results.unanswered else ():
+        asked = (*planned.requests(item), *planned.unconditional(item))
+        reason = next((results.unanswered[r] for r in asked if r in results.unanswered), None)
+        if reason is not None:
+            found.setdefault(reasons.setdefault(reason.partition(":")[0], reason), []).append(
+                item.id
+            )
+    return found
+
+
+def _leave_out(planned: Plan, unanswered: Mapping[str, Sequence[str]]) -> None:
+    """Leave out items without an answer, given by reason: they are neither right nor wrong.
+
+    Raises:
+        ModelError: If there is no other item.
+    """
+    gone = {item for items in unanswered.values() for item in items}
+    if gone and len(gone) == len(planned.judged):
+        raise ModelError(
+            f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
+            f"{next(iter(unanswered))}"
+        )
+    planned.left_out |= {f"unanswered: {reason}": [*ids] for reason, ids in unanswered.items()}
+    planned.judged = [item for item in planned.judged if item.id not in gone]
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

@@ -211,6 +211,8 @@ MODELS = Registry(
         "embedded": "boxpen.models.loading.embedded:from_embedded",
         "ct2": "boxpen.models.ct2:from_ct2",
         "elmo": "boxpen.lm.bilm.elmo_model:from_elmo",
+        "api": "boxpen.models.remote.model:from_api",
+        "openai": "boxpen.models.remote.model:from_api",
     },
     ModelError,
     group="boxpen.models",

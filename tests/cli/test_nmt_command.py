@@ -272,7 +272,7 @@ class TestBadInput:
         text = CONFIG.replace("size = 450", "size = 1_000_000_000")
         done = invoke("build", "run", write_config(corpus, text))
         told(done, "subwords.size is 1000000000, expected 1,000,000 or less")
-        done = invoke("train", "sizes", "--vocabulary", 10**18)
+        done = invoke("train", "example", "--sizes", "--vocabulary", 10**18)
         refused(done, "--vocabulary is 1000000000000000000, expected 3 to 1,000,000")
 
     def test_a_language_whose_script_is_not_known_is_said_once(self, corpus):

@@ -1,4 +1,4 @@
-"""boxpen model: list, show, download and convert models."""
+"""boxpen model: list, show, probe, download and convert models."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
 
-model = group(app, "model", "List, show, download and convert models.", "Suites")
+model = group(app, "model", "List, show, check, download and convert models.", "Suites")
 
-_OTHERS = "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR"
+_OTHERS = (
+    "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
+    "openai:MODEL"
+)
 
 Name = Annotated[
     str, typer.Argument(metavar="MODEL", help=f"A preset (boxpen model list), {_OTHERS}.")
@@ -122,3 +125,29 @@ def export_model(
 
     export_ct2(model, out, quantization=quantization, overwrite=overwrite)
     note(f"written; use it as ct2:{out}")
+
+
+@command(model, "probe")
+def probe_model(
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="api:URL#MODEL, api:FILE.toml or openai:MODEL.")
+    ],
+    json: Json = False,
+) -> None:
+    """Check whether numbers of a model behind an API can be trusted."""
+    from boxpen.errors import ModelError
+    from boxpen.models.remote.client import Client
+    from boxpen.models.remote.probe import probe
+    from boxpen.models.remote.settings import settings_of
+
+    if name.partition(":")[0] not in ("api", "openai"):
+        raise ModelError(f"model '{name}' is not behind an API, expected api:URL#MODEL")
+    findings = probe(Client(name, settings_of(name)), chat=True)
+    lines = findings.lines()
+    if json:
+        print_json(lines)
+    else:
+        for key, value in lines.items():
+            print(f"{key:16} {value}")
+    if findings.access == "none":
+        raise ModelError(f"model '{name}' cannot be used: {findings.refusal}")

@@ -205,12 +205,13 @@ def progress_bar() -> Iterator[Progress]:
     )
     tasks: dict[str, Any] = {}
 
-    def report(label: str, done: int, total: int) -> None:
+    def report(label: str, done: int, total: int, detail: str = "") -> None:
         if not tasks:
             bars.start()  # not before: an empty display would leave a blank line in a file
         if label not in tasks:
             tasks[label] = bars.add_task(printable(label), total=total, completed=done, known=done)
-        bars.update(tasks[label], completed=done, total=total)
+        shown = f"{label} ({detail})" if detail else label
+        bars.update(tasks[label], completed=done, total=total, description=printable(shown))
 
     try:
         yield report

@@ -91,7 +91,7 @@ def run(
         typer.Option(
             metavar="MODEL...",
             help="Models: a preset (boxpen model list), a model folder or GGUF file, "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR.",
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL.",
             show_default="smollm2",
         ),
     ] = None,
@@ -136,6 +136,14 @@ def run(
             show_default="in the user's cache folder",
         ),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            metavar="AMOUNT",
+            help="Stop before the cost of models behind an API exceeds this.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for run directories.", metavar="FOLDER")] = Path(
         "runs"
     ),
@@ -169,6 +177,10 @@ def run(
         resolved = _resolved(name, labels, scoring.dtype, loading)
         wanted = dict.fromkeys(names or ["starter"])
         plans += [plan(resolved, each, limit=limit, **settings) for each in wanted]
+    if max_cost is not None:
+        from boxpen.models.remote.model import limit_cost
+
+        limit_cost([p.model for p in plans], max_cost)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:

@@ -29,6 +29,7 @@ from boxpen.models.encoded import (
     Tally,
 )
 from boxpen.plugins import MODELS
+from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 
@@ -70,6 +71,7 @@ class Model(ABC):
         deterministic: Whether to run every text by itself, so that its score depends on nothing
             else and is bit-identical across runs.
         engine: How texts are scored, in a few words; empty before the first one.
+        access: How a model behind an API is asked, as in ``echo``; empty for local models.
     """
 
     name: str
@@ -86,6 +88,19 @@ class Model(ABC):
     batch_size: int | None = None
     deterministic: bool = False
     engine: str = ""
+    access: str = ""
+
+    @cached_property
+    def unanswered(self) -> dict[Request, str]:
+        """Requests that failed for good, with reasons; local models answer all."""
+        return {}
+
+    def attach(self, cache: ScoreCache) -> None:  # noqa: B027 (local models have nothing to keep)
+        """Prepare for scoring with a cache."""
+
+    def detail(self, done: int, total: int) -> str:  # noqa: ARG002
+        """Return what progress shows besides texts; empty for local models."""
+        return ""
 
     @cached_property
     def tally(self) -> Tally:

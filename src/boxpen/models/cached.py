@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.scoring.cache import ScoreCache, cache_key
@@ -12,8 +12,8 @@ from boxpen.scoring.requests import Record, Request
 
 __all__ = ["Progress", "ScoredRequests", "scored"]
 
-Progress = Callable[[str, int, int], None]
-"""Called with a label, the number of requests done, and the total."""
+Progress = Callable[..., None]
+"""Called with a label, the number of requests done, the total, and tokens and cost if any."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class ScoredRequests:
     records: Mapping[Request, Record]
     engine: Mapping[str, object]
     seconds: float
+    unanswered: Mapping[Request, str] = field(default_factory=dict)
 
 
 def scored(
@@ -45,6 +46,7 @@ def scored(
     """
     started = time.time()
     report = progress or (lambda *_: None)
+    model.attach(cache)
     settings = policy.as_dict() | model.exactness()
     keys = {r: cache_key(model.fingerprint, settings, r.parts()) for r in requests}
     known = cache.records(list(keys.values()))
@@ -60,7 +62,9 @@ def scored(
                 found = [(missing[i], record) for i, record in batch]
                 write([(keys[r], record) for r, record in found])
                 records.update(found)
-                report(label, len(records), len(requests))
+                told = model.detail(len(records), len(requests))
+                report(label, len(records), len(requests), *([told] if told else []))
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
         engine |= {"how": model.engine, **cost}
-    return ScoredRequests(records, engine, time.time() - started)
+    failed = {r: model.unanswered[r] for r in missing if r in model.unanswered}
+    return ScoredRequests(records, engine, time.time() - started, failed)

@@ -45,7 +45,7 @@ class ModelConfig:
     Attributes:
         architecture: ``transformer`` or ``rnnsearch``, which read a sentence; ``concat``,
             ``thumt``, ``cadec`` or ``bert-fused``, which also read those before it.
-        size: ``tiny``, ``small`` or ``base``; ``boxpen train sizes`` shows them.
+        size: ``tiny``, ``small`` or ``base``; ``boxpen train example --sizes`` shows them.
         dropout: Another than the size's own.
         base: Folder of a trained Transformer that another, or a model with context, begins from,
             and whose size it has; ``transformer`` and ``concat`` may do without.

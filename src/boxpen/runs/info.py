@@ -175,6 +175,7 @@ class ModelInfo(_Part):
     Attributes:
         short: Its name in tables.
         batch: How texts were batched, if that changes scores.
+        access: How a model behind an API was asked.
         labels: The labels of an inference classifier, in the order of its outputs.
         remark: What a self-check of the model found.
     """
@@ -185,6 +186,7 @@ class ModelInfo(_Part):
     fingerprint: str
     dtype: str
     batch: str | None = field(default=None, metadata=_OPTIONAL)
+    access: str | None = field(default=None, metadata=_OPTIONAL)
     languages: tuple[str, ...] | None = field(default=None, metadata={"read": _names})
     labels: tuple[str, ...] | None = field(default=None, metadata={"read": _labels, **_OPTIONAL})
     remark: str | None = field(default=None, metadata=_OPTIONAL)
@@ -199,6 +201,7 @@ class ModelInfo(_Part):
             fingerprint=model.fingerprint,
             dtype=model.dtype,
             batch=model.batch or None,
+            access=model.access or None,
             languages=tuple(sorted(model.languages)) if model.languages else None,
             labels=names_of(model.labels) if model.labels else None,
             remark=remark or None,
@@ -378,6 +381,7 @@ class RunInfo(_Part):
             context=None if policy.context == "given" else policy.context,
             dtype=model.dtype,
             batch=model.batch,
+            api=model.access,
             max=self.resolved_policy.get("max_length"),
         )
         return replace(self, signature=line)

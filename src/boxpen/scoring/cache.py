@@ -18,6 +18,7 @@ import json
 import logging
 import sqlite3
 import struct
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -90,6 +91,7 @@ class ScoreCache:
         self.damaged = 0
         self.set_aside: list[Path] = []
         self._inode: tuple[int, int] | None = None
+        self._lock = threading.RLock()  # one transaction at a time
         with self._guard("open"):
             if path != ":memory:":
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +179,7 @@ class ScoreCache:
         self._insert("translations", rows)
 
     def _open(self) -> None:
-        # Used by one thread at a time: that of ``writing``, as long as it lasts.
+        # Used by several threads, one at a time.
         self._db = sqlite3.connect(
             self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
@@ -295,7 +297,7 @@ class ScoreCache:
 
     def _healed(self, verb: str, work: Callable[[], _T]) -> _T:
         """Do the work; if the database is damaged, set it aside, rebuild it, and work again."""
-        with self._guard(verb):
+        with self._lock, self._guard(verb):
             try:
                 return work()
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

@@ -32,31 +32,30 @@ def example(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="Name of an example; lists them if omitted.")
     ] = "",
-) -> None:
-    """Print an example configuration, or list the examples."""
-    from boxpen.nmt.config import shipped_config, shipped_configs
-
-    if name:
-        print(shipped_config(name), end="")
-    else:
-        print("\n".join(shipped_configs()))
-
-
-@command(train, "sizes")
-def sizes(
+    sizes: Annotated[
+        bool, typer.Option("--sizes", help="Show sizes of translation models instead.")
+    ] = False,
     vocabulary: Annotated[
-        int, typer.Option(help="Pieces in each of the two vocabularies.")
+        int, typer.Option(help="Pieces in each of the two vocabularies, for --sizes.")
     ] = 30_000,
     json: Json = False,
 ) -> None:
-    """Show sizes of translation models."""
+    """Print an example configuration, or list the examples."""
     from boxpen.nmt.architectures.sizes import size_rows
+    from boxpen.nmt.config import shipped_config, shipped_configs
 
-    rows = size_rows(vocabulary)
-    if json:
-        print_json({"vocabulary": vocabulary, "sizes": rows})
+    if sizes:
+        rows = size_rows(vocabulary)
+        if json:
+            print_json({"vocabulary": vocabulary, "sizes": rows})
+        else:
+            console().print(table_of(list(rows[0]), [list(row.values()) for row in rows], left=2))
+    elif name:
+        print(shipped_config(name), end="")
+    elif json:
+        print_json(list(shipped_configs()))
     else:
-        console().print(table_of(list(rows[0]), [list(row.values()) for row in rows], left=2))
+        print("\n".join(shipped_configs()))
 
 
 @command(train, "nmt")

@@ -1,0 +1,1 @@
+"""Models behind an API: names, the HTTP client, the probe, and scoring."""

@@ -1,0 +1,456 @@
+"""The HTTP client for servers: concurrent requests, retries, pacing, tokens and cost.
+
+Requests run in worker threads; ``Client.each`` yields their answers as they arrive. What goes wrong
+ends in one of three ways:
+
+- *again*: 429, 5xx, time-outs, broken connections and pages that are not JSON are repeated with a
+  jittered, growing delay (or after ``Retry-After``), up to a number of tries.
+- *unanswered*: a request that the server rejects (400), or that has used up its tries, fails alone.
+- *the end*: a wrong key, a wrong path or a server that has stopped answering fails everything.
+
+No message contains a key: neither headers nor what a server says about them are quoted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import email.utils
+import importlib.util
+import json
+import queue
+import random
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from boxpen.errors import ModelError
+from boxpen.models.remote.settings import ApiSettings
+from boxpen.printable import printable
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["Answer", "Budget", "Call", "Client", "UnansweredError", "Usage"]
+
+Answer = dict[str, Any]
+
+FIRST_DELAY = 0.5  # seconds before the second try; doubled for each one after it
+LONGEST_DELAY = 30.0
+LONGEST_RETRY_AFTER = 300.0
+PATIENCE = 600.0  # seconds of nothing but 429 before a request fails
+_START = 4  # requests in flight at first
+_GONE = 12  # failures in a row after which the server counts as gone
+_QUOTED = 200  # characters of a server's own message
+
+
+class UnansweredError(ModelError):
+    """One request failed for good; others may succeed.
+
+    Attributes:
+        reason: Why, without the model: ``HTTP 500 after 6 tries``.
+        status: The HTTP status, if the server answered.
+    """
+
+    def __init__(self, model: str, reason: str, status: int | None = None) -> None:
+        super().__init__(f"model '{model}': {reason}")
+        self.reason = reason
+        self.status = status
+
+
+class Call(NamedTuple):
+    """One request.
+
+    Attributes:
+        path: Below the base URL, as in ``/completions``; below the root if it begins with ``//``.
+        body: What to post.
+        tokens: Maximum prompt tokens it can cost.
+        tag: Anything, to tell answers apart.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    tokens: int = 0
+    tag: Any = None
+
+
+@dataclass
+class Usage:
+    """What was sent and paid for so far."""
+
+    requests: int = 0
+    retries: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass
+class Budget:
+    """A limit on the cost of all clients that share it.
+
+    What is in flight counts with the most that it can cost, so that the limit is never exceeded.
+    """
+
+    limit: float
+    spent: float = 0.0
+    _reserved: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def reserve(self, cost: float) -> None:
+        """Set aside the cost of a request.
+
+        Raises:
+            ModelError: If it could exceed the limit.
+        """
+        with self._lock:
+            if self.spent + self._reserved + cost > self.limit:
+                raise ModelError(
+                    f"stopped at a cost of {self.spent:.4g}, before --max-cost {self.limit:g} "
+                    "would be exceeded; all answers are kept, so rerun with a higher --max-cost "
+                    "to resume"
+                )
+            self._reserved += cost
+
+    def settle(self, reserved: float, cost: float) -> None:
+        """Replace what was set aside with the actual cost."""
+        with self._lock:
+            self._reserved -= reserved
+            self.spent += cost
+
+
+class _RetryError(Exception):
+    """A try failed; another may succeed."""
+
+    def __init__(self, reason: str, *, after: float | None = None, limited: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.after = after
+        self.limited = limited
+
+
+class Client:
+    """A server that speaks HTTP and JSON.
+
+    Args:
+        name: The model, for messages.
+        settings: URL, headers, limits and prices.
+
+    Attributes:
+        usage: What was sent so far.
+        budget: Limit on the cost, if there is one.
+    """
+
+    def __init__(self, name: str, settings: ApiSettings) -> None:
+        self.name = name
+        self.settings = settings
+        self.usage = Usage()
+        self.budget: Budget | None = None
+        self._pace = _Pace(settings.concurrency)
+        self._lock = threading.Lock()
+        self._headers = settings.secrets()
+        self._http = self._open()
+        self._reached = False
+        self._last_success = time.monotonic()
+
+    def _open(self) -> httpx.Client:
+        try:
+            import httpx
+        except ImportError:
+            raise ModelError(
+                f"model '{self.name}' needs httpx: pip install 'boxpen[api]'"
+            ) from None
+        return httpx.Client(
+            headers=self._headers,
+            http2=importlib.util.find_spec("h2") is not None,
+            timeout=httpx.Timeout(self.settings.timeout, connect=min(10.0, self.settings.timeout)),
+            limits=httpx.Limits(max_connections=self.settings.concurrency),
+        )
+
+    def call(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        tokens: int = 0,
+        retries: int | None = None,
+        stop: threading.Event | None = None,
+    ) -> Answer:
+        """Send one request, repeating it if need be; GET if there is no body.
+
+        Args:
+            path: See ``Call``.
+            body: What to post.
+            tokens: Maximum prompt tokens it can cost.
+            retries: Other than in the settings, for what a server need not have.
+            stop: Ends the waiting.
+
+        Raises:
+            UnansweredError: If this request failed for good.
+            ModelError: If no request can succeed, or the budget is spent.
+        """
+        stop = stop or threading.Event()
+        allowed = self.settings.retries if retries is None else retries
+        tries = 0
+        while True:
+            try:
+                with self._pace.turn(stop):
+                    answer = self._paid(path, body, tokens)
+                self._pace.speed_up()
+                self._last_success = time.monotonic()
+                return answer
+            except _RetryError as again:
+                waited = time.monotonic() - self._last_success
+                # A rate limit is not the request's fault, unless it never ends.
+                tries += not (again.limited and waited < PATIENCE)
+                if tries > allowed:
+                    many = f"{tries} tries" if tries > 1 else "1 try"
+                    raise UnansweredError(self.name, f"{again.reason} after {many}") from None
+                delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** max(0, tries - 1))
+                delay *= random.uniform(0.5, 1.0)
+                if again.after is not None:
+                    delay = min(again.after, LONGEST_RETRY_AFTER) + 0.1 * delay
+                self._pace.slow_down(delay if again.limited else 0.0)
+                with self._lock:
+                    self.usage.retries += 1
+                if stop.wait(delay):
+                    raise UnansweredError(self.name, "interrupted") from None
+
+    def each(self, calls: Iterable[Call]) -> Iterator[tuple[Call, Answer | UnansweredError]]:
+        """Send requests concurrently, and yield each with its answer as soon as it arrives.
+
+        Calls are taken from the iterable as they can be sent, by other threads.
+
+        Raises:
+            ModelError: If no further request can succeed, after those in flight are yielded.
+        """
+        source, taking = iter(calls), threading.Lock()
+        done: queue.SimpleQueue[tuple[Call, Answer | BaseException] | None] = queue.SimpleQueue()
+        stop = threading.Event()
+
+        def work() -> None:
+            while not stop.is_set():
+                call = None
+                try:
+                    with taking:
+                        call = next(source, None)
+                    if call is None:
+                        break
+                    answer = self.call(call.path, call.body, tokens=call.tokens, stop=stop)
+                    done.put((call, answer))
+                except BaseException as error:  # handed to the thread that asked
+                    done.put((call or Call("", {}), error))
+            done.put(None)
+
+        workers = self.settings.concurrency
+        for _ in range(workers):
+            threading.Thread(target=work, daemon=True).start()
+        end: BaseException | None = None
+        failures = 0
+        try:
+            while workers:
+                one = done.get()
+                if one is None:
+                    workers -= 1
+                    continue
+                call, answer = one
+                if isinstance(answer, UnansweredError):
+                    failures += answer.status is None
+                    if answer.status == 404:
+                        end = end or answer
+                    elif failures >= _GONE:
+                        end = end or ModelError(
+                            f"model '{self.name}' has stopped answering ({answer.reason}); all "
+                            "answers so far are kept, so rerun the same command to resume"
+                        )
+                    if end is None or not stop.is_set():
+                        yield call, answer
+                elif isinstance(answer, BaseException):
+                    end = end or answer
+                else:
+                    failures = 0
+                    yield call, answer
+                if end is not None:
+                    stop.set()
+                    self._pace.wake()
+            if end is not None:
+                raise end
+        finally:
+            stop.set()
+            self._pace.wake()
+
+    def _paid(self, path: str, body: Mapping[str, Any] | None, tokens: int) -> Answer:
+        """Send a request once, within the budget, and count what it used."""
+        most = self.settings.cost(tokens, int((body or {}).get("max_tokens", 0)))
+        budget, cost = self.budget, 0.0
+        if budget is not None:
+            budget.reserve(most)
+        try:
+            answer = self._once(path, body)
+            usage = answer.get("usage")
+            prompt, completion = (
+                _count(usage, key) for key in ("prompt_tokens", "completion_tokens")
+            )
+            cost = self.settings.cost(prompt, completion)
+            with self._lock:
+                self.usage.prompt_tokens += prompt
+                self.usage.completion_tokens += completion
+            return answer
+        except _RetryError as again:
+            # Nobody knows whether the provider charges for an answer that did not arrive.
+            cost = 0.0 if again.limited else most
+            raise
+        finally:
+            with self._lock:
+                self.usage.requests += 1
+                self.usage.cost += cost
+            if budget is not None:
+                budget.settle(most, cost)
+
+    def _once(self, path: str, body: Mapping[str, Any] | None) -> Answer:
+        import httpx
+
+        url = self.settings.root + path[1:] if path[:2] == "//" else self.settings.base + path
+        try:
+            if body is None:
+                response = self._http.get(url)
+            else:
+                response = self._http.post(url, json=dict(body))
+            self._reached = True
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reason = "time-out" if isinstance(error, httpx.ConnectTimeout) else _system(error)
+            if not self._reached:
+                raise ModelError(
+                    f"model '{self.name}': cannot connect to {self.settings.base} ({reason})"
+                ) from None
+            raise _RetryError(f"connection failed ({reason})") from None
+        except httpx.TimeoutException:
+            seconds = f"{self.settings.timeout:g} s"
+            raise _RetryError(f"no answer within {seconds}") from None
+        except (httpx.TransportError, httpx.DecodingError):
+            raise _RetryError("the connection was closed before the answer was complete") from None
+        return self._read(response)
+
+    def _read(self, response: httpx.Response) -> Answer:
+        status = response.status_code
+        said = self._said(response)
+        if status == 200:
+            try:
+                answer = json.loads(response.content)
+            except ValueError:
+                kind = response.headers.get("content-type", "").partition(";")[0].strip()
+                page = response.content[:256].lstrip()[:1] == b"<"
+                what = "HTML" if page else printable(kind) or "something else"
+                raise _RetryError(f"answered with {what} instead of JSON") from None
+            if not isinstance(answer, dict):
+                raise _RetryError("answered with JSON that is not an object")
+            return answer
+        if status in (401, 403):
+            variable = self.settings.key_env
+            known = "was rejected" if "Authorization" in self._headers else "is not set"
+            raise ModelError(
+                f"model '{self.name}': the server denied access (HTTP {status}); the key in "
+                f"{variable} {known}"
+            )
+        if 300 <= status < 400:
+            raise ModelError(
+                f"model '{self.name}': {self.settings.base} redirects elsewhere (HTTP {status}); "
+                "give the final URL"
+            )
+        if status == 429 and "insufficient_quota" in response.text:
+            raise ModelError(f"model '{self.name}': the quota of this key is used up (HTTP 429)")
+        if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
+            after = _seconds(response.headers.get("retry-after"))
+            limited = status == 429 or (status == 503 and after is not None)
+            raise _RetryError(f"HTTP {status}", after=after, limited=limited)
+        raise UnansweredError(self.name, f"HTTP {status}{said}", status)
+
+    def _said(self, response: httpx.Response) -> str:
+        """Return the message of a server, without keys that it might repeat; empty if none."""
+        try:
+            found = json.loads(response.content)
+            error = found.get("error", found)
+            text = error.get("message", "") if isinstance(error, dict) else error
+        except (ValueError, AttributeError):
+            return ""
+        if not isinstance(text, str) or not text:
+            return ""
+        return f": {self.redacted(' '.join(text.split()))[:_QUOTED]}"
+
+    def redacted(self, text: str) -> str:
+        """Return a text without the values of headers."""
+        for value in self._headers.values():
+            for part in (value, value.removeprefix("Bearer ")):
+                text = text.replace(part, "…")
+        return printable(text)
+
+
+class _Pace:
+    """How many requests may be in flight: one more per round of success, half after trouble."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._limit = float(min(_START, most))
+        self._busy = 0
+        self._resume = 0.0
+        self._slowed = 0.0
+        self._free = threading.Condition()
+
+    @contextlib.contextmanager
+    def turn(self, stop: threading.Event) -> Iterator[None]:
+        """Wait for a place."""
+        with self._free:
+            while not stop.is_set():
+                wait = self._resume - time.monotonic()
+                if wait <= 0 and self._busy < int(self._limit):
+                    break
+                self._free.wait(wait if wait > 0 else None)
+            if stop.is_set():
+                raise _RetryError("interrupted")
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._busy -= 1
+                self._free.notify_all()
+
+    def speed_up(self) -> None:
+        with self._free:
+            self._limit = min(float(self._most), self._limit + 1 / self._limit)
+            self._free.notify()
+
+    def slow_down(self, pause: float) -> None:
+        now = time.monotonic()
+        with self._free:
+            if now - self._slowed > 1.0:  # what failed together counts once
+                self._limit = max(1.0, self._limit / 2)
+                self._slowed = now
+            self._resume = max(self._resume, now + pause)
+
+    def wake(self) -> None:
+        with self._free:
+            self._free.notify_all()
+
+
+def _count(usage: object, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) else 0
+
+
+def _seconds(header: str | None) -> float | None:
+    """Return the seconds of ``Retry-After``, which is a number or a date."""
+    if header is None:
+        return None
+    with contextlib.suppress(ValueError):
+        return max(0.0, float(header))
+    with contextlib.suppress(ValueError, TypeError):
+        return max(0.0, email.utils.parsedate_to_datetime(header).timestamp() - time.time())
+    return None
+
+
+def _system(error: Exception) -> str:
+    """Return what the system says about a connection, without its number."""
+    text = str(error).rpartition("] ")[2]
+    return printable(text)[:_QUOTED] or "no connection"

@@ -1,0 +1,109 @@
+"""Log-probabilities of forced tokens: one request per node of the prefix tree.
+
+A node is a beginning of a text with the token that is scored last. The token is forced by
+``logit_bias``, and its log-probability without the bias is read from the answer. Servers withhold
+a token that is only a part of a character (llama.cpp does); such a token is looked for among the
+most likely ones instead, if need be in the whole vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.protocol import MismatchError, body_of, first_token
+from boxpen.models.remote.tokenizer import Tokenizer
+from boxpen.scoring.requests import Request
+
+__all__ = ["Node", "force"]
+
+Node = tuple[int, ...]
+
+_PART = "\ufffd"  # shown for a part of a character
+_TOP = (500, 1_000_000)  # likely tokens to look through, the second time in the whole vocabulary
+
+
+def force(
+    client: Client, model: str, tokenizer: Tokenizer, nodes: Sequence[Node]
+) -> Iterator[tuple[Node, float | UnansweredError]]:
+    """Yield every node with its log-probability as soon as it is known."""
+    hidden: list[Node] = []
+    calls = (
+        Call("/completions", body_of("forced", model, n[:-1], forced=n[-1]), len(n), n)
+        for n in nodes
+    )
+    for call, answer in client.each(calls):
+        value = _value(client, answer, call.tag, tokenizer)
+        seen = not isinstance(value, UnansweredError) or value.status != 200
+        if seen or tokenizer.texts(call.tag[-1:]) != [_PART]:
+            yield call.tag, value
+        else:
+            hidden.append(call.tag)
+    for top in _TOP if hidden else ():
+        by_prefix: dict[Node, list[Node]] = {}
+        for node in hidden:
+            by_prefix.setdefault(node[:-1], []).append(node)
+        shown = _shown(tokenizer)  # forced, or the most likely token might be withheld as well
+        calls = (
+            Call(
+                "/completions",
+                body_of("forced", model, prefix, forced=shown, top=top),
+                len(prefix) + 1,
+                some,
+            )
+            for prefix, some in by_prefix.items()
+        )
+        hidden = []
+        for call, answer in client.each(calls):
+            for node in call.tag:
+                listed = _listed(client, answer, node)
+                if listed is not None:
+                    yield node, listed
+                elif top == _TOP[-1]:
+                    reason = "the server withholds tokens that are parts of a character"
+                    yield node, UnansweredError(client.name, reason, 200)
+                else:
+                    hidden.append(node)
+
+
+def _shown(tokenizer: Tokenizer) -> int:
+    """Return a token that is a whole character."""
+    for _, pieces in tokenizer.pieces([Request(text="a")]):
+        if isinstance(pieces, UnansweredError):
+            raise pieces
+        return pieces.ids[-1]
+    raise AssertionError
+
+
+def _value(
+    client: Client, answer: Answer | UnansweredError, node: Node, tokenizer: Tokenizer
+) -> float | UnansweredError:
+    """Read the log-probability of a forced token."""
+    if isinstance(answer, UnansweredError):
+        return answer
+    try:
+        found = first_token(answer, len(node) - 1)
+        if found.id is None:
+            same = tokenizer.texts(node[-1:]) == [found.text]
+        else:
+            same = found.id == node[-1]
+        if not same:
+            raise MismatchError("another token came back than was forced")
+        if not -9000 < found.logprob <= 1e-3:
+            raise MismatchError("a log-probability is not a number below 0")
+    except MismatchError as error:
+        return UnansweredError(client.name, str(error), 200)
+    return found.logprob
+
+
+def _listed(
+    client: Client, answer: Answer | UnansweredError, node: Node
+) -> float | UnansweredError | None:
+    """Look for a token among the most likely ones; None if it is not there."""
+    if isinstance(answer, UnansweredError):
+        return answer
+    try:
+        found = first_token(answer, len(node) - 1)
+    except MismatchError as error:
+        return UnansweredError(client.name, str(error), 200)
+    return next((value for token, _, value in found.top if token == node[-1]), None)

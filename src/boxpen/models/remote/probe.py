@@ -1,0 +1,511 @@
+"""The probe: what a server can do, and whether its numbers can be trusted.
+
+Before any score, a server is asked a few short texts in two orders. Each way of asking
+(``protocol.py``) must pass all checks that apply to it, and the first that does is used:
+
+- the same request has the same answer, in either order (within the noise of low precision);
+- all tokens come back, none is positive, and they are neither constant nor zero;
+- two texts that differ in the last word have the same log-probabilities before it and others at it
+  (a server that shifts by one fails here), and a text scores the same if more follows;
+- a generated token has the log-probability that it has as part of a prompt;
+- a forced token has the log-probability that it has without the bias;
+- the beginning of a long text matters (silent truncation);
+- token ids mean to the server what they mean to the tokenizer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from boxpen.errors import ModelError, nearest
+from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.forced import Node, force
+from boxpen.models.remote.protocol import (
+    Access,
+    FirstToken,
+    MismatchError,
+    Prompt,
+    TokenScores,
+    body_of,
+    first_token,
+    read_prompt,
+    spans,
+)
+from boxpen.models.remote.tokenizer import FolderTokenizer, ServerTokenizer, Tokenizer
+from boxpen.models.tokens import Pieces
+from boxpen.scoring.requests import Request
+
+__all__ = ["Findings", "close", "probe", "token_bound"]
+
+_PAIRS = (
+    ("The box was in the", " pen", " sea"),
+    ("He drank a cup of", " coffee", " sand"),
+    ("The sun rises in the", " east", " shoe"),
+)
+_LONGER = "The box was in the pen, and nobody knew who had put it there."
+_FOREIGN = "盒子在围栏里。"
+_FILLER = " The little boy looked for his toy box."
+_TOP = 5
+
+Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
+
+
+@dataclass
+class Findings:
+    """What the probe found.
+
+    Attributes:
+        model: The server's name for the model.
+        access: How texts can be scored.
+        rejected: Why other ways cannot be used.
+        tokenizer: Where token ids come from, if they are known and sent.
+        bos: Whether the server itself adds BOS to a text; None if unknown.
+        max_length: Longest sequence in tokens, if known.
+        system: The server's ``system_fingerprint``.
+        values: Log-probabilities that identify the model.
+        noise: Largest difference between two answers to the same request.
+        notes: Checks that could not be made, and other remarks.
+    """
+
+    model: str
+    access: Access = "none"
+    rejected: dict[str, str] = field(default_factory=dict)
+    tokenizer: Tokenizer | None = None
+    bos: bool | None = None
+    max_length: int | None = None
+    system: str = ""
+    values: tuple[float, ...] = ()
+    noise: float = 0.0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the server cannot score texts, in a clause; None if it can."""
+        if self.access not in ("chat", "none"):
+            return None
+        seen: dict[str, list[str]] = {}
+        for access, reason in self.rejected.items():
+            seen.setdefault(reason, []).append(access)
+        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in seen.items())
+        return f"the server gives no log-probabilities that can be trusted ({reasons})"
+
+    def lines(self) -> dict[str, str]:
+        """Return what to show to people."""
+        said = {
+            True: "added by the server",
+            False: "not added by the server",
+            None: "unknown",
+        }
+        return {
+            "model": self.model,
+            "access": self.access,
+            **{name: f"not usable: {reason}" for name, reason in self.rejected.items()},
+            "tokens": self.tokenizer.source if self.tokenizer else "as the server shows them",
+            "bos": said[self.bos],
+            "max_length": str(self.max_length or "unknown"),
+            "fingerprint": self.system or "none",
+            "noise": f"{self.noise:.2g} nats between equal requests" if self.values else "unknown",
+            **{f"note {n}": note for n, note in enumerate(self.notes, 1)},
+        }
+
+
+def close(first: float, second: float) -> bool:
+    """Whether two log-probabilities are equal but for the noise of bfloat16."""
+    return abs(first - second) <= 0.05 + 0.01 * abs(first)
+
+
+def token_bound(prompt: Prompt) -> int:
+    """Return a number of tokens that a prompt cannot exceed."""
+    # A token is at least one byte; some tokenizers add a space, BOS, or both.
+    return len(prompt.encode()) + 4 if isinstance(prompt, str) else len(prompt)
+
+
+def probe(client: Client, *, chat: bool = False) -> Findings:
+    """Ask a server what it can do, and check what it says.
+
+    Args:
+        client: The server.
+        chat: Whether to ask for chat even if texts can be scored.
+
+    Raises:
+        ModelError: If the server cannot be used at all.
+    """
+    findings = _listed(client)
+    work = _Probe(client, findings)
+    work.find_tokenizer()
+    for access in ("prompt_logprobs", "echo", "forced"):
+        try:
+            work.check(access)
+            findings.access = access
+            break
+        except MismatchError as error:
+            findings.rejected[access] = str(error)
+        except UnansweredError as error:
+            if error.status is None:  # the server, not what it was asked for
+                raise
+            findings.rejected[access] = error.reason
+    if chat or findings.access == "none":
+        work.check_chat()
+    return findings
+
+
+def _listed(client: Client) -> Findings:
+    """Find the model in the server's list."""
+    wanted = client.settings.model
+    try:
+        listed = client.call("/models").get("data")
+    except UnansweredError as error:
+        if error.status is None:
+            raise
+        listed = None
+    known = [m for m in listed or () if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    names = [m["id"] for m in known]
+    if wanted is None:
+        if len(names) != 1:
+            offer = f"; the server has {', '.join(names[:8])}" if names else ""
+            raise ModelError(f"model '{client.name}' names no model, expected URL#MODEL{offer}")
+        wanted = names[0]
+    found = next((m for m in known if wanted == m["id"] or m["id"].endswith(f"/{wanted}")), None)
+    if found is None and names:
+        aliases = [alias for m in known for alias in m.get("aliases") or ()]
+        if wanted not in aliases:
+            raise ModelError(
+                f"model '{client.name}': the server has no model '{wanted}', "
+                + nearest(wanted, names[:20])
+            )
+    meta = (found or {}).get("meta") or {}
+    length = (found or {}).get("max_model_len") or meta.get("n_ctx")
+    return Findings(found["id"] if found else wanted, max_length=length)
+
+
+class _Probe:
+    """The checks of one server."""
+
+    def __init__(self, client: Client, findings: Findings) -> None:
+        self.client = client
+        self.findings = findings
+
+    def find_tokenizer(self) -> None:
+        folder = self.client.settings.tokenizer
+        if folder is not None:
+            self.findings.tokenizer = FolderTokenizer(folder)
+            return
+        try:
+            self.findings.tokenizer = ServerTokenizer(self.client, self.findings.model)
+        except UnansweredError:
+            self.findings.tokenizer = None
+
+    def check(self, access: Access) -> None:
+        """Run the checks of one way of asking.
+
+        Raises:
+            MismatchError: If one fails.
+            UnansweredError: If the server rejects a request.
+        """
+        tokenizer = self.findings.tokenizer
+        if access == "forced":
+            if tokenizer is None:
+                raise MismatchError(
+                    "no token ids: the server has no /tokenize and no folder is set"
+                )
+            self._check_forced(tokenizer)
+            return
+        if tokenizer is not None:
+            try:
+                self._check_prompts(access, tokenizer)
+                return
+            except UnansweredError as error:
+                if error.status is None:
+                    raise
+                reason = error.reason
+            self._check_prompts(access, None)
+            self.findings.notes.append(f"token ids are not accepted as a prompt ({reason})")
+            self.findings.tokenizer = None
+        else:
+            self._check_prompts(access, None)
+
+    def check_chat(self) -> None:
+        body = {
+            "model": self.findings.model,
+            "messages": [{"role": "user", "content": "Answer with yes or no: is ice cold?"}],
+            "max_tokens": 1,
+            "temperature": 0,
+        }
+        try:
+            choices = self.client.call("/chat/completions", body, tokens=64).get("choices")
+            if not isinstance(choices, list) or not choices or "message" not in choices[0]:
+                raise MismatchError("the answer has no message")
+        except (MismatchError, UnansweredError) as error:
+            self.findings.rejected["chat"] = getattr(error, "reason", str(error))
+            return
+        if self.findings.access == "none":
+            self.findings.access = "chat"
+        else:
+            self.findings.notes.append("the server also answers chats")
+
+    def _ask(self, access: Access, prompts: Sequence[Prompt], top: int = 1) -> list[Answer]:
+        model = self.findings.model
+        return self._send([(p, body_of(access, model, p, top=top)) for p in prompts])
+
+    def _send(self, bodies: Sequence[tuple[Prompt, dict[str, object]]]) -> list[Answer]:
+        """Send prompts concurrently; answers come back in their order."""
+        calls = [
+            Call("/completions", body, token_bound(prompt), number)
+            for number, (prompt, body) in enumerate(bodies)
+        ]
+        found: dict[int, Answer] = {}
+        for call, answer in self.client.each(calls):
+            if isinstance(answer, UnansweredError):
+                raise answer
+            found[call.tag] = answer
+            self.findings.system = str(answer.get("system_fingerprint") or "")
+        return [found[number] for number in range(len(calls))]
+
+    def _ids(self, tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for number, pieces in tokenizer.pieces([Request(text=text) for text in texts]):
+            if not isinstance(pieces, Pieces):
+                raise pieces
+            found[number] = pieces.ids
+        return [found[number] for number in range(len(texts))]
+
+    def _framed(self, tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        before = () if tokenizer.bos is None else (tokenizer.bos,)
+        return [(*before, *ids) for ids in self._ids(tokenizer, texts)]
+
+    def _prompts(self, tokenizer: Tokenizer | None, texts: Sequence[str]) -> list[Prompt]:
+        return [*self._framed(tokenizer, texts)] if tokenizer else [*texts]
+
+    def _check_prompts(self, access: Access, tokenizer: Tokenizer | None) -> None:
+        findings = self.findings
+
+        def ask(prompts: Sequence[Prompt]) -> list[TokenScores]:
+            answers = self._ask(access, prompts)
+            pairs = zip(answers, prompts, strict=True)
+            out = [read_prompt(access, answer, prompt) for answer, prompt in pairs]
+            for scores, prompt in zip(out, prompts, strict=True):
+                if isinstance(prompt, str) and tokenizer is None:
+                    findings.bos, _ = spans(scores.texts, prompt)
+            return out
+
+        texts = [head + word for head, *words in _PAIRS for word in words] + [_LONGER]
+        prompts = self._prompts(tokenizer, texts)
+        scores = ask(prompts)
+        again = ask(prompts[::-1])[::-1]
+        findings.noise = _noise(scores, again)
+        findings.values = tuple(v for s in scores for v in s.logprobs[1:])
+        _not_constant(findings.values)
+        for number in range(len(_PAIRS)):
+            _same_before(scores[2 * number], scores[2 * number + 1])
+        firsts = [_first_difference(*scores[2 * n : 2 * n + 2]) for n in range(len(_PAIRS))]
+        if not any(firsts):
+            raise MismatchError(
+                "two different words have the same log-probability: it is shifted by one"
+            )
+        _same_before(scores[0], scores[-1])
+        self._check_beginning(ask, tokenizer)
+        self._check_generated(ask, tokenizer)
+        self._check_foreign(ask, tokenizer)
+        if tokenizer is not None:
+            one, other = ask(texts[:2])
+            self._check_tokenizer(
+                tokenizer,
+                texts[:2],
+                [one.logprobs[1:], other.logprobs[1:]],
+                lambda sent: [found.logprobs[1:] for found in ask(sent)],
+            )
+
+    def _check_tokenizer(
+        self,
+        tokenizer: Tokenizer,
+        texts: Sequence[str],
+        values: Sequence[Sequence[float]],
+        ask: Callable[[Sequence[Prompt]], Sequence[Sequence[float]]],
+    ) -> None:
+        """Compare the values of texts with those of their tokens; find out what is added."""
+        plain = self._ids(tokenizer, texts)
+        bos = () if tokenizer.bos is None else (tokenizer.bos,)
+        for adds in dict.fromkeys((tokenizer.adds, (), bos)):
+            found = ask([(*adds, *ids) for ids in plain])
+            if all(_all_close(*pair) for pair in zip(values, found, strict=True)):
+                self.findings.bos = bool(adds)
+                return
+        raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
+
+    def _check_beginning(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
+        """Check that the beginning of a long text is read."""
+        for times in (16, 3):
+            texts = [head + _FILLER * times for head in ("Red.", "No.")]
+            try:
+                one, other = ask(self._prompts(tokenizer, texts))
+            except UnansweredError as error:
+                if error.status is None:
+                    raise
+                reason = error.reason
+                continue
+            if one.logprobs[-20:] == other.logprobs[-20:]:
+                raise MismatchError("the beginning of a long text changes nothing: it is cut off")
+            return
+        self.findings.notes.append(f"long texts were not checked ({reason})")
+
+    def _check_foreign(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
+        prompts = self._prompts(tokenizer, [_FOREIGN])
+        bos = self.findings.bos
+        try:
+            ask(prompts)
+        except MismatchError as error:
+            self.findings.notes.append(f"Chinese text will be unanswered: {error}")
+        self.findings.bos = bos
+
+    def _check_generated(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
+        """Compare the log-probability of generated tokens with that in a prompt."""
+        texts = ["One, two, three, four,", "Monday, Tuesday,", *(head for head, *_ in _PAIRS)]
+        prompts = self._prompts(tokenizer, texts)
+        compared = 0
+        try:
+            made = [first_token(a, None) for a in self._ask("none", prompts, top=_TOP)]
+        except (MismatchError, UnansweredError) as error:
+            if isinstance(error, UnansweredError) and error.status is None:
+                raise
+            self.findings.notes.append(f"generated tokens were not compared ({error})")
+            return
+        _check_sums(made)
+        usable = [n for n, token in enumerate(made) if token.text and token.text.isascii()]
+        texts, made = [texts[n] for n in usable], [made[n] for n in usable]
+        prompts = [prompts[n] for n in usable]
+        whole = [text + token.text for text, token in zip(texts, made, strict=True)]
+        longer = self._prompts(tokenizer, whole)
+        for before, after, token in zip(ask(prompts), ask(longer), made, strict=True):
+            # A generated token may be tokenised differently behind a text.
+            if after.ids[:-1] != before.ids:
+                continue
+            compared += 1
+            if not close(token.logprob, after.logprobs[-1]):
+                raise MismatchError(
+                    f"{token.text!r} has the log-probability {token.logprob:.3f} if generated, but "
+                    f"{after.logprobs[-1]:.3f} in the prompt"
+                )
+        if not compared:
+            self.findings.notes.append("generated tokens could not be compared")
+
+    def _check_forced(self, tokenizer: Tokenizer) -> None:
+        heads = [head for head, *_ in _PAIRS]
+        prompts = self._framed(tokenizer, heads)
+        self._check_tokenizer(
+            tokenizer,
+            heads,
+            [*map(_tops, self._first(heads))],
+            lambda p: [*map(_tops, self._first(p))],
+        )
+        made = self._first(prompts)
+        _check_sums(made)
+        expected: dict[Node, float] = {}
+        nodes: list[Node] = []
+        for prompt, token, (_, *words) in zip(prompts, made, _PAIRS, strict=True):
+            for number, text, logprob in sorted(token.top, key=lambda one: -one[2])[1:]:
+                ids = (number,) if number is not None else self._ids(tokenizer, [text])[0]
+                if len(ids) == 1:
+                    expected[*prompt, ids[0]] = logprob
+            nodes += [(*prompt, self._ids(tokenizer, [word])[0][0]) for word in words]
+        if len(expected) < 2:
+            raise MismatchError("the answer has no log-probabilities of the most likely tokens")
+        nodes = list(dict.fromkeys((*expected, *nodes)))
+        found = self._forced(tokenizer, nodes)
+        again = self._forced(tokenizer, nodes[::-1])[::-1]
+        for node, value in zip(nodes, found, strict=True):
+            if not close(expected.get(node, value), value):
+                raise MismatchError(
+                    f"a token has the log-probability {expected[node]:.3f}, but {value:.3f} if it "
+                    "is forced: the bias is part of it"
+                )
+        self.findings.noise = max(abs(a - b) for a, b in zip(found, again, strict=True))
+        if not all(map(close, found, again)):
+            raise MismatchError("the same request has different answers")
+        _not_constant(found)
+        self.findings.values = (*itertools.chain.from_iterable(map(_tops, made)), *found)
+        self._check_beginning(lambda long: [*map(_as_scores, self._first(long))], tokenizer)
+        (foreign,) = self._framed(tokenizer, [_FOREIGN])
+        try:
+            self._forced(tokenizer, [foreign[: i + 1] for i in range(1, min(4, len(foreign)))])
+        except MismatchError as error:
+            self.findings.notes.append(f"Chinese text will be unanswered: {error}")
+
+    def _first(self, prompts: Sequence[Prompt]) -> list[FirstToken]:
+        answers = self._ask("none", prompts, top=_TOP)
+        pairs = zip(answers, prompts, strict=True)
+        return [first_token(a, None if isinstance(p, str) else len(p)) for a, p in pairs]
+
+    def _forced(self, tokenizer: Tokenizer, nodes: Sequence[Node]) -> list[float]:
+        found: dict[Node, float] = {}
+        for node, value in force(self.client, self.findings.model, tokenizer, nodes):
+            if isinstance(value, UnansweredError):
+                if value.status == 200:
+                    raise MismatchError(value.reason)
+                raise value
+            found[node] = value
+        return [found[node] for node in nodes]
+
+
+def _tops(token: FirstToken) -> list[float]:
+    return sorted((logprob for _, _, logprob in token.top), reverse=True)
+
+
+def _as_scores(token: FirstToken) -> TokenScores:
+    return TokenScores((), (), tuple(_tops(token)))
+
+
+def _all_close(one: Sequence[float], other: Sequence[float]) -> bool:
+    return len(one) == len(other) > 0 and all(map(close, one, other))
+
+
+def _check_sums(tokens: Sequence[FirstToken]) -> None:
+    for token in tokens:
+        total = sum(math.exp(min(value, 1.0)) for value in _tops(token))
+        if total > 1.02:
+            raise MismatchError(
+                f"the probabilities of {len(token.top)} tokens add up to {total:.2f}"
+            )
+
+
+def _noise(first: Sequence[TokenScores], second: Sequence[TokenScores]) -> float:
+    most = 0.0
+    for one, other in zip(first, second, strict=True):
+        for a, b in zip(one.logprobs[1:], other.logprobs[1:], strict=False):
+            most = max(most, abs(a - b))
+            if not close(a, b):
+                raise MismatchError(f"the same request has different answers ({a:.3f} and {b:.3f})")
+        if len(one.logprobs) != len(other.logprobs):
+            raise MismatchError("the same request has answers of different length")
+    return most
+
+
+def _not_constant(values: Sequence[float]) -> None:
+    if max(values) - min(values) < 1e-3:
+        raise MismatchError(f"every log-probability is {values[0]:.3f}")
+
+
+def _shared(one: TokenScores, other: TokenScores) -> int:
+    """Return how many tokens two texts begin with in common."""
+    pairs = zip(one.ids, other.ids, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _same_before(one: TokenScores, other: TokenScores) -> None:
+    for i in range(1, _shared(one, other)):
+        a, b = one.logprobs[i], other.logprobs[i]
+        if not close(a, b):
+            raise MismatchError(
+                f"a token has the log-probability {a:.3f} or {b:.3f}, depending on what follows: "
+                "log-probabilities are shifted by one"
+            )
+
+
+def _first_difference(one: TokenScores, other: TokenScores) -> bool:
+    """Whether the first tokens that differ also differ in log-probability."""
+    place = _shared(one, other)
+    if not 0 < place < min(len(one.ids), len(other.ids)):
+        return False
+    return not close(one.logprobs[place], other.logprobs[place])

@@ -1,0 +1,184 @@
+"""Token ids for a model behind an API, from a local folder or the server's ``/tokenize``.
+
+Two forms of ``/tokenize`` are known: llama.cpp's (``content``, answers with ids and pieces) and
+vLLM's (``prompt``, answers with ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from boxpen.errors import ModelError
+from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.tokens import Pieces, pieces, token_texts
+from boxpen.scoring.requests import Request
+
+__all__ = ["FolderTokenizer", "ServerTokenizer", "Tokenizer"]
+
+
+class Tokenizer(Protocol):
+    """What turns texts into the token ids that a server expects.
+
+    Attributes:
+        source: Where it is, for people.
+        bos: Id of the beginning-of-sequence token, if there is one.
+        eos: Id of the end-of-sequence token, if known.
+        adds: Ids that the tokenizer itself puts before a text.
+    """
+
+    source: str
+    bos: int | None
+    eos: int | None
+    adds: tuple[int, ...]
+
+    def pieces(self, requests: Sequence[Request]) -> Iterator[tuple[int, Pieces | UnansweredError]]:
+        """Yield the number of every request with its tokens, without special tokens."""
+        ...
+
+    def texts(self, ids: Sequence[int]) -> list[str] | None:
+        """Return the texts of tokens; None if one is unknown."""
+        ...
+
+
+class FolderTokenizer:
+    """A Transformers tokenizer in a local folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.source = f"folder {folder.name}"
+        if not folder.is_dir():
+            raise ModelError(f"tokenizer folder {folder} does not exist")
+        try:
+            from transformers import AutoTokenizer
+        except ImportError:
+            raise ModelError("a tokenizer folder needs: pip install 'boxpen[hf]'") from None
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        except Exception as error:  # whatever Transformers raises for a folder that is none
+            reason = " ".join(str(error).split())[:200]
+            raise ModelError(f"tokenizer folder {folder} cannot be loaded: {reason}") from None
+        self.bos: int | None = self._tokenizer.bos_token_id
+        self.eos: int | None = self._tokenizer.eos_token_id
+        plain = self._ids("a", special=False)
+        framed = self._ids("a", special=True)
+        self.adds = framed[: len(framed) - len(plain)] if framed[-len(plain) :] == plain else ()
+
+    def _ids(self, text: str, *, special: bool) -> tuple[int, ...]:
+        return tuple(self._tokenizer(text, add_special_tokens=special)["input_ids"])
+
+    def pieces(self, requests: Sequence[Request]) -> Iterator[tuple[int, Pieces | UnansweredError]]:
+        """Yield the number of every request with its tokens, without special tokens."""
+        yield from enumerate(pieces(self._tokenizer, requests))
+
+    def texts(self, ids: Sequence[int]) -> list[str] | None:
+        """Return the texts of tokens."""
+        return token_texts(self._tokenizer, ids)
+
+    @property
+    def unknown(self) -> int | None:
+        """Id of the unknown token."""
+        return self._tokenizer.unk_token_id  # type: ignore[no-any-return]
+
+
+class ServerTokenizer:
+    """The tokenizer of a server; each text is a request, which costs no tokens.
+
+    Raises:
+        UnansweredError: If the server has none.
+    """
+
+    def __init__(self, client: Client, model: str) -> None:
+        self.source = "/tokenize"
+        self._client = client
+        self._model = model
+        self._texts: dict[int, str] = {}
+        self._llama = True
+        try:
+            plain = self._read(self._ask("a"))
+        except UnansweredError as error:
+            if error.status == 404:
+                raise
+            plain = ()
+        if not plain:
+            self._llama = False
+            plain = self._read(self._ask("a"))
+        framed = self._read(self._ask("a", special=True))
+        if not plain or framed[len(framed) - len(plain) :] != plain:
+            raise UnansweredError(client.name, "/tokenize gives no token ids")
+        self.adds = framed[: len(framed) - len(plain)]
+        self.bos = self.adds[0] if len(self.adds) == 1 else None
+        self.eos: int | None = None
+        if self._llama:
+            self._special_tokens()
+
+    def _special_tokens(self) -> None:
+        """Take the special tokens from llama.cpp's ``/props``."""
+        try:
+            props = self._client.call("//props", retries=0)
+        except UnansweredError:
+            return
+        for name in ("bos", "eos"):
+            text = props.get(f"{name}_token")
+            if isinstance(text, str) and text:
+                ids = self._read(self._ask(text))
+                if len(ids) == 1:
+                    setattr(self, name, ids[0])
+
+    def pieces(self, requests: Sequence[Request]) -> Iterator[tuple[int, Pieces | UnansweredError]]:
+        """Yield the number of every request with its tokens, without special tokens."""
+        users: dict[str, list[int]] = {}
+        for number, request in enumerate(requests):
+            for text in {request.prefix, request.prefix + request.text} - {""}:
+                users.setdefault(text, []).append(number)
+        known: dict[str, tuple[int, ...]] = {"": ()}
+        failed: dict[int, UnansweredError] = {}
+        calls = (Call("//tokenize", self._body(t, special=False), tag=t) for t in users)
+        for call, answer in self._client.each(calls):
+            if isinstance(answer, UnansweredError):
+                failed.update((number, answer) for number in users[call.tag])
+            else:
+                known[call.tag] = self._read(answer)
+            for number in users[call.tag]:
+                request = requests[number]
+                whole = request.prefix + request.text
+                if request.prefix in known and whole in known:
+                    yield number, _joined(known[request.prefix], known[whole])
+        yield from failed.items()
+
+    def texts(self, ids: Sequence[int]) -> list[str] | None:
+        """Return the texts of tokens that the server has named."""
+        found = [self._texts.get(i) for i in ids]
+        return [t for t in found if t is not None] if None not in found else None
+
+    def _ask(self, text: str, *, special: bool = False) -> Answer:
+        return self._client.call("//tokenize", self._body(text, special=special), retries=1)
+
+    def _body(self, text: str, *, special: bool) -> Mapping[str, object]:
+        if self._llama:
+            return {"content": text, "add_special": special, "with_pieces": True}
+        return {"model": self._model, "prompt": text, "add_special_tokens": special}
+
+    def _read(self, answer: Answer) -> tuple[int, ...]:
+        for one in answer.get("tokens", ()):
+            if isinstance(one, dict) and isinstance(one.get("piece"), str):
+                self._texts[one["id"]] = one["piece"]
+            elif isinstance(one, dict):  # bytes of a character
+                self._texts[one["id"]] = "\ufffd"
+        return _ids(answer)
+
+
+def _ids(answer: Answer) -> tuple[int, ...]:
+    found = answer.get("tokens")
+    if not isinstance(found, list):
+        return ()
+    ids = [one.get("id") if isinstance(one, dict) else one for one in found]
+    known = tuple(one for one in ids if isinstance(one, int))
+    return known if len(known) == len(ids) else ()
+
+
+def _joined(prefix: tuple[int, ...], whole: tuple[int, ...]) -> Pieces:
+    shared = 0
+    while shared < min(len(prefix), len(whole)) and prefix[shared] == whole[shared]:
+        shared += 1
+    return Pieces(whole, shared, shared < len(prefix), ())

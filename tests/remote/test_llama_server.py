@@ -1,0 +1,115 @@
+"""The real server of llama.cpp: it ignores ``echo``, and forced tokens are exact."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+import numpy as np
+import pytest
+
+import boxpen
+from boxpen.errors import ModelError
+from boxpen.models.remote.client import Client
+from boxpen.models.remote.model import RemoteModel
+from boxpen.models.remote.probe import probe
+from boxpen.models.remote.settings import settings_of
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.requests import Request
+
+pytest.importorskip("httpx")
+xllamacpp = pytest.importorskip("xllamacpp", reason="llama.cpp's server: pip install xllamacpp")
+
+TEXTS = [
+    Request("The box is in the pen."),
+    Request(" in the pen.", prefix="The box is"),
+    Request("盒子在"),
+]
+
+
+@pytest.fixture(scope="module")
+def path():
+    from boxpen.models.loading.embedded import smollm2_path
+
+    try:
+        return smollm2_path(download=False)
+    except ModelError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def url(path):
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.port = 0
+    params.n_ctx = 2048
+    params.n_parallel = 2
+    params.cpuparams.n_threads = 1
+    params.warmup = False
+    server = xllamacpp.Server(params)
+    yield server.listening_address
+    del server
+
+
+@pytest.fixture(scope="module")
+def model(url):
+    spec = f"api:{url}/v1"
+    client = Client(spec, settings_of(spec))
+    return RemoteModel(spec, client, probe(client, chat=True))
+
+
+def test_echo_is_refused_and_forced_tokens_are_used(model):
+    found = model.findings
+    assert found.access == "forced"
+    assert found.rejected["echo"] == "fewer log-probabilities came back than tokens were read"
+    assert found.tokenizer.source == "/tokenize"
+    assert "the server also answers chats" in found.notes
+    assert not any("Chinese" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("bos", ["always", "never"])
+def test_forced_tokens_equal_the_whole_vocabulary(url, model, bos):
+    policy = model.resolve_policy(ScoringPolicy(bos=bos))
+    for batch in model.score(TEXTS[::2], policy):
+        for number, record in batch:
+            before = [model.findings.tokenizer.bos] if bos == "always" else []
+            ids = before + [
+                t["id"] for t in post(url, "/tokenize", content=TEXTS[::2][number].text)
+            ]
+            assert record.unscored == (bos == "never")
+            for place, value in zip(range(1, len(ids)), record.logprobs, strict=True):
+                exact = whole_vocabulary(url, ids[:place])[ids[place]]
+                assert value == pytest.approx(exact, abs=1e-3)
+    assert not model.unanswered
+
+
+def test_it_scores_like_the_file_itself(path, model):
+    local = boxpen.resolve_model(f"gguf:{path}")
+    records = []
+    for one in (model, local):
+        asked = one.score(TEXTS, one.resolve_policy(ScoringPolicy()))
+        found = dict(pair for batch in asked for pair in batch)
+        records.append([found[i] for i in range(len(TEXTS))])
+    for ours, theirs in zip(*records, strict=True):
+        assert ours.token_ids.tolist() == theirs.token_ids.tolist()
+        # llama.cpp rounds activations to 8 bits; Transformers computes in float32.
+        np.testing.assert_allclose(ours.logprobs, theirs.logprobs, atol=0.8)
+
+
+def post(url, path, **body):
+    body |= {"with_pieces": True} if path == "/tokenize" else {}
+    request = urllib.request.Request(
+        url + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as stream:
+        found = json.load(stream)
+    return found["tokens"] if path == "/tokenize" else found
+
+
+def whole_vocabulary(url, ids):
+    # A visible token is forced: the server says nothing if a part of a character comes first.
+    body = {"prompt": ids, "n_predict": 1, "n_probs": 100_000, "logit_bias": [[49, 100]]}
+    found = post(url, "/completion", temperature=0, **body)
+    return {
+        one["id"]: one["logprob"] for one in found["completion_probabilities"][0]["top_logprobs"]
+    }
