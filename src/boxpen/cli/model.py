@@ -134,7 +134,7 @@ def probe_model(
     ],
     json: Json = False,
 ) -> None:
-    """Check whether numbers of a model behind an API can be trusted."""
+    """Check whether a model behind an API gives sound numbers."""
     from boxpen.errors import ModelError
     from boxpen.models.remote.client import Client
     from boxpen.models.remote.probe import probe

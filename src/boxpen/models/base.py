@@ -91,8 +91,8 @@ class Model(ABC):
     access: str = ""
 
     @cached_property
-    def unanswered(self) -> dict[Request, str]:
-        """Requests that failed for good, with reasons; local models answer all."""
+    def unanswered(self) -> dict[Request | str, str]:
+        """Requests and questions without an answer, with reasons."""
         return {}
 
     def attach(self, cache: ScoreCache) -> None:  # noqa: B027 (local models have nothing to keep)
@@ -195,11 +195,6 @@ class Model(ABC):
             ModelError: If the answers show that the model is misconfigured.
         """
         return None
-
-    @cached_property
-    def unanswered(self) -> dict[str, str]:
-        """Questions without an answer, and why."""
-        return {}
 
     def cannot_answer(self) -> str | None:
         """Return why the model cannot be asked questions; None if it can."""

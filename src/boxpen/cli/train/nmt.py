@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
     from boxpen.training.processes import Processes
 
-__all__ = ["example", "plot", "scale", "sizes", "train_nmt"]
+__all__ = ["example", "plot", "scale", "train_nmt"]
 
 Config = Annotated[
     Path, typer.Argument(help="TOML file; see 'boxpen train example'.", metavar="CONFIG")
