@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -170,3 +171,44 @@ def test_damaged_best_weights_are_told_in_one_sentence(
     shutil.rmtree(weights.parent)
     with pytest.raises(TrainError, match=told):  # they are missed as soon as they are needed
         train_lm(**given)
+
+
+def test_another_tokenizer_is_refused_on_resume(
+    tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from boxpen.training.loop import Training
+
+    model = shutil.copytree(tiny_base("llama").removeprefix("hf:"), tmp_path / "base")
+    out = tmp_path / "m"
+    given: dict[str, Any] = {
+        "kind": "causal", "model": f"hf:{model}", "out": out,
+        "text": [write_text(tmp_path / "few.txt", 60)],
+        "options": Options(epochs=1, batch_size=16, every=2, patience=0, seed=5),
+    }  # fmt: skip
+    keep = Training._keep
+
+    def stopped(self: Any, rng_states: Any) -> None:
+        keep(self, rng_states)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_keep", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train_lm(**given)
+    path = model / "tokenizer.json"
+    original = path.read_bytes()
+    tokenizer = json.loads(original)
+    vocab = tokenizer["model"]["vocab"]
+    first, second = list(vocab)[3:5]
+    vocab[first], vocab[second] = vocab[second], vocab[first]
+    path.write_text(json.dumps(tokenizer))
+    with pytest.raises(TrainError) as refused:
+        train_lm(**given)
+    assert str(refused.value) == (
+        f"{out} was started with another tokenizer than the model has now; restore that "
+        "tokenizer, or use another --out"
+    )
+    path.write_bytes(original)
+    said: list[str] = []
+    train_lm(**given, note=said.append)
+    assert said[0] == "resuming from step 2"

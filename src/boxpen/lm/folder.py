@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from boxpen.errors import TrainError
 from boxpen.training.folder import RunFolder
 
-__all__ = ["OutFolder", "digest"]
+__all__ = ["OutFolder", "digest", "tokenizer_digest"]
 
 
 class OutFolder(RunFolder):
@@ -45,6 +47,22 @@ class OutFolder(RunFolder):
             return f"other items in {option}; use another --out"
         return f"{option} {_shown(was)}, not {_shown(now)}; use the same value, or another --out"
 
+    def begin(self, files: Mapping[str, bytes] | None = None, tokenizer: str | None = None) -> None:
+        """Record the settings, other files and the digest of the tokenizer.
+
+        Raises:
+            TrainError: If a training is being resumed that was started with another tokenizer.
+        """
+        if self.settings_file.is_file() and self.has_learnt:
+            was = self.recorded().get("tokenizer", tokenizer)  # older records lack it
+            if was != tokenizer:
+                raise TrainError(
+                    f"{self.folder} was started with another tokenizer than the model has now; "
+                    "restore that tokenizer, or use another --out"
+                )
+        self.settings["tokenizer"] = tokenizer
+        super().begin(files)
+
 
 def digest(lines: Iterable[str]) -> str:
     """Return the digest of data in its order."""
@@ -52,6 +70,16 @@ def digest(lines: Iterable[str]) -> str:
     for line in lines:
         out.update(f"{line}\n".encode())
     return out.hexdigest()
+
+
+def tokenizer_digest(tokenizer: Any) -> str:
+    """Return the digest of everything in a tokenizer that decides the ids of a text."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    found = {"vocab": tokenizer.get_vocab()} if backend is None else json.loads(backend.to_str())
+    for name in ("truncation", "padding"):  # set by calls of the tokenizer
+        found.pop(name, None)
+    special = {str(role): str(token) for role, token in tokenizer.special_tokens_map.items()}
+    return digest([json.dumps([found, special], sort_keys=True)])
 
 
 def _shown(value: Any) -> str:

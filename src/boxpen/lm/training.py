@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import ModelError, TrainError
 from boxpen.lm.feed import ItemFeed
-from boxpen.lm.folder import OutFolder
+from boxpen.lm.folder import OutFolder, tokenizer_digest
 from boxpen.lm.options import Options
 from boxpen.lm.trainable import HELD_OUT, Features, Trainable
 from boxpen.training import loop
@@ -77,6 +77,7 @@ class ItemTraining(loop.Training):
     """One training on sentences or items that are already split."""
 
     advice = "a lower --learning-rate or a longer --warmup may help, with another --out"
+    folder: OutFolder
 
     def __init__(self, folder: OutFolder, plan: Plan) -> None:
         self._bar = _Bar(self)
@@ -166,8 +167,8 @@ class ItemTraining(loop.Training):
         return self.trainable.loss(batch)[0]
 
     def begin(self) -> None:
-        """Record the settings and what is held out."""
-        self.folder.begin(self.plan.files)
+        """Record the settings, what is held out and the tokenizer."""
+        self.folder.begin(self.plan.files, tokenizer_digest(self.trainable.tokenizer))
 
     def rate(self, step: int, done: float) -> float:  # noqa: ARG002
         """Return the learning rate: it rises in the warmup, then falls to zero on a line."""
