@@ -95,9 +95,15 @@ class ItemTraining(loop.Training):
         """Train to the end, from the start or from a checkpoint, and return the result.
 
         Raises:
-            BoxpenError: If the memory is full, the folder cannot be written, a checkpoint is
-                damaged, or the loss is NaN or Inf.
+            BoxpenError: If there are several processes, the memory is full, the folder cannot be
+                written, a checkpoint is damaged, or the loss is NaN or Inf.
         """
+        if self.processes.count > 1:
+            self.processes.part()
+            raise TrainError(
+                "language models and classifiers train in one process; run the command without "
+                "accelerate launch"
+            )
         import torch
 
         from boxpen.models.engine.quiet import quiet
