@@ -164,10 +164,10 @@ class RunFolder(ABC):
                 fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # Another training may have ended meanwhile, and removed the file.
                 ours = os.path.samestat(os.fstat(held.fileno()), path.stat())
-            except ImportError:  # a system without such locks
-                ours = True
-            except OSError:
+            except (BlockingIOError, FileNotFoundError):
                 ours = False
+            except (ImportError, OSError):  # the system, or this disk, has no such locks
+                ours = True
             if not ours:
                 raise TrainError(f"another training is running in {self.folder}")
             try:

@@ -1,0 +1,43 @@
+"""The folder of a training: locks, kills and other trainings in it."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boxpen.errors import TrainError
+from boxpen.lm.folder import OutFolder
+
+SETTINGS = {"task": "lm", "kind": "causal"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> OutFolder:
+    return OutFolder(tmp_path / "m", SETTINGS, {"text": "x"}, "sentences")
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP])
+def test_a_disk_without_locks_can_be_trained_on(
+    folder: OutFolder, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(*_: Any) -> None:
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with folder.alone():
+        assert folder.folder.is_dir()
+
+
+def test_a_second_training_in_the_same_folder_is_refused(folder: OutFolder) -> None:
+    pytest.importorskip("fcntl")
+    with (
+        folder.alone(),
+        pytest.raises(TrainError, match="another training is running in"),
+        OutFolder(folder.folder, SETTINGS).alone(),
+    ):
+        pass
