@@ -115,6 +115,18 @@ def test_a_setting_that_has_come_up_since_was_at_its_default(config, prepared):
     refused(other, "started with [train] average = 5, not 2")
 
 
+def test_the_folder_of_a_language_model_is_refused(config, prepared):
+    ModelFolder(config, prepared).begin()
+    record = config.folder / "training.json"
+    then = json.loads(record.read_text())
+    assert then["top"].pop("task") == "nmt"
+    (config.folder / "checkpoints" / "step-10").mkdir(parents=True)
+    record.write_text(json.dumps(then))
+    check_folder(config)  # as it was recorded before tasks were
+    record.write_text('{"top": {"task": "lm"}}')
+    refused(config, "was started with 'boxpen train lm', not 'boxpen train nmt'; use another fold")
+
+
 def test_places_where_no_folder_can_be(config, tmp_path):
     config.folder.touch()
     refused(config, f"{config.folder} is a file, expected a folder for the model")

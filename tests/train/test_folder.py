@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +42,18 @@ def test_a_second_training_in_the_same_folder_is_refused(folder: OutFolder) -> N
         OutFolder(folder.folder, SETTINGS).alone(),
     ):
         pass
+
+
+@pytest.mark.parametrize("step", ["", "step-5"])
+@pytest.mark.parametrize(("top", "was"), [({"task": "nli"}, "nli"), ({"source": "zh"}, "nmt")])
+def test_the_folder_of_another_task_is_refused(
+    folder: OutFolder, step: str, top: dict[str, str], was: str
+) -> None:
+    (folder.folder / "checkpoints" / step).mkdir(parents=True)
+    folder.settings_file.write_text(json.dumps({"top": top, "train": {}}))
+    with pytest.raises(TrainError) as refused:
+        folder.check()
+    assert str(refused.value) == (
+        f"{folder.folder} was started with 'boxpen train {was}', not 'boxpen train lm'; "
+        "use another --out"
+    )

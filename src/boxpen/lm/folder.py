@@ -39,8 +39,6 @@ class OutFolder(RunFolder):
     def difference(self, table: str, key: str, was: Any, now: Any) -> str:
         """Describe a setting that differs from the recorded one, and the way out."""
         option = "--" + key.replace("_", "-")
-        if key == "task":
-            return f"'boxpen train {was}', not 'boxpen train {now}'; use another --out"
         if table == "digests":
             return f"other {self.data} in {option}; use another --out"
         if isinstance(was, dict) and _shown(was) == _shown(now):  # suites of the same names

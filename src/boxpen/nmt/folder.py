@@ -48,8 +48,9 @@ class ModelFolder(RunFolder):
 
     def __init__(self, config: NmtConfig, prepared: Prepared | None = None) -> None:
         tables = {name: asdict(getattr(config, name)) for name in _DEFAULTS}
-        top = {"source": config.source, "target": config.target, "seed": config.seed}
-        defaults = {name: asdict(table()) for name, table in _DEFAULTS.items()}
+        task = {"task": "nmt"}
+        top = {**task, "source": config.source, "target": config.target, "seed": config.seed}
+        defaults = {"top": task, **{name: asdict(table()) for name, table in _DEFAULTS.items()}}
         super().__init__(config.folder, {"top": top, **tables}, defaults)
         self.config, self._prepared = config, prepared
         self._tokenizer: dict[str, bytes] = {}  # its files, read when the training begins

@@ -82,6 +82,7 @@ class RunFolder(ABC):
                 raise TrainError(f"{folder} is a file, expected a folder for the model")
             if self.settings_file.is_file():
                 recorded = self.recorded()
+                self._check_task(recorded)
                 if self.has_learnt:  # or other settings, perhaps those advised, start it anew
                     self.compare(recorded)
             elif folder.is_dir():
@@ -112,6 +113,16 @@ class RunFolder(ABC):
                 f"{self.settings_file} is damaged or not the record of a training; use {self.other}"
             )
         return dict(found)
+
+    def _check_task(self, recorded: Mapping[str, Any]) -> None:
+        """Refuse the folder of another kind of training, even if it has no checkpoint yet."""
+        was = recorded["top"].get("task", "nmt")  # the only kind that once did not record it
+        now = self.settings["top"].get("task", was)
+        if was != now:
+            raise TrainError(
+                f"{self.folder} was started with 'boxpen train {was}', not 'boxpen train {now}'; "
+                f"use {self.other}"
+            )
 
     def compare(self, recorded: Mapping[str, Any]) -> None:
         """Refuse other settings than those that a training was started with."""
