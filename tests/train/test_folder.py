@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from boxpen.errors import TrainError
+from boxpen.files import replaced
 from boxpen.lm.folder import OutFolder
 
 SETTINGS = {"task": "lm", "kind": "causal"}
@@ -57,3 +58,23 @@ def test_the_folder_of_another_task_is_refused(
         f"{folder.folder} was started with 'boxpen train {was}', not 'boxpen train lm'; "
         "use another --out"
     )
+
+
+@pytest.mark.parametrize("at", ["training.json", "held-out.txt"])
+def test_a_training_that_was_killed_at_the_start_starts_again(
+    folder: OutFolder, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path, error: type[TrainError]) -> Any:
+        if path.name == at:
+            (path.parent / f".{at}.0123abcd-12-ab12.tmp").touch()  # what a kill leaves
+            raise KeyboardInterrupt
+        return replaced(path, error)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("boxpen.training.folder.replaced", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.begin({"held-out.txt": b"x"})
+    folder.check()
+    folder.begin({"held-out.txt": b"x"})
+    assert (folder.folder / "held-out.txt").read_bytes() == b"x"
+    assert json.loads(folder.settings_file.read_text())["top"] == SETTINGS

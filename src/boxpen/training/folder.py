@@ -86,8 +86,8 @@ class RunFolder(ABC):
                 if self.has_learnt:  # or other settings, perhaps those advised, start it anew
                     self.compare(recorded)
             elif folder.is_dir():
-                known = {*ours, folder / ".lock"}
-                strange = sorted(p.name for p in folder.iterdir() if p not in known)
+                names = (p.name for p in folder.iterdir() if p not in ours)
+                strange = sorted(name for name in names if not name.startswith("."))
                 if strange:
                     raise TrainError(
                         f"{folder} holds '{strange[0]}' and no training.json, expected a new or "
@@ -149,7 +149,8 @@ class RunFolder(ABC):
         except OSError as error:
             raise TrainError(f"{self.folder} cannot be created: {error.strerror}") from None
         settings = json.dumps(self.settings, indent=1).encode()
-        for name, content in {**(files or {}), self.settings_file.name: settings}.items():
+        # The settings first: without them a killed training could not be started again.
+        for name, content in {self.settings_file.name: settings, **(files or {})}.items():
             with replaced(self.folder / name, TrainError) as stream:
                 stream.write(content)
 
