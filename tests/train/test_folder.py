@@ -12,6 +12,7 @@ import pytest
 from boxpen.errors import TrainError
 from boxpen.files import replaced
 from boxpen.lm.folder import OutFolder
+from boxpen.training.checkpoints import Checkpoints
 
 SETTINGS = {"task": "lm", "kind": "causal"}
 
@@ -78,3 +79,33 @@ def test_a_training_that_was_killed_at_the_start_starts_again(
     folder.begin({"held-out.txt": b"x"})
     assert (folder.folder / "held-out.txt").read_bytes() == b"x"
     assert json.loads(folder.settings_file.read_text())["top"] == SETTINGS
+
+
+@pytest.mark.parametrize("damaged", [b"5", b"[1]", b"\xff\xfe", b'{"step": 2, "lo'])
+def test_damaged_lines_of_the_log_are_dropped_on_resume(folder: OutFolder, damaged: bytes) -> None:
+    folder.begin()
+    log = folder.folder / "log.jsonl"
+    log.write_bytes(b'{"step": 1}\n' + damaged + b'\n{"step": 3}\n{"step": 4}\n')
+    folder.rewind(3)
+    assert log.read_bytes() == b'{"step": 1}\n{"step": 3}\n'
+
+
+def test_a_checkpoint_is_saved_where_an_old_one_cannot_be_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(folder: Path) -> None:
+        (folder / "state.json").write_text("{}")
+
+    def refuse(self: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    kept = Checkpoints(tmp_path / "checkpoints")
+    kept.save(1, write, ())
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", refuse)
+        kept.save(2, write, {1})
+    assert kept.steps() == [1, 2]
+    assert (kept.at(1) / "state.json").exists()
+    kept.save(3, write, {1})
+    assert kept.steps() == [1, 3]
+    assert not (kept.at(1) / "state.json").exists()

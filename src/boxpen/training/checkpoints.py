@@ -90,6 +90,11 @@ class Checkpoints:
                 f"the checkpoint of step {step} cannot be written to {self.folder} "
                 f"({_reason(refusal)}){stays}"
             ) from error
+        with contextlib.suppress(OSError):  # the next checkpoint tries again
+            self._prune(step, keep)
+
+    def _prune(self, step: int, keep: Collection[int]) -> None:
+        """Remove what is not needed any more now that a step is saved."""
         for old in self.steps():
             if old == step:
                 continue

@@ -201,7 +201,7 @@ class RunFolder(ABC):
             raise TrainError(f"{path} cannot be written: {error.strerror}") from None
 
     def rewind(self, step: int) -> None:
-        """Drop the log lines after a step, which will be done again, and a line that was cut off.
+        """Drop the log lines after a step, which will be done again, and damaged lines.
 
         Args:
             step: The last step to keep; -1 for none.
@@ -210,9 +210,10 @@ class RunFolder(ABC):
         if not path.is_file():
             return
         kept = []
-        for line in path.read_text("utf-8").splitlines():
-            with contextlib.suppress(ValueError):
-                if json.loads(line).get("step", 0) <= step:
+        for line in path.read_text("utf-8", errors="replace").splitlines():
+            with contextlib.suppress(ValueError, TypeError):
+                entry = json.loads(line)
+                if isinstance(entry, dict) and entry.get("step", 0) <= step:
                     kept.append(f"{line}\n")
         with replaced(path, TrainError) as stream:
             stream.write("".join(kept).encode())
