@@ -459,3 +459,22 @@ def test_several_processes_are_refused_in_one_sentence(
         "accelerate launch"
     )
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(("accumulate", "depth"), [(1, 64), (8, 8), (100, 2)])
+def test_large_steps_are_not_prefetched_by_the_dozen(
+    accumulate: int, depth: int, tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(_: Any, *, depth: int) -> Any:
+        found.append(depth)
+        raise KeyboardInterrupt
+
+    found: list[int] = []
+    monkeypatch.setattr("boxpen.training.loop.ahead", stopped)
+    options = Options(epochs=1, batch_size=1, accumulate=accumulate)
+    with pytest.raises(KeyboardInterrupt):
+        train_lm(
+            kind="causal", model=tiny_base("llama"), out=tmp_path / "m",
+            text=[write_text(tmp_path / "few.txt", 20)], options=options,
+        )  # fmt: skip
+    assert found == [depth]

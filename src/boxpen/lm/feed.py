@@ -34,6 +34,7 @@ class ItemFeed(Feed):
         self, trainable: Trainable, features: Sequence[Feature], options: Options, *, pin: bool
     ) -> None:
         self.trainable, self.features, self.options, self.pin = trainable, features, options, pin
+        self.accumulate = options.accumulate
 
     def groups(self, epoch: int) -> list[list[int]]:
         """Return the places of the features of every step of an epoch."""

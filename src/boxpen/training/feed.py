@@ -17,6 +17,9 @@ __all__ = ["Feed"]
 class Feed(ABC):
     """The data of a training, in an order that follows from the seed and the epoch alone."""
 
+    accumulate: int = 1
+    """Batches per step, in one process."""
+
     @abstractmethod
     def groups(self, epoch: int) -> Sequence[Any]:
         """Return what each step of an epoch learns from."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["AHEAD", "Training", "Watch"]
 
 AHEAD = 64
-"""Steps to make ready ahead: enough to go on while the order of the next epoch is made."""
+"""Batches to prefetch: enough to go on while the order of the next epoch is made."""
 Watch = Callable[[TrainState], None]
 
 
@@ -183,7 +183,8 @@ class Training(ABC):
             self.watch(state)
         pending: list[Learnt] = []  # losses on the device, looked at when a line is logged
         seen, since = 0, time.monotonic()
-        with closing(ahead(self.feed.steps(state.place), depth=AHEAD)) as steps:
+        depth = max(2, AHEAD // self.feed.accumulate)
+        with closing(ahead(self.feed.steps(state.place), depth=depth)) as steps:
             for step in steps:
                 rate = self.rate(state.step + 1, self._done())
                 pending.append(self.learner.step(step, rate))
