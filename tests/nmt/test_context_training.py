@@ -5,6 +5,7 @@ import random
 import shutil
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -526,3 +527,14 @@ def test_text_without_documents_is_refused_in_the_configuration(toy, part):
     )
     plain = path.read_text().replace('"concat"', '"transformer"')
     assert not read_config(write_config(toy, plain)).model.reads_context
+
+
+def test_frozen_weights_are_not_counted_as_trained():
+    model = torch.nn.Linear(3, 2)
+    model.weight.requires_grad_(False)
+    training = SimpleNamespace(
+        learner=SimpleNamespace(model=model, device=torch.device("cpu")),
+        processes=SimpleNamespace(count=1),
+        size=lambda: "5 pairs",
+    )
+    assert Training._told(training) == "training: 2 parameters, 5 pairs, on cpu"

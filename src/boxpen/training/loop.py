@@ -207,7 +207,8 @@ class Training(ABC):
 
     def _told(self) -> str:
         """Describe the training: the first line of the log may take minutes to appear."""
-        parameters = sum(weight.numel() for weight in self.learner.model.parameters())
+        weights = self.learner.model.parameters()
+        parameters = sum(weight.numel() for weight in weights if weight.requires_grad)
         where = f"on {self.learner.device.type}"
         if self.processes.count > 1:
             where += f" in {self.processes.count} processes"
