@@ -198,3 +198,14 @@ def test_what_cannot_be_joined_is_refused() -> None:
         model(encoder_outputs=encoded, decoder_input_ids=target)
     with pytest.raises(NmtError, match="is a ConcatForConditionalGeneration, expected a Marian"):
         ConcatForConditionalGeneration.from_sentence_model(model)
+
+
+def test_a_base_with_weights_of_its_own_is_refused() -> None:
+    base = tiny_marian(3)
+    base.model.encoder.extra = torch.nn.Linear(2, 2)
+    with pytest.raises(NmtError) as refused:
+        ConcatForConditionalGeneration.from_sentence_model(base)
+    assert str(refused.value) == (
+        "the sentence-level model has the weight 'model.encoder.extra.weight', which a "
+        "ConcatForConditionalGeneration does not have; expected a plain MarianMTModel"
+    )

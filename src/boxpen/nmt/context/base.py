@@ -116,7 +116,12 @@ class MarianWithContext(SecondStep, MarianMTModel):  # type: ignore[misc]
         """
         config = cls.config_class(**sentence_settings(base), **settings)
         model = cls(config).to(device=base.device, dtype=base.dtype)
-        model.load_state_dict(base.state_dict(), strict=False)
+        found = model.load_state_dict(base.state_dict(), strict=False)
+        if found.unexpected_keys:
+            raise NmtError(
+                f"the sentence-level model has the weight '{found.unexpected_keys[0]}', which a "
+                f"{cls.__name__} does not have; expected a plain MarianMTModel"
+            )
         model.generation_config = copy.deepcopy(base.generation_config)
         return model.train(base.training)
 
