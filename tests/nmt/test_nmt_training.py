@@ -622,11 +622,15 @@ def test_a_checkpoint_with_weights_of_another_vocabulary_is_told(corpus, tmp_pat
     ("change", "says"),
     [
         (lambda state: state.pop("place"), "state.json lacks 'place'"),
-        (lambda state: state.pop("looks"), "state.json lacks 'looks'"),
+        (lambda state: state.pop("validations"), "state.json lacks 'validations'"),
         (lambda state: state.update(place=[3]), "must be a mapping"),
         (lambda state: state.update(place={"epoch": 0, "steps": "x"}), "steps of its place is 'x'"),
         (lambda state: state.update(step=None), "its step is None, expected a whole number from 0"),
-        (lambda state: state.update(looks=[{"when": 3}]), "'when'"),
+        (lambda state: state.update(validations=[{"when": 3}]), "'when'"),
+        (
+            lambda state: state.update(processes=0),
+            "its processes is 0, expected a whole number from 1",
+        ),
     ],
 )
 def test_a_state_that_is_none_is_one_sentence(corpus, tmp_path, change, says):

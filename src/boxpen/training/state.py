@@ -136,7 +136,7 @@ class TrainState:
             "processes": processes,
             "tokens": self.tokens,
             "seconds": self.seconds,
-            "looks": [asdict(result) for result in self.validations],
+            "validations": [asdict(result) for result in self.validations],
         }
 
     @classmethod
@@ -144,7 +144,7 @@ class TrainState:
         """Read the contents of ``state.json``, adapted to the current number of processes."""
         if not isinstance(state, dict):
             raise TypeError("state.json is not an object")
-        for key in ("step", "place", "epochs", "tokens", "seconds", "looks"):
+        for key in ("step", "place", "epochs", "tokens", "seconds", "validations"):
             if key not in state:
                 raise LookupError(f"state.json lacks '{key}'")
         place = Place(**state["place"])
@@ -157,8 +157,9 @@ class TrainState:
             "processes": then,
         }
         for name, value in counts.items():
-            if not isinstance(value, int) or value < 0:
-                raise ValueError(f"its {name} is {value!r}, expected a whole number from 0")
+            least = int(name == "processes")
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"its {name} is {value!r}, expected a whole number from {least}")
         if then != processes:
             # The size of a step has changed; this is the nearest position that skips nothing.
             place = Place(place.epoch, place.steps * then // processes)
@@ -168,5 +169,5 @@ class TrainState:
             epochs=float(state["epochs"]),
             tokens=state["tokens"],
             seconds=float(state["seconds"]),
-            validations=[ValidationResult(**result) for result in state["looks"]],
+            validations=[ValidationResult(**result) for result in state["validations"]],
         )
