@@ -23,6 +23,10 @@ LOG = [
     {"step": 200, "loss": 3.0, "learning_rate": 0.0005, "tokens_per_second": 100_000},
     {"step": 200, "valid_loss": 3.0, "bleu": None},
 ]
+CLASSIFIER = [
+    {"step": 50, "loss": 0.6, "items_per_second": 900},
+    {"step": 50, "valid_loss": 0.5, "accuracy": 0.75},
+]
 finite = st.floats(-1e6, 1e6)
 
 
@@ -58,7 +62,8 @@ def test_a_value_that_is_no_number_is_not_drawn():
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_is_a_drawing_for_light_and_dark(metric):
-    svg = training_svg({"<a> & b": LOG, "other": LOG[1:]}, metric)
+    log = CLASSIFIER if metric in ("accuracy", "items_per_second") else LOG
+    svg = training_svg({"<a> & b": log, "other": LOG[1:] if log is LOG else log}, metric)
     ET.fromstring(svg)
     assert METRICS[metric] in svg
     assert "prefers-color-scheme:dark" in svg

@@ -102,7 +102,9 @@ def plot(
     metric: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="loss, valid_loss, bleu, learning_rate or tokens_per_second."
+            metavar="NAME",
+            help="loss, valid_loss, bleu, accuracy, learning_rate, tokens_per_second or "
+            "items_per_second.",
         ),
     ] = "valid_loss",
 ) -> None:

@@ -1,4 +1,4 @@
-"""Training curves as a plain SVG: loss, BLEU, learning rate or speed by step."""
+"""Training curves as a plain SVG: loss, BLEU, accuracy, learning rate or speed by step."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ METRICS = {
     "loss": "loss",
     "valid_loss": "validation loss",
     "bleu": "validation BLEU",
+    "accuracy": "validation accuracy",
     "learning_rate": "learning rate",
-    "tokens_per_second": "target tokens per second",
+    "tokens_per_second": "tokens per second",
+    "items_per_second": "items per second",
 }
 """What can be drawn, and what it is called in the drawing."""
 _DOTTED = 40  # with more points, dots would hide the line
