@@ -1,4 +1,4 @@
-"""The sentences of a training: read, freed of test items, and split in two."""
+"""Read the sentences of a training, exclude test items, and split them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def digest_of(sentences: Sequence[Sentence]) -> str:
 
 
 def _said(sources: Sequence[str | Path], ways: int) -> tuple[list[Sentence], list[str], int]:
-    """Return the sentences of graphs, what is to be told of them, and the triples without one."""
+    """Return the sentences of graphs, notes for the user, and the number of triples without one."""
     out: list[Sentence] = []
     notes: list[str] = []
     unsaid = 0

@@ -1,4 +1,4 @@
-"""Pairs of texts as a tokenizer puts them: told apart, padded on the right, cut and counted."""
+"""Tokenize pairs of texts: separated, padded on the right and truncated."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Encoded(NamedTuple):
 
 
 def encode(tokenizer: Any, pairs: Sequence[tuple[str, str]], max_length: int) -> Encoded:
-    """Return the token ids of pairs, each as ``tokenizer(first, second)`` puts it.
+    """Return the token ids of pairs, each encoded as by ``tokenizer(first, second)``.
 
-    A pair whose first text is empty is put as a single text.
+    A pair whose first text is empty is encoded as a single text.
     """
     features: list[dict[str, list[int]]] = [{}] * len(pairs)
     cut = [False] * len(pairs)
@@ -50,11 +50,11 @@ def longest(config: Any, wanted: int) -> int:
 
 
 def ready_for_pairs(tokenizer: Any, name: str) -> Any:
-    """Return a tokenizer that pads on the right and tells the two texts of a pair apart.
+    """Return a tokenizer that pads on the right and separates the two texts of a pair.
 
-    The tokenizers of decoder-only models just put one text behind the other. They get a rule that
-    puts the end-of-text token between them; it is saved with the tokenizer, so that whoever loads
-    it puts pairs as they were trained.
+    The tokenizers of decoder-only models simply concatenate the texts. They get a rule that puts
+    the end-of-text token between them. It is saved with the tokenizer, so that pairs are encoded
+    as in training wherever it is loaded.
     """
     if tokenizer.is_fast and not _apart(tokenizer):
         tokenizer = _with_rule(tokenizer)

@@ -130,10 +130,10 @@ class _Transformers(Trainable):
         return torch.tensor([[*row, *[filler] * (width - len(row))] for row in rows])
 
     def inputs(self, rows: Sequence[Sequence[int]]) -> dict[str, torch.Tensor]:
-        """Return what every module takes: ids and which of them are there."""
+        """Return what every module takes: token ids and the attention mask."""
         padding = self.tokenizer.pad_token_id
         if padding is None or padding in self._beyond:
-            padding = 0  # what stands behind a sentence is seen by nothing in it
+            padding = 0  # no token of a sentence attends to its padding
         return {
             "input_ids": self.padded(rows, padding),
             "attention_mask": self.padded([[1] * len(row) for row in rows], 0),

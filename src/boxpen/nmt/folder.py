@@ -118,7 +118,7 @@ class ModelFolder(RunFolder):
         super().begin(files)
 
     def new_model(self) -> Any:
-        """Return the model; weights that it has of no other are drawn from Torch's generator."""
+        """Return the model; weights without a base are drawn from PyTorch's generator."""
         model = self.config.model
         if model.reads_context:
             from boxpen.nmt.context.making import new_context_model
@@ -208,7 +208,7 @@ def _check_kind(name: str, needed: Path | None, kind: str, means: str) -> None:
 
 
 def _fingerprint(prepared: Prepared, *, contexts: bool) -> str:
-    """Return a digest of the pairs that are learnt from and judged by, and where they stood."""
+    """Return a digest of the training and validation pairs and, for context, their lines."""
     out = hashlib.sha256()
     for examples in (prepared.train, prepared.valid):
         arrays: list[Any] = [

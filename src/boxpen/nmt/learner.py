@@ -41,10 +41,10 @@ class Learner(learner.Learner):
         train = config.train
         cuda = device.type == "cuda"
         model = model.to(device)
-        if hasattr(model, "freeze_sentence_model"):  # what it begins from is learnt already
+        if hasattr(model, "freeze_sentence_model"):  # the base is trained already
             model.freeze_sentence_model()
         model.train()
-        if processes.rank:  # the same weights, but other units dropped than elsewhere
+        if processes.rank:  # the same weights, but different dropout
             torch.manual_seed(config.seed + 1_000_003 * processes.rank)
         compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
         if compiled:

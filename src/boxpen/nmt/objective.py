@@ -1,4 +1,4 @@
-"""What a training makes small: the cross-entropy of the targets, with smoothed labels."""
+"""The training objective: cross-entropy of the targets with label smoothing."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Objective(nn.Module):
             return cross_entropy(
                 self.model(**inputs, use_cache=False).logits, labels, self.smoothing
             )
-        # Marian adds a bias that is no parameter and zero in a model of our own; in float32 it
-        # would double the logits, which are the largest thing there is.
+        # Marian adds a bias that is not a parameter, and zero in models trained here. Adding it
+        # in float32 would double the logits, the largest tensor of all.
         odd = self.compiled and labels.shape[0] % MOST > 0  # the last batch of an epoch
         with eager(self.model) if odd else nullcontext():
             states = body(**inputs, use_cache=False).last_hidden_state
@@ -62,7 +62,7 @@ def _loss(states: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> T
 
 
 def _fused_loss(states: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """Return the same, written so that a compiler reads the logits once on either way."""
+    """Return the same loss, written so that a compiled pass reads the logits only once."""
     logits = nn.functional.linear(states, weight).flatten(0, 1).float()
     labels = labels.flatten()
     spread = smoothing / logits.shape[1]

@@ -1,8 +1,8 @@
-"""Processes that train together: what one does for all, and errors that all hear of.
+"""Processes that train together: results and errors of one are shared with the others.
 
 ``accelerate launch`` starts the same command several times. One process, the chief, reads and
-writes files and speaks. When something goes wrong in one process the others must hear of it, or
-they would wait for it until they are killed.
+writes files and prints messages. If one process fails, the others must be told, or they would wait
+for it until they are killed.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["Processes", "ToldByChiefError", "has_parted", "leave"]
 
 T = TypeVar("T")
 _LAUNCHED = ("LOCAL_RANK", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
-_PATIENCE = timedelta(hours=24)  # so long may a corpus be prepared while the others wait
+_PATIENCE = timedelta(hours=24)  # the others wait while the chief prepares a corpus
 _parted = False
 
 
 class ToldByChiefError(TrainError):
-    """Raised in all processes but the chief, which raises and tells the error itself."""
+    """Raised in all processes but the chief, which raises and reports the error itself."""
 
 
 class Processes:
-    """The processes of one training, mostly one.
+    """The processes of one training; usually there is only one.
 
     Attributes:
         cpu: Whether they train on the CPU.
@@ -50,7 +50,7 @@ class Processes:
         self.cpu = device == "cpu"
         self.count, self.rank = 1, 0
         if not any(name in os.environ for name in _LAUNCHED):
-            return  # which is most often so, and spares a second
+            return  # the usual case, and importing Accelerate takes a second
         import torch
         from accelerate import PartialState
 
@@ -61,11 +61,11 @@ class Processes:
 
     @property
     def chief(self) -> bool:
-        """Whether this is the one that reads and writes files, and speaks."""
+        """Whether this process reads and writes files and prints messages."""
         return self.rank == 0
 
     def once(self, work: Callable[[], T]) -> T:
-        """Let the chief do something, and return in all processes what came of it."""
+        """Run a function in the chief, and return its result in all processes."""
         if self.count == 1:
             return work()
         from accelerate.utils import broadcast_object_list
@@ -80,7 +80,7 @@ class Processes:
         return cast(T, told[0])
 
     def each(self, work: Callable[[], T]) -> T:
-        """Do something in every process."""
+        """Run a function in every process; an error in one is raised in all."""
         result, error = _tried(work)
         failed = [(n, said) for n, said in enumerate(self.gathered(error and str(error))) if said]
         if failed:
@@ -114,7 +114,7 @@ class Processes:
         return self._accelerator.prepare_model(module) if self.count > 1 else module
 
     def unshared(self, module: Any) -> AbstractContextManager[Any]:
-        """Let the gradients of such a module be this process's own for a while."""
+        """Return a context in which the gradients of a shared module are not synchronised."""
         if self.count == 1:
             return nullcontext()
         found: AbstractContextManager[Any] = self._accelerator.no_sync(module)
@@ -131,11 +131,11 @@ class Processes:
     def _accelerator(self) -> Any:
         from accelerate import Accelerator
 
-        # Precision is ours, whatever a configuration of Accelerate says.
+        # The learner sets the precision, whatever the configuration of Accelerate says.
         return Accelerator(cpu=self.cpu, mixed_precision="no")
 
     def part(self) -> None:
-        """Close what connects them; a process that leaves without is taken for one that died."""
+        """Close the connection; a process that exits without this is reported as failed."""
         global _parted
         if self.count > 1:
             self._state.destroy_process_group()
@@ -143,15 +143,15 @@ class Processes:
 
 
 def has_parted() -> bool:
-    """Whether this process has trained together with others, and is done."""
+    """Whether this process has trained together with others and has closed the connection."""
     return _parted
 
 
 def leave(status: int | str | None) -> NoReturn:
-    """End this process without taking the interpreter apart; what waits for its end is not called.
+    """Exit without finalising the interpreter; ``atexit`` handlers are not called.
 
-    Threads of PyTorch's process groups may still hold tensors. When they let go of them while the
-    interpreter is taken apart, they abort, and the launcher takes a training for failed.
+    Threads of PyTorch's process groups may still hold tensors. If they release them while the
+    interpreter is being finalised, the process aborts and the launcher reports a failed training.
     """
     if isinstance(status, str):
         print(status, file=sys.stderr)
