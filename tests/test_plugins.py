@@ -166,7 +166,7 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
     assert len(warnings) == 5, listed.stderr
     for name, reason in (
         ("gone", "cannot be imported (ModuleNotFoundError: No module named 'no_such_module')"),
-        ("number", "is broken: broken_plugin:NUMBER is a int, expected a Entry"),
+        ("number", "is broken: broken_plugin:NUMBER is of type int, expected an Entry"),
         ("renamed", "is broken: its object has another name"),
         ("starter", "is ignored: boxpen has one of that name"),
         ("a.b", "is ignored: its name is not valid"),
@@ -191,7 +191,7 @@ def test_a_broken_plugin_that_is_asked_for(broken, boxpen, tmp_path):
     (tmp_path / "c.toml").write_text('builder = "gone"\n')
     for words, message in (
         (("run", "gone"), "suite 'gone' of the plug-in broken-plugin cannot be imported"),
-        (("suite", "show", "number"), "expected a Entry"),
+        (("suite", "show", "number"), "expected an Entry"),
         (("suite", "show", "failing"), "suite 'failing' of the plug-in broken-plugin failed (Key"),
         (("model", "show", "gone:x"), "model scheme 'gone' of the plug-in broken-plugin cannot"),
         (("model", "show", "number:x"), "expected a function"),
@@ -227,3 +227,54 @@ def test_help_does_not_look_for_plugins():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+FAULTY = """
+from boxpen import Card, Choice
+from boxpen.build.builders import Builder
+from boxpen.build.runner import Stage
+from boxpen.catalog import Entry
+from boxpen.config import read_toml
+from types import SimpleNamespace
+NUMBERS = Entry(name="numbers", card=Card(), importer=lambda files: [1, 2])
+
+
+def load(path):
+    if "broken" in read_toml(path):
+        raise ValueError("on purpose")
+    return SimpleNamespace(folder=path.parent / "out", quiet="quiet" in read_toml(path))
+
+
+def stages(config, progress):
+    def run():
+        if config.quiet:
+            return None
+        raise ValueError("on purpose")
+
+    return [Stage(name="w", run=run, reads=[], writes=[], settings={})]
+
+
+BUILDER = Builder(load=load, stages=stages, version=1, example="")
+"""
+
+
+def test_plugins_that_fail_at_work_end_in_one_sentence(boxpen, tmp_path):
+    points = {
+        "boxpen.suites": {"numbers": "faulty:NUMBERS"},
+        "boxpen.builders": {"faulty": "faulty:BUILDER"},
+    }
+    project = {"name": "faulty", "version": "1", "entry-points": points}
+    install(tmp_path / "site", project, {"faulty.py": FAULTY})
+    (tmp_path / "load.toml").write_text('builder = "faulty"\nbroken = 1\n')
+    (tmp_path / "run.toml").write_text('builder = "faulty"\n')
+    (tmp_path / "none.toml").write_text('builder = "faulty"\nquiet = 1\n')
+    for words, reason in (
+        (("suite", "show", "numbers"), "AttributeError"),
+        (("build", "run", "load.toml"), "failed (ValueError: on purpose)"),
+        (("build", "run", "run.toml"), "failed (ValueError: on purpose)"),
+        (("build", "run", "none.toml"), "stage 'w' returned no report"),
+        (("build", "run", "none.toml"), "stage 'w' returned no report"),
+    ):
+        done = boxpen(*words)
+        assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+        assert reason in done.stderr

@@ -204,7 +204,7 @@ def check_free(path: Path, error: type[BoxpenError] = SuiteError, *, overwrite: 
     except OSError as refused:
         raise error(f"{path} cannot be written: {reason(refused)}") from None
     if there and not overwrite:
-        raise error(f"{path} is there already; give another name or --overwrite")
+        raise error(f"{path} already exists; give another name or --overwrite")
 
 
 def moved_in(aside: Path, folder: Path, last: str) -> None:

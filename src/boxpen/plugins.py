@@ -138,8 +138,8 @@ class Registry:
         wanted: Any = getattr(import_module(module), name) if name else Callable
         if not isinstance(found, wanted):
             raise self._error(
-                f"{self._title(point)} is broken: {printable(point.value)} is a "
-                f"{type(found).__name__}, expected a {name or 'function'}"
+                f"{self._title(point)} is broken: {printable(point.value)} is of type "
+                f"{type(found).__name__}, expected {_article(name or 'function')}"
             )
         if getattr(found, "name", point.name) != point.name:
             raise self._error(f"{self._title(point)} is broken: its object has another name")
@@ -161,6 +161,10 @@ def _entry_points(group: str) -> Iterator[EntryPoint]:
             continue
         seen.add(name)  # of two copies, Python imports the first
         yield from found
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _reason(error: BaseException) -> str:

@@ -158,3 +158,10 @@ def test_commands_that_do_not_exist_are_found():
     assert unknown("boxpen review serve") == "no command review serve"
     assert unknown("boxpen run --suites starter") == "run has no --suites"
     assert unknown("boxpen run --suite starter  # --not-read") is None
+
+
+@pytest.mark.parametrize("words", [[], ["suite"]])
+def test_no_arguments_show_the_help(words):
+    done = CliRunner().invoke(app, words)
+    assert "\nOptions:\n" in done.output
+    assert "\\n" not in done.output

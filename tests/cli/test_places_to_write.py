@@ -125,7 +125,7 @@ class TestSuites:
         there.write_text("of weeks of work\n")
         before = sorted(bare.rglob("*"))
         for name in ("there.jsonl", "link.jsonl"):
-            told = f"boxpen: {name} is there already; give another name or --overwrite"
+            told = f"boxpen: {name} already exists; give another name or --overwrite"
             done = invoke(*command, name)
             refused(done, told)
             assert done.stderr.splitlines() == [told]

@@ -195,7 +195,7 @@ def test_from_sheets_to_verdicts(case):
     assert case.out.exists()
     if case.out.is_file():
         before = case.out.read_bytes()
-        refused(case.run(*apply), f"{case.out} is there already; give another name or --overwrite")
+        refused(case.run(*apply), f"{case.out} already exists; give another name or --overwrite")
         assert case.out.read_bytes() == before
         assert case.run(*apply, "--overwrite").exit_code == 0
         assert case.out.read_bytes() == before

@@ -432,7 +432,7 @@ def test_the_command_looks_at_the_place_before_the_work(
     with monkeypatch.context() as patch:
         patch.setattr("boxpen.build.kg.sentences.verbalise", _never)
         for out, said in (
-            ("edited.tsv", "edited.tsv is there already; give another name or --overwrite"),
+            ("edited.tsv", "edited.tsv already exists; give another name or --overwrite"),
             ("g.parquet", "--out is g.parquet, expected a file that ends in .tsv or .txt"),
             ("g.csv", "--out is g.csv, expected a file that ends in .tsv or .txt"),
             ("g", "--out is g, expected a file that ends in .tsv or .txt"),

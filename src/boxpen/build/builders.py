@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from boxpen.build.runner import Progress, Runner, Stage
+from boxpen.build.runner import Progress, Report, Runner, Stage
 from boxpen.errors import ConfigError, nearest
 from boxpen.plugins import BUILDERS
 
@@ -63,8 +64,26 @@ def open_build(path: Path) -> tuple[Builder[Any], Any]:
     """
     from boxpen.config import read_toml
 
-    builder = builder_named(_name(read_toml(path), path))
-    return builder, builder.load(path)
+    name = _name(read_toml(path), path)
+    builder = builder_named(name)
+    with BUILDERS.guarding(name):
+        config = builder.load(path)
+    return builder if name in BUILDERS.builtin else _guarded(builder, name), config
+
+
+def _guarded(builder: Builder[Any], name: str) -> Builder[Any]:
+    """Return the builder of a plug-in, with errors of its stages in one sentence."""
+
+    def stages(config: Any, progress: Progress) -> list[Stage]:
+        with BUILDERS.guarding(name):
+            made = builder.stages(config, progress)
+            return [replace(stage, run=partial(run, stage.run)) for stage in made]
+
+    def run(inner: Callable[[], Report]) -> Report:
+        with BUILDERS.guarding(name):
+            return inner()
+
+    return replace(builder, stages=stages)
 
 
 def find_config(path: Path, name: str) -> Any | None:
@@ -87,7 +106,8 @@ def _name(table: Mapping[str, Any], path: Path) -> str:
     known = ", ".join(f"'{name}'" for name in BUILDERS)
     if named is not None:
         offer = nearest(str(named), list(BUILDERS))
-        raise ConfigError(f"{path}: builder is {named!r}, expected {known}; {offer}")
+        meant = f"; {offer}" if offer.startswith("did") else ""
+        raise ConfigError(f"{path}: builder is {named!r}, expected {known}{meant}")
     fitting = [name for name, key in _MARKS.items() if key in table]
     if len(fitting) != 1:
         raise ConfigError(f"{path}: builder is missing; add builder = NAME with one of {known}")

@@ -153,6 +153,8 @@ class Runner:
         if not files and step not in reread:
             if any(stage.dropped for stage in self.stages.values()):
                 raise BuildError(f"{self.folder} has no list of dropped rows; run the build first")
+            if not reread:
+                raise BuildError("this build keeps no list of dropped rows")
             raise BuildError(f"name the step whose dropped rows to list: {', '.join(reread)}")
         return find_dropped(files, reread, step, where or {}, limit)
 
@@ -163,6 +165,8 @@ class Runner:
         _create(self._folders(*self.stages.values()))
         started = time.time()
         report = stage.run()
+        if not _is_report(report):
+            raise BuildError(f"stage '{stage.name}' returned no report: a dict with 'says'")
         self._record[stage.name] = {
             "settings": self._settings(stage),
             "inputs": inputs,
@@ -244,7 +248,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
         whole = isinstance(found, dict) and all(
-            isinstance(record["report"], dict) and isinstance(record["outputs"], dict)
+            _is_report(record["report"])
+            and isinstance(record["outputs"], dict)
+            and isinstance(record.get("inputs", {}), dict)
             for record in found.values()
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -253,6 +259,15 @@ def _read(path: Path) -> dict[str, Any]:
         raise BuildError(f"{path} is damaged; remove it to build everything again")
     # A record of an older form has no settings and inputs: its stages run again.
     return {name: {"settings": "", "inputs": {}, **record} for name, record in found.items()}
+
+
+def _is_report(value: object) -> bool:
+    """Whether a value is what a stage reports."""
+    if not isinstance(value, dict) or not isinstance(value.get("says"), str):
+        return False
+    tables = [value.get(name) or [] for name in ("steps", "table")]
+    rows = all(isinstance(t, list) and all(isinstance(r, dict) for r in t) for t in tables)
+    return rows and isinstance(value.get("notes") or [], list)
 
 
 def _create(folders: Iterable[Path]) -> None:

@@ -35,7 +35,10 @@ def suite_names(*, parts: bool = False) -> list[str]:
 def is_suite(name: str) -> bool:
     """Whether ``load_suite`` knows a suite or a part of this name."""
     head, dot, part = name.partition(".")
-    return head in SUITES and (not dot or part in SUITES.load(head).parts)
+    try:
+        return head in SUITES and (not dot or part in SUITES.load(head).parts)
+    except SuiteError:  # a broken plug-in
+        return False
 
 
 def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
@@ -54,10 +57,9 @@ def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
         return read_suite(name, validate=validate)
     entry, part = found
     with SUITES.guarding(entry.name):
-        items = tuple(entry.importer(fetch(entry)))
-    suite = Suite(entry.name, items, entry.card)
-    if validate:
-        suite.validate()
+        suite = Suite(entry.name, tuple(entry.importer(fetch(entry))), entry.card)
+        if validate:
+            suite.validate()
     if part is None or entry.part_tag is None:
         return suite
     return replace(suite.where(**{entry.part_tag: part}), name=f"{entry.name}.{part}")

@@ -35,7 +35,8 @@ def _clear_usage_errors() -> Iterator[None]:
     except _ClickException as error:
         if isinstance(error, _UsageError):
             clarify(error)
-        error.message = one_line(error.message)
+        if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the help
+            error.message = one_line(error.message)
         raise
 
 

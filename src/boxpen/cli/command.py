@@ -17,7 +17,14 @@ __all__ = ["Command", "Group", "MultiValueCommand", "command", "group"]
 F = TypeVar("F", bound=Callable[..., None])
 PANELS = ("Evaluate", "Look", "Suites", "Build", "Review", "Train")
 """Sections of ``boxpen --help``, in order."""
-_METAVARS = {"str": "TEXT", "path": "PATH", "int": "N", "float": "X"}
+_METAVARS = {
+    "str": "TEXT",
+    "path": "PATH",
+    "int": "N",
+    "int range": "N",
+    "float": "X",
+    "float range": "X",
+}
 
 
 class Group(TyperGroup):

@@ -340,9 +340,8 @@ class Model(ABC):
     ) -> list[tuple[int, Record]]:
         """Check the scores of a batch, keep them, and turn them into records."""
         if not np.isfinite(np.concatenate([values for _, values in batch])).all():
-            raise ScoringError(
-                f"model '{self.name}' produced NaN or Inf in {self.dtype}; try --dtype float32"
-            )
+            hint = "" if self.dtype == "float32" else "; try --dtype float32"
+            raise ScoringError(f"model '{self.name}' produced NaN or Inf in {self.dtype}{hint}")
         out = []
         # The targets of all at once: thousands of little arrays take longer to make.
         targets = [items[number][0].targets for number, _ in batch]
@@ -352,6 +351,11 @@ class Model(ABC):
             item, indices = items[number]
             known[item] = values
             start, end = end, end + len(tokens)
+            if len(values) != len(tokens):
+                raise ScoringError(
+                    f"model '{self.name}' gave {len(values)} log-probabilities for {len(tokens)} "
+                    "tokens"
+                )
             record = _record(item, values, every[start:end])
             out += [(index, record) for index in indices]
         return out

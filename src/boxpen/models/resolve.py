@@ -85,7 +85,7 @@ def _resolved(
     if preset is None and scheme == "hf":  # a model of the list, under its name on the hub
         known = (p for p in PRESETS.values() if f"{p.spec}/".endswith((f":{path}/", f"/{path}/")))
         preset = next(known, None) if path else None
-    if labels is not None and scheme != "hf":
+    if labels is not None and scheme != "hf" and scheme in MODELS.builtin:
         raise ModelError(
             f"labels are given for model '{spec}', which is not an inference classifier; leave "
             "out --labels"

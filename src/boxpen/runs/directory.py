@@ -70,9 +70,11 @@ def read_run(path: Path) -> RunContent:
         raise RunError(f"{path} is not a run directory: it has no run.json")
     with _blamed(path, "run.json"):
         data = json.loads((path / "run.json").read_text("utf-8"))
+        if not isinstance(data, dict):
+            raise TypeError("expected an object")
         if data["format"] != FORMAT:
             raise RunError(
-                f"{path} is a run of format {data['format']}, this boxpen reads {FORMAT}"
+                f"{path} is a run of format {data['format']!r}, this boxpen reads {FORMAT}"
             )
         info = RunInfo.from_json(data)
     with _blamed(path, "verdicts.parquet"):

@@ -280,6 +280,8 @@ class HumanInfo(_Part):
 def _policy(data: Mapping[str, Any]) -> ScoringPolicy:
     for name in ("norm", "ties"):  # earlier versions did not write all the others
         data[name]
+    if unknown := data.keys() - {one.name for one in fields(ScoringPolicy)}:
+        raise ValueError(f"the policy has '{min(unknown)}', which this version does not know")
     return ScoringPolicy(**data)
 
 

@@ -59,6 +59,7 @@ class Work:
         """Return the stages in their order."""
         config, review, seed = self.config, self.config.review, {"seed": self.config.seed}
         wrong = [] if review is None or review.wrong_journal is None else [review.wrong_journal]
+        decided = {} if review is None or not wrong else {"review": asdict(review)}
         language = {"language": config.filter.language}
         hint = "'boxpen review import' writes it"
         accept = []
@@ -121,7 +122,7 @@ class Work:
                 run=self.render,
                 reads=[NEGATIVES, *config.render.templates, *wrong],
                 writes=[TESTS, self.suite_file],
-                settings=seed | {"name": config.name, **asdict(config.render)},
+                settings=seed | {"name": config.name, **asdict(config.render)} | decided,
                 hint=hint,
             ),
         ]

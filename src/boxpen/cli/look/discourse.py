@@ -124,6 +124,8 @@ def _outcomes(
     from boxpen.analysis.discourse.renderings import ruling_of
 
     if by == "judge":
+        if journal is not None:
+            raise RunError("--journal requires --by readers")
         return {one: ruling_of(one).outcome for one in found}
     review = verdicts.decided(ClassTask.beside(found, runs, journal))
     return {one: review.decisions[question_of(one).item].verdict for one in found}

@@ -40,7 +40,8 @@ def from_gguf(spec: ModelSpec) -> TransformersModel:
     """
     library, path, name = transformers(), spec.local, spec.name
     if not path.is_file():
-        raise ModelError(f"model '{name}': file {path} does not exist")
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise ModelError(f"model '{name}': file {path} {what}")
     with path.open("rb") as stream:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
