@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from boxpen import plugins
+from boxpen.cli.app import app
 
 PAGE = (Path(__file__).parents[1] / "docs" / "plugins.md").read_text()
 
@@ -187,7 +189,11 @@ def test_broken_plugins_stop_nothing_else(broken, animals, boxpen, tmp_path):
         assert (done.returncode, "broken" in done.stderr) == (0, False), done.stderr
 
 
-def test_a_broken_plugin_that_is_asked_for(broken, boxpen, tmp_path):
+def test_a_broken_plugin_that_is_asked_for(broken, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.chdir(tmp_path)
+    for name in plugins.__all__:  # what was found before
+        getattr(plugins, name).__dict__.pop("_found", None)
     (tmp_path / "c.toml").write_text('builder = "gone"\n')
     for words, message in (
         (("run", "gone"), "suite 'gone' of the plug-in broken-plugin cannot be imported"),
@@ -202,10 +208,12 @@ def test_a_broken_plugin_that_is_asked_for(broken, boxpen, tmp_path):
         (("suite", "export", "starter", "--out", "x.gone"), "file format 'gone' of the plug-in"),
         (("suite", "export", "starter", "--out", "x.raises"), "failed (ValueError: on purpose)"),
     ):
-        done = boxpen(*words)
-        assert done.returncode == 2, (words, done)
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 2, (words, done)
         assert message in done.stderr, (words, done.stderr)
         assert len(done.stderr.splitlines()) == 1
+    for name in plugins.__all__:
+        getattr(plugins, name).__dict__.pop("_found", None)
     assert not list(tmp_path.glob("x.*"))
 
 
