@@ -189,11 +189,14 @@ RECIPES = {
 }
 
 
+ALWAYS = {"sound", "ask", "ask-letters"}
+
+
 def test_recipes():
     assert set(RECIPES) == set(ENTRIES)
     for name, expected in RECIPES.items():
         recipes = recipes_of(name)
-        assert set(recipes) == expected
+        assert set(recipes) == expected | ALWAYS
         for key, recipe in recipes.items():
             assert recipe.name == key
             recipe.scoring_policy()
@@ -208,11 +211,11 @@ def test_recipes_of_files_and_suites(tmp_path):
     sourced = Suite("my.own", (replace(plain.items[0], source="s"),))
     exported = replace(plain, name="cats", card=ENTRIES["cats"].card)
     namesake = replace(plain, name="cats")
-    for suite, expected in ((plain, {"sound"}), (sourced, {"sound", "translate"})):
+    for suite, expected in ((plain, ALWAYS), (sourced, ALWAYS | {"translate"})):
         write_suite(suite, tmp_path / "x.jsonl")
         assert set(recipes_of(suite)) == set(recipes_of(tmp_path / "x.jsonl")) == expected
     write_suite(exported, tmp_path / "x.jsonl")
     assert recipes_of(exported) == recipes_of(tmp_path / "x.jsonl") == recipes_of("cats")
-    assert set(recipes_of(namesake)) == {"sound"}
+    assert set(recipes_of(namesake)) == ALWAYS
     with pytest.raises(SuiteError, match="did you mean 'cats'"):
         recipes_of("catz")

@@ -19,7 +19,7 @@ __all__ = ["AGREE", "AGREE_WITHIN_KIND", "DIFFER", "comparable", "compare", "lab
 # those that must agree for models of one kind only, and those that may differ.
 AGREE = ("suite", "sample", "recipe", "norm", "nli", "ties", "context", "version")
 AGREE_WITHIN_KIND = ("bos", "eos", "pll")
-DIFFER = ("model", "kind", "dtype", "batch", "max")
+DIFFER = ("model", "kind", "api", "dtype", "batch", "max")
 
 _UNSAID = {"context": "given", "sample": "all"}  # what a signature means that lacks the field
 
