@@ -22,10 +22,10 @@ import random
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boxpen.errors import ModelError
+from boxpen.models.remote.pace import Budget, Pace, RetryError, Usage
 from boxpen.models.remote.settings import ApiSettings
 from boxpen.printable import printable
 
@@ -40,7 +40,6 @@ FIRST_DELAY = 0.5  # seconds before the second try; doubled for each one after i
 LONGEST_DELAY = 30.0
 LONGEST_RETRY_AFTER = 300.0
 PATIENCE = 600.0  # seconds of nothing but 429 before a request fails
-_START = 4  # requests in flight at first
 _GONE = 12  # failures in a row after which the server counts as gone
 _QUOTED = 200  # characters of a server's own message
 
@@ -75,61 +74,6 @@ class Call(NamedTuple):
     tag: Any = None
 
 
-@dataclass
-class Usage:
-    """What was sent and paid for so far."""
-
-    requests: int = 0
-    retries: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float = 0.0
-
-
-@dataclass
-class Budget:
-    """A limit on the cost of all clients that share it.
-
-    What is in flight counts with the most that it can cost, so that the limit is never exceeded.
-    """
-
-    limit: float
-    spent: float = 0.0
-    _reserved: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-
-    def reserve(self, cost: float) -> None:
-        """Set aside the cost of a request.
-
-        Raises:
-            ModelError: If it could exceed the limit.
-        """
-        with self._lock:
-            if self.spent + self._reserved + cost > self.limit:
-                raise ModelError(
-                    f"stopped at a cost of {self.spent:.4g}, before --max-cost {self.limit:g} "
-                    "would be exceeded; all answers are kept, so rerun with a higher --max-cost "
-                    "to resume"
-                )
-            self._reserved += cost
-
-    def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was set aside with the actual cost."""
-        with self._lock:
-            self._reserved -= reserved
-            self.spent += cost
-
-
-class _RetryError(Exception):
-    """A try failed; another may succeed."""
-
-    def __init__(self, reason: str, *, after: float | None = None, limited: bool = False) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.after = after
-        self.limited = limited
-
-
 class Client:
     """A server that speaks HTTP and JSON.
 
@@ -147,7 +91,7 @@ class Client:
         self.settings = settings
         self.usage = Usage()
         self.budget: Budget | None = None
-        self._pace = _Pace(settings.concurrency)
+        self._pace = Pace(settings.concurrency)
         self._lock = threading.Lock()
         self._headers = settings.secrets()
         self._http = self._open()
@@ -200,7 +144,7 @@ class Client:
                 self._pace.speed_up()
                 self._last_success = time.monotonic()
                 return answer
-            except _RetryError as again:
+            except RetryError as again:
                 waited = time.monotonic() - self._last_success
                 # A rate limit is not the request's fault, unless it never ends.
                 tries += not (again.limited and waited < PATIENCE)
@@ -297,7 +241,7 @@ class Client:
                 self.usage.prompt_tokens += prompt
                 self.usage.completion_tokens += completion
             return answer
-        except _RetryError as again:
+        except RetryError as again:
             # Nobody knows whether the provider charges for an answer that did not arrive.
             cost = 0.0 if again.limited else most
             raise
@@ -324,12 +268,12 @@ class Client:
                 raise ModelError(
                     f"model '{self.name}': cannot connect to {self.settings.base} ({reason})"
                 ) from None
-            raise _RetryError(f"connection failed ({reason})") from None
+            raise RetryError(f"connection failed ({reason})") from None
         except httpx.TimeoutException:
             seconds = f"{self.settings.timeout:g} s"
-            raise _RetryError(f"no answer within {seconds}") from None
+            raise RetryError(f"no answer within {seconds}") from None
         except (httpx.TransportError, httpx.DecodingError):
-            raise _RetryError("the connection was closed before the answer was complete") from None
+            raise RetryError("the connection was closed before the answer was complete") from None
         return self._read(response)
 
     def _read(self, response: httpx.Response) -> Answer:
@@ -342,9 +286,9 @@ class Client:
                 kind = response.headers.get("content-type", "").partition(";")[0].strip()
                 page = response.content[:256].lstrip()[:1] == b"<"
                 what = "HTML" if page else printable(kind) or "something else"
-                raise _RetryError(f"answered with {what} instead of JSON") from None
+                raise RetryError(f"answered with {what} instead of JSON") from None
             if not isinstance(answer, dict):
-                raise _RetryError("answered with JSON that is not an object")
+                raise RetryError("answered with JSON that is not an object")
             return answer
         if status in (401, 403):
             variable = self.settings.key_env
@@ -363,7 +307,7 @@ class Client:
         if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
             after = _seconds(response.headers.get("retry-after"))
             limited = status == 429 or (status == 503 and after is not None)
-            raise _RetryError(f"HTTP {status}", after=after, limited=limited)
+            raise RetryError(f"HTTP {status}", after=after, limited=limited)
         raise UnansweredError(self.name, f"HTTP {status}{said}", status)
 
     def _said(self, response: httpx.Response) -> str:
@@ -384,54 +328,6 @@ class Client:
             for part in (value, value.removeprefix("Bearer ")):
                 text = text.replace(part, "…")
         return printable(text)
-
-
-class _Pace:
-    """How many requests may be in flight: one more per round of success, half after trouble."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._limit = float(min(_START, most))
-        self._busy = 0
-        self._resume = 0.0
-        self._slowed = 0.0
-        self._free = threading.Condition()
-
-    @contextlib.contextmanager
-    def turn(self, stop: threading.Event) -> Iterator[None]:
-        """Wait for a place."""
-        with self._free:
-            while not stop.is_set():
-                wait = self._resume - time.monotonic()
-                if wait <= 0 and self._busy < int(self._limit):
-                    break
-                self._free.wait(wait if wait > 0 else None)
-            if stop.is_set():
-                raise _RetryError("interrupted")
-            self._busy += 1
-        try:
-            yield
-        finally:
-            with self._free:
-                self._busy -= 1
-                self._free.notify_all()
-
-    def speed_up(self) -> None:
-        with self._free:
-            self._limit = min(float(self._most), self._limit + 1 / self._limit)
-            self._free.notify()
-
-    def slow_down(self, pause: float) -> None:
-        now = time.monotonic()
-        with self._free:
-            if now - self._slowed > 1.0:  # what failed together counts once
-                self._limit = max(1.0, self._limit / 2)
-                self._slowed = now
-            self._resume = max(self._resume, now + pause)
-
-    def wake(self) -> None:
-        with self._free:
-            self._free.notify_all()
 
 
 def _count(usage: object, key: str) -> int:

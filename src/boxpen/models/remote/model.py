@@ -16,9 +16,11 @@ import numpy as np
 
 from boxpen.errors import ModelError, PolicyError
 from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
+from boxpen.models.remote.checks import close
 from boxpen.models.remote.client import Budget, Call, Client, UnansweredError
+from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
-from boxpen.models.remote.probe import Findings, close, probe, token_bound
+from boxpen.models.remote.probe import probe, token_bound
 from boxpen.models.remote.protocol import (
     MismatchError,
     Prompt,

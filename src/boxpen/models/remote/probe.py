@@ -16,12 +16,22 @@ Before any score, a server is asked a few short texts in two orders. Each way of
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.remote.checks import (
+    all_close,
+    as_scores,
+    check_sums,
+    close,
+    first_difference,
+    noise,
+    not_constant,
+    same_before,
+    tops,
+)
 from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
     Access,
@@ -38,7 +48,7 @@ from boxpen.models.remote.tokenizer import FolderTokenizer, ServerTokenizer, Tok
 from boxpen.models.tokens import Pieces
 from boxpen.scoring.requests import Request
 
-__all__ = ["Findings", "close", "probe", "token_bound"]
+__all__ = ["probe", "token_bound"]
 
 _PAIRS = (
     ("The box was in the", " pen", " sea"),
@@ -51,70 +61,6 @@ _FILLER = " The little boy looked for his toy box."
 _TOP = 5
 
 Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
-
-
-@dataclass
-class Findings:
-    """What the probe found.
-
-    Attributes:
-        model: The server's name for the model.
-        access: How texts can be scored.
-        rejected: Why other ways cannot be used.
-        tokenizer: Where token ids come from, if they are known and sent.
-        bos: Whether the server itself adds BOS to a text; None if unknown.
-        max_length: Longest sequence in tokens, if known.
-        system: The server's ``system_fingerprint``.
-        values: Log-probabilities that identify the model.
-        noise: Largest difference between two answers to the same request.
-        notes: Checks that could not be made, and other remarks.
-    """
-
-    model: str
-    access: Access = "none"
-    rejected: dict[str, str] = field(default_factory=dict)
-    tokenizer: Tokenizer | None = None
-    bos: bool | None = None
-    max_length: int | None = None
-    system: str = ""
-    values: tuple[float, ...] = ()
-    noise: float = 0.0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def refusal(self) -> str | None:
-        """Why the server cannot score texts, in a clause; None if it can."""
-        if self.access not in ("chat", "none"):
-            return None
-        seen: dict[str, list[str]] = {}
-        for access, reason in self.rejected.items():
-            seen.setdefault(reason, []).append(access)
-        reasons = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in seen.items())
-        return f"the server gives no log-probabilities that can be trusted ({reasons})"
-
-    def lines(self) -> dict[str, str]:
-        """Return what to show to people."""
-        said = {
-            True: "added by the server",
-            False: "not added by the server",
-            None: "unknown",
-        }
-        return {
-            "model": self.model,
-            "access": self.access,
-            **{name: f"not usable: {reason}" for name, reason in self.rejected.items()},
-            "tokens": self.tokenizer.source if self.tokenizer else "as the server shows them",
-            "bos": said[self.bos],
-            "max_length": str(self.max_length or "unknown"),
-            "fingerprint": self.system or "none",
-            "noise": f"{self.noise:.2g} nats between equal requests" if self.values else "unknown",
-            **{f"note {n}": note for n, note in enumerate(self.notes, 1)},
-        }
-
-
-def close(first: float, second: float) -> bool:
-    """Whether two log-probabilities are equal but for the noise of bfloat16."""
-    return abs(first - second) <= 0.05 + 0.01 * abs(first)
 
 
 def token_bound(prompt: Prompt) -> int:
@@ -295,17 +241,17 @@ class _Probe:
         prompts = self._prompts(tokenizer, texts)
         scores = ask(prompts)
         again = ask(prompts[::-1])[::-1]
-        findings.noise = _noise(scores, again)
+        findings.noise = noise(scores, again)
         findings.values = tuple(v for s in scores for v in s.logprobs[1:])
-        _not_constant(findings.values)
+        not_constant(findings.values)
         for number in range(len(_PAIRS)):
-            _same_before(scores[2 * number], scores[2 * number + 1])
-        firsts = [_first_difference(*scores[2 * n : 2 * n + 2]) for n in range(len(_PAIRS))]
+            same_before(scores[2 * number], scores[2 * number + 1])
+        firsts = [first_difference(*scores[2 * n : 2 * n + 2]) for n in range(len(_PAIRS))]
         if not any(firsts):
             raise MismatchError(
                 "two different words have the same log-probability: it is shifted by one"
             )
-        _same_before(scores[0], scores[-1])
+        same_before(scores[0], scores[-1])
         self._check_beginning(ask, tokenizer)
         self._check_generated(ask, tokenizer)
         self._check_foreign(ask, tokenizer)
@@ -330,7 +276,7 @@ class _Probe:
         bos = () if tokenizer.bos is None else (tokenizer.bos,)
         for adds in dict.fromkeys((tokenizer.adds, (), bos)):
             found = ask([(*adds, *ids) for ids in plain])
-            if all(_all_close(*pair) for pair in zip(values, found, strict=True)):
+            if all(all_close(*pair) for pair in zip(values, found, strict=True)):
                 self.findings.bos = bool(adds)
                 return
         raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
@@ -372,7 +318,7 @@ class _Probe:
                 raise
             self.findings.notes.append(f"generated tokens were not compared ({error})")
             return
-        _check_sums(made)
+        check_sums(made)
         usable = [n for n, token in enumerate(made) if token.text and token.text.isascii()]
         texts, made = [texts[n] for n in usable], [made[n] for n in usable]
         prompts = [prompts[n] for n in usable]
@@ -397,11 +343,11 @@ class _Probe:
         self._check_tokenizer(
             tokenizer,
             heads,
-            [*map(_tops, self._first(heads))],
-            lambda p: [*map(_tops, self._first(p))],
+            [*map(tops, self._first(heads))],
+            lambda p: [*map(tops, self._first(p))],
         )
         made = self._first(prompts)
-        _check_sums(made)
+        check_sums(made)
         expected: dict[Node, float] = {}
         nodes: list[Node] = []
         for prompt, token, (_, *words) in zip(prompts, made, _PAIRS, strict=True):
@@ -424,9 +370,9 @@ class _Probe:
         self.findings.noise = max(abs(a - b) for a, b in zip(found, again, strict=True))
         if not all(map(close, found, again)):
             raise MismatchError("the same request has different answers")
-        _not_constant(found)
-        self.findings.values = (*itertools.chain.from_iterable(map(_tops, made)), *found)
-        self._check_beginning(lambda long: [*map(_as_scores, self._first(long))], tokenizer)
+        not_constant(found)
+        self.findings.values = (*itertools.chain.from_iterable(map(tops, made)), *found)
+        self._check_beginning(lambda long: [*map(as_scores, self._first(long))], tokenizer)
         (foreign,) = self._framed(tokenizer, [_FOREIGN])
         try:
             self._forced(tokenizer, [foreign[: i + 1] for i in range(1, min(4, len(foreign)))])
@@ -447,65 +393,3 @@ class _Probe:
                 raise value
             found[node] = value
         return [found[node] for node in nodes]
-
-
-def _tops(token: FirstToken) -> list[float]:
-    return sorted((logprob for _, _, logprob in token.top), reverse=True)
-
-
-def _as_scores(token: FirstToken) -> TokenScores:
-    return TokenScores((), (), tuple(_tops(token)))
-
-
-def _all_close(one: Sequence[float], other: Sequence[float]) -> bool:
-    return len(one) == len(other) > 0 and all(map(close, one, other))
-
-
-def _check_sums(tokens: Sequence[FirstToken]) -> None:
-    for token in tokens:
-        total = sum(math.exp(min(value, 1.0)) for value in _tops(token))
-        if total > 1.02:
-            raise MismatchError(
-                f"the probabilities of {len(token.top)} tokens add up to {total:.2f}"
-            )
-
-
-def _noise(first: Sequence[TokenScores], second: Sequence[TokenScores]) -> float:
-    most = 0.0
-    for one, other in zip(first, second, strict=True):
-        for a, b in zip(one.logprobs[1:], other.logprobs[1:], strict=False):
-            most = max(most, abs(a - b))
-            if not close(a, b):
-                raise MismatchError(f"the same request has different answers ({a:.3f} and {b:.3f})")
-        if len(one.logprobs) != len(other.logprobs):
-            raise MismatchError("the same request has answers of different length")
-    return most
-
-
-def _not_constant(values: Sequence[float]) -> None:
-    if max(values) - min(values) < 1e-3:
-        raise MismatchError(f"every log-probability is {values[0]:.3f}")
-
-
-def _shared(one: TokenScores, other: TokenScores) -> int:
-    """Return how many tokens two texts begin with in common."""
-    pairs = zip(one.ids, other.ids, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-
-
-def _same_before(one: TokenScores, other: TokenScores) -> None:
-    for i in range(1, _shared(one, other)):
-        a, b = one.logprobs[i], other.logprobs[i]
-        if not close(a, b):
-            raise MismatchError(
-                f"a token has the log-probability {a:.3f} or {b:.3f}, depending on what follows: "
-                "log-probabilities are shifted by one"
-            )
-
-
-def _first_difference(one: TokenScores, other: TokenScores) -> bool:
-    """Whether the first tokens that differ also differ in log-probability."""
-    place = _shared(one, other)
-    if not 0 < place < min(len(one.ids), len(other.ids)):
-        return False
-    return not close(one.logprobs[place], other.logprobs[place])
