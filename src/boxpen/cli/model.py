@@ -20,7 +20,7 @@ model = group(app, "model", "List, show, check, download and convert models.", "
 
 _OTHERS = (
     "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
-    "openai:MODEL"
+    "openai:MODEL, translator:NAME"
 )
 
 Name = Annotated[
@@ -142,7 +142,8 @@ def probe_model(
 
     if name.partition(":")[0] not in ("api", "openai"):
         raise ModelError(f"model '{name}' is not behind an API, expected api:URL#MODEL")
-    findings = probe(Client(name, settings_of(name)), chat=True)
+    settings = settings_of(name)
+    findings = probe(Client(name, settings), settings, chat=True)
     lines = findings.lines()
     if json:
         print_json(lines)

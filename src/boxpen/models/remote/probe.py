@@ -19,6 +19,7 @@ import itertools
 from collections.abc import Callable, Sequence
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import (
     all_close,
     as_scores,
@@ -43,12 +44,14 @@ from boxpen.models.remote.protocol import (
     first_token,
     read_prompt,
     spans,
+    token_bound,
 )
+from boxpen.models.remote.settings import ApiSettings
 from boxpen.models.remote.tokenizer import FolderTokenizer, ServerTokenizer, Tokenizer
 from boxpen.models.tokens import Pieces
 from boxpen.scoring.requests import Request
 
-__all__ = ["probe", "token_bound"]
+__all__ = ["check_chat", "check_letters", "probe"]
 
 _PAIRS = (
     ("The box was in the", " pen", " sea"),
@@ -63,24 +66,19 @@ _TOP = 5
 Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
 
 
-def token_bound(prompt: Prompt) -> int:
-    """Return a number of tokens that a prompt cannot exceed."""
-    # A token is at least one byte; some tokenizers add a space, BOS, or both.
-    return len(prompt.encode()) + 4 if isinstance(prompt, str) else len(prompt)
-
-
-def probe(client: Client, *, chat: bool = False) -> Findings:
+def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findings:
     """Ask a server what it can do, and check what it says.
 
     Args:
         client: The server.
-        chat: Whether to ask for chat even if texts can be scored.
+        settings: How to reach and to ask it.
+        chat: Whether to check chats and letters even if texts can be scored.
 
     Raises:
         ModelError: If the server cannot be used at all.
     """
-    findings = _listed(client)
-    work = _Probe(client, findings)
+    findings = _listed(client, settings.model)
+    work = _Probe(client, settings, findings)
     work.find_tokenizer()
     for access in ("prompt_logprobs", "echo", "forced"):
         try:
@@ -94,13 +92,46 @@ def probe(client: Client, *, chat: bool = False) -> Findings:
                 raise
             findings.rejected[access] = error.reason
     if chat or findings.access == "none":
-        work.check_chat()
+        check_chat(client, settings, findings)
+    if chat:
+        check_letters(findings)
     return findings
 
 
-def _listed(client: Client) -> Findings:
+def check_chat(client: Client, settings: ApiSettings, findings: Findings) -> None:
+    """Find out whether a server answers questions, and how it wants to be asked."""
+    chat = Chat(client, settings, findings.model)
+    try:
+        chat.check()
+    except MismatchError as error:
+        findings.rejected["chat"] = str(error)
+    except UnansweredError as error:
+        if error.status is None:
+            raise
+        findings.rejected["chat"] = error.reason
+    else:
+        findings.chat = chat
+        if findings.access == "none":
+            findings.access = "chat"
+
+
+def check_letters(findings: Findings) -> None:
+    """Find out whether a server that chats gives the log-probabilities of letters."""
+    if findings.chat is None:
+        return
+    try:
+        findings.chat.check_letters()
+        findings.letters = ""
+    except MismatchError as error:
+        findings.letters = str(error)
+    except UnansweredError as error:
+        if error.status is None:
+            raise
+        findings.letters = error.reason
+
+
+def _listed(client: Client, wanted: str | None) -> Findings:
     """Find the model in the server's list."""
-    wanted = client.settings.model
     try:
         listed = client.call("/models").get("data")
     except UnansweredError as error:
@@ -130,12 +161,13 @@ def _listed(client: Client) -> Findings:
 class _Probe:
     """The checks of one server."""
 
-    def __init__(self, client: Client, findings: Findings) -> None:
+    def __init__(self, client: Client, settings: ApiSettings, findings: Findings) -> None:
         self.client = client
+        self.settings = settings
         self.findings = findings
 
     def find_tokenizer(self) -> None:
-        folder = self.client.settings.tokenizer
+        folder = self.settings.tokenizer
         if folder is not None:
             self.findings.tokenizer = FolderTokenizer(folder)
             return
@@ -172,25 +204,6 @@ class _Probe:
             self.findings.tokenizer = None
         else:
             self._check_prompts(access, None)
-
-    def check_chat(self) -> None:
-        body = {
-            "model": self.findings.model,
-            "messages": [{"role": "user", "content": "Answer with yes or no: is ice cold?"}],
-            "max_tokens": 1,
-            "temperature": 0,
-        }
-        try:
-            choices = self.client.call("/chat/completions", body, tokens=64).get("choices")
-            if not isinstance(choices, list) or not choices or "message" not in choices[0]:
-                raise MismatchError("the answer has no message")
-        except (MismatchError, UnansweredError) as error:
-            self.findings.rejected["chat"] = getattr(error, "reason", str(error))
-            return
-        if self.findings.access == "none":
-            self.findings.access = "chat"
-        else:
-            self.findings.notes.append("the server also answers chats")
 
     def _ask(self, access: Access, prompts: Sequence[Prompt], top: int = 1) -> list[Answer]:
         model = self.findings.model
