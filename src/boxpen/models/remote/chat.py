@@ -23,9 +23,9 @@ from boxpen.scoring.requests import Record
 __all__ = ["Chat", "Reply"]
 
 _QUESTION = "Name an animal, a colour and a number."  # varied answers at a temperature above 0
-_LETTERS = (
-    "Which one is an animal?\n\nA. a white horse\nB. a table\n\nAnswer with A or B and nothing else.",
-    "Which one is blue?\n\nA. grass\nB. the sky\n\nAnswer with A or B and nothing else.",
+_LETTERS = tuple(
+    f"Which one is {what}\n\nAnswer with A or B and nothing else."
+    for what in ("an animal?\n\nA. a white horse\nB. a table", "blue?\n\nA. grass\nB. the sky")
 )
 _TOP = (20, 5)  # likeliest tokens to ask for, the second if the server refuses the first
 _FRAME = 64  # tokens that a chat template adds, at most

@@ -24,9 +24,16 @@ from boxpen.models.remote.served import ServedModel
 from boxpen.models.remote.settings import Price, ServerSettings, filled, unusable
 from boxpen.scoring.policy import ScoringPolicy
 
-__all__ = ["HttpTranslator", "TranslatorSettings", "from_translator", "translator_settings"]
+__all__ = [
+    "HttpTranslator",
+    "TranslatorSettings",
+    "from_translator",
+    "translator_settings",
+    "try_translator",
+]
 
 _FIELD = re.compile(r"\{(source|source_language|target_language|context)\}|\$(\w+)")
+_TRY = "The box is in the pen."
 _DEEPL = "https://api.deepl.com"
 _DEEPL_FREE = "https://api-free.deepl.com"
 
@@ -148,6 +155,26 @@ def from_translator(spec: ModelSpec) -> HttpTranslator:
         raise ModelError(f"{option} is up to the server of '{spec.name}'; leave it out")
     settings = translator_settings(spec.path)
     return HttpTranslator(spec.name, Client(spec.name, settings), settings)
+
+
+def try_translator(name: str) -> dict[str, str]:
+    """Translate one sentence from English to German, and return what to show to people.
+
+    Raises:
+        ModelError: If that fails.
+    """
+    model = from_translator(ModelSpec(name=name, path=name.partition(":")[2]))
+    made = [text for batch in model.translate([_TRY], ("en", "de"), beam=1) for _, text in batch]
+    if not made:
+        raise ModelError(f"model '{name}' does not translate: {model.unanswered[_TRY]}")
+    return {
+        "url": model.settings.url,
+        "access": model.access,
+        "batch": str(model.settings.batch),
+        "context": "sent" if model.reads_context else "not sent",
+        "en": _TRY,
+        "de": made[0],
+    }
 
 
 def translator_settings(path: str) -> TranslatorSettings:
