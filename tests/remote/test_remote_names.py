@@ -13,7 +13,8 @@ import boxpen
 from boxpen.catalog.files import write_suite
 from boxpen.cli.app import app
 from boxpen.errors import ModelError
-from boxpen.models.remote.protocol import MismatchError, spans
+from boxpen.models.remote.client import MismatchError
+from boxpen.models.remote.protocol import spans
 from boxpen.models.remote.settings import settings_of
 
 pytest.importorskip("httpx")

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from boxpen.models.remote.checks import all_close, check_sums, not_constant, tops
-from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
-from boxpen.models.remote.protocol import FirstToken, MismatchError, choice_of, first_token
+from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.protocol import FirstToken, choice_of, first_token
 from boxpen.models.remote.settings import ApiSettings
 from boxpen.scoring.ask import REFUSED, Question
 from boxpen.scoring.requests import Record
 
 __all__ = ["Chat", "Reply"]
+
+_T = TypeVar("_T")
 
 _QUESTION = "Name an animal, a colour and a number."  # varied answers at a temperature above 0
 _LETTERS = tuple(
@@ -128,63 +130,61 @@ class Chat:
     def _tops(self, question: str) -> FirstToken:
         return first_token(self._call(self._letter_body(question)), None)
 
-    def ask(self, prompts: Sequence[str], most: Sequence[int]) -> Iterator[tuple[int, Reply | str]]:
-        """Yield the number of every prompt with its reply, or the reason why there is none.
+    def ask(
+        self, prompts: Sequence[str], most: Sequence[int]
+    ) -> Iterator[tuple[int, Reply | UnansweredError]]:
+        """Yield the number of every prompt with its reply, or why there is none.
 
         Args:
             prompts: What to say to the model.
             most: Maximum tokens of each answer.
         """
         bodies = (self._body(*pair) for pair in zip(prompts, most, strict=True))
-        for number, answer in self._each(prompts, bodies):
-            if isinstance(answer, UnansweredError):
-                filtered = answer.code in _FILTERED
-                yield number, Reply("", refused=True) if filtered else answer.reason
-                continue
-            try:
-                yield number, self._read(answer)
-            except MismatchError as error:
-                yield number, str(error)
+        for number, reply in self._each(prompts, bodies, self._read):
+            filtered = isinstance(reply, UnansweredError) and reply.code in _FILTERED
+            yield number, Reply("", refused=True) if filtered else reply
 
-    def answers(self, questions: Sequence[str]) -> Iterator[tuple[int, str, str]]:
-        """Yield (number, answer, reason); one of the two is empty unless the answer is."""
+    def answers(self, questions: Sequence[str]) -> Iterator[tuple[int, str | UnansweredError]]:
+        """Yield the number of every question with its answer, or why there is none."""
         most = [self._settings.max_answer] * len(questions)
         for number, reply in self.ask(questions, most):
-            if isinstance(reply, str):
-                yield number, "", reply
-            else:
-                self.empty += reply.cut and not reply.text
-                yield number, f"{REFUSED} {reply.text}" if reply.refused else reply.text, ""
+            if isinstance(reply, UnansweredError):
+                yield number, reply
+                continue
+            self.empty += reply.cut and not reply.text
+            yield number, f"{REFUSED} {reply.text}" if reply.refused else reply.text
 
-    def letters(self, questions: Sequence[Question]) -> Iterator[tuple[int, Record | str]]:
+    def letters(
+        self, questions: Sequence[Question]
+    ) -> Iterator[tuple[int, Record | UnansweredError]]:
         """Yield the number of every question with the log-probabilities of its listed letters."""
         prompts = [question.prompt for question in questions]
-        for number, answer in self._each(prompts, map(self._letter_body, prompts)):
-            try:
-                if isinstance(answer, UnansweredError):
-                    if answer.code not in _FILTERED:
-                        raise MismatchError(answer.reason)
-                    found = {-1: 0.0}
-                else:
-                    self._seen(answer)
-                    refused = choice_of(answer).get("finish_reason") in _FILTERED
-                    top = first_token(answer, None)
-                    found = {-1: 0.0} if refused else _listed(top, questions[number].letters)
-            except MismatchError as error:
-                yield number, str(error)
-                continue
-            places, values = list(found), list(found.values())
-            yield number, Record(np.array(places, np.int32), np.array(values, np.float32))
+        for number, found in self._each(prompts, map(self._letter_body, prompts), self._first):
+            if isinstance(found, FirstToken):
+                yield number, _listed(found, questions[number].letters)
+            elif found is None or found.code in _FILTERED:
+                yield number, Record(np.array([-1], np.int32), np.zeros(1, np.float32))
+            else:
+                yield number, found
+
+    def _first(self, answer: Answer) -> FirstToken | None:
+        """Read the likeliest first tokens; None if a filter refused."""
+        self._seen(answer)
+        refused = choice_of(answer).get("finish_reason") in _FILTERED
+        return None if refused else first_token(answer, None)
 
     def _each(
-        self, prompts: Sequence[str], bodies: Iterator[dict[str, Any]]
-    ) -> Iterator[tuple[int, Answer | UnansweredError]]:
+        self,
+        prompts: Sequence[str],
+        bodies: Iterable[dict[str, Any]],
+        read: Callable[[Answer], _T],
+    ) -> Iterator[tuple[int, _T | UnansweredError]]:
         calls = (
             Call("/chat/completions", body, _bound(prompt), number)
             for number, (prompt, body) in enumerate(zip(prompts, bodies, strict=True))
         )
-        for call, answer in self._client.each(calls):
-            yield call.tag, answer
+        for call, found in self._client.read_each(calls, lambda _, answer: read(answer)):
+            yield call.tag, found
 
     def _body(self, prompt: str, most: int) -> dict[str, Any]:
         return {
@@ -236,7 +236,7 @@ def _bound(prompt: str) -> int:
     return len(prompt.encode()) + _FRAME
 
 
-def _listed(token: FirstToken, letters: str) -> dict[int, float]:
+def _listed(token: FirstToken, letters: str) -> Record:
     """Return the log-probabilities of letters by place; 'A' and ' A' are one letter."""
     found: dict[int, float] = {}
     for _, text, value in token.top:
@@ -244,4 +244,4 @@ def _listed(token: FirstToken, letters: str) -> dict[int, float]:
         place = letters.find(bare) if len(bare) == 1 else -1
         if place >= 0:
             found[place] = float(np.logaddexp(found.get(place, -math.inf), value))
-    return found
+    return Record(np.array(list(found), np.int32), np.array(list(found.values()), np.float32))

@@ -22,8 +22,8 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from boxpen.errors import ModelError
 from boxpen.models.remote.pace import Budget, Pace, RetryError, Usage
@@ -33,7 +33,9 @@ from boxpen.printable import printable
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "Budget", "Call", "Client", "UnansweredError", "Usage"]
+__all__ = ["Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage"]
+
+_T = TypeVar("_T")
 
 Answer = dict[str, Any]  # of a translator, any JSON
 
@@ -44,6 +46,10 @@ PATIENCE = 600.0  # seconds of nothing but 429 before a request fails
 _GONE = 12  # failures in a row after which the server counts as gone
 _QUOTED = 200  # characters of a server's own message
 _UNPAID = (402, 456)  # the second is DeepL's
+
+
+class MismatchError(ValueError):
+    """An answer that does not fit its request; the message names what was seen."""
 
 
 class UnansweredError(ModelError):
@@ -230,6 +236,24 @@ class Client:
         finally:
             stop.set()
             self._pace.wake()
+
+    def read_each(
+        self, calls: Iterable[Call], read: Callable[[Call, Answer], _T]
+    ) -> Iterator[tuple[Call, _T | UnansweredError]]:
+        """Send requests as ``each`` does, and read the answers.
+
+        Args:
+            calls: What to send.
+            read: Makes something of an answer; a ``MismatchError`` leaves the request unanswered.
+        """
+        for call, answer in self.each(calls):
+            if isinstance(answer, UnansweredError):
+                yield call, answer
+                continue
+            try:
+                yield call, read(call, answer)
+            except MismatchError as error:
+                yield call, UnansweredError(self.name, str(error), 200)
 
     def _paid(self, path: str, body: Any, tokens: int) -> Answer:
         """Send a request once, within the budget, and count what it used."""

@@ -18,11 +18,11 @@ from boxpen.errors import ModelError
 from boxpen.models.base import ANSWER, Encoded, ModelSpec, ResolvedPolicy
 from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import close
-from boxpen.models.remote.client import Client
+from boxpen.models.remote.client import Client, UnansweredError
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.probe import check_chat, check_letters, probe
 from boxpen.models.remote.scorer import Scorer
-from boxpen.models.remote.served import ServedModel
+from boxpen.models.remote.served import ServedModel, refuse_options
 from boxpen.models.remote.settings import ApiSettings, settings_of
 from boxpen.models.remote.tokenizer import FolderTokenizer
 from boxpen.models.remote.unwrap import PROMPT, prompt_of, unwrapped
@@ -43,9 +43,7 @@ def from_api(spec: ModelSpec) -> RemoteModel:
     Raises:
         ModelError: If the server cannot be reached, or neither scored nor asked.
     """
-    if spec.dtype != "auto" or spec.device is not None:
-        option = "--dtype" if spec.device is None else "--device"
-        raise ModelError(f"{option} is up to the server of '{spec.name}'; leave it out")
+    refuse_options(spec)
     settings = settings_of(spec.name)
     client = Client(spec.name, settings)
     findings = probe(client, settings)
@@ -183,16 +181,16 @@ class RemoteModel(ServedModel):
 
         Requests that fail for good are not yielded; ``unanswered`` has the reason.
         """
-        self.begin()
+        return self.handed_on(self._records(requests, policy), requests)
+
+    def _records(
+        self, requests: Sequence[Request], policy: ResolvedPolicy
+    ) -> Iterator[tuple[int, Record | UnansweredError]]:
         for start in range(0, len(requests), _CHUNK):
             few = requests[start : start + _CHUNK]
             scored = self._scorer.score(few, policy, self._cache, self.fingerprint)
             for number, found in scored:
-                if isinstance(found, str):
-                    self.unanswered[few[number]] = found
-                else:
-                    self._fresh += 1
-                    yield [(start + number, found)]
+                yield start + number, found
 
     def cannot_answer(self, asks: str = "text") -> str | None:
         """Return why the model cannot be asked: what its server did when it was."""
@@ -237,12 +235,7 @@ class RemoteModel(ServedModel):
     def answer(self, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
         """Answer questions, yielding each answer as soon as it arrives."""
         chat = self._asked()
-        for number, text, reason in chat.answers(questions):
-            if reason:
-                self.unanswered[questions[number]] = reason
-            else:
-                self._fresh += 1
-                yield [(number, text)]
+        yield from self.handed_on(chat.answers(questions), questions)
         if chat.empty:
             self.remarks.append(
                 f"{chat.empty} answer(s) were cut off before they began: set a higher max_answer "
@@ -254,15 +247,10 @@ class RemoteModel(ServedModel):
     ) -> Iterator[list[tuple[int, Record]]]:
         """Ask for the likeliest first tokens of answers, and look for letters among them."""
         del policy  # nothing of it applies
-        for number, found in self._asked().letters(questions):
-            if isinstance(found, str):
-                self.unanswered[questions[number].prompt] = found
-            else:
-                self._fresh += 1
-                yield [(number, found)]
+        prompts = [question.prompt for question in questions]
+        return self.handed_on(self._asked().letters(questions), prompts)
 
     def _asked(self) -> Chat:
-        self.begin()
         if self._chat is None:
             raise ModelError(f"{self.cannot_answer()}")
         return self._chat
@@ -290,16 +278,19 @@ class RemoteModel(ServedModel):
             for source, context in zip(sources, contexts or [""] * len(sources), strict=True)
         ]
         most = [self.settings.max_answer + 2 * len(source.encode()) for source in sources]
-        for number, reply in self._asked().ask(prompts, most):
-            if isinstance(reply, str):
-                reason, text = reply, ""
-            else:
+
+        def translations() -> Iterator[tuple[int, str | UnansweredError]]:
+            for number, reply in self._asked().ask(prompts, most):
+                if isinstance(reply, UnansweredError):
+                    yield number, reply
+                    continue
                 text = unwrapped(reply.text, sources[number], languages[1])
-                reason = "refused to translate" if reply.refused else ""
-                reason = reason or "a translation was cut off" * reply.cut
-                reason = reason or "a translation is empty" * (not text)
-            if reason:
-                self.unanswered[sources[number]] = reason
-            else:
-                self._fresh += 1
-                yield [(number, text)]
+                wrong = {
+                    "refused to translate": reply.refused,
+                    "a translation was cut off": reply.cut,
+                    "a translation is empty": not text,
+                }
+                why = next((reason for reason, is_so in wrong.items() if is_so), None)
+                yield number, text if why is None else UnansweredError(self.name, why)
+
+        return self.handed_on(translations(), sources)

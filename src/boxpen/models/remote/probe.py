@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from boxpen.errors import ModelError, nearest
 from boxpen.models.remote.chat import Chat
@@ -31,13 +32,12 @@ from boxpen.models.remote.checks import (
     same_before,
     tops,
 )
-from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
     Access,
     FirstToken,
-    MismatchError,
     Prompt,
     TokenScores,
     body_of,
@@ -81,16 +81,11 @@ def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findi
     work = _Probe(client, settings, findings)
     work.find_tokenizer()
     for access in ("prompt_logprobs", "echo", "forced"):
-        try:
-            work.check(access)
+        reason = _failure(partial(work.check, access))
+        if reason is None:
             findings.access = access
             break
-        except MismatchError as error:
-            findings.rejected[access] = str(error)
-        except UnansweredError as error:
-            if error.status is None:  # the server, not what it was asked for
-                raise
-            findings.rejected[access] = error.reason
+        findings.rejected[access] = reason
     if chat or findings.access == "none":
         check_chat(client, settings, findings)
     if chat:
@@ -101,33 +96,36 @@ def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findi
 def check_chat(client: Client, settings: ApiSettings, findings: Findings) -> None:
     """Find out whether a server answers questions, and how it wants to be asked."""
     chat = Chat(client, settings, findings.model)
-    try:
-        chat.check()
-    except MismatchError as error:
-        findings.rejected["chat"] = str(error)
-    except UnansweredError as error:
-        if error.status is None:
-            raise
-        findings.rejected["chat"] = error.reason
-    else:
-        findings.chat = chat
-        if findings.access == "none":
-            findings.access = "chat"
+    reason = _failure(chat.check)
+    if reason is not None:
+        findings.rejected["chat"] = reason
+        return
+    findings.chat = chat
+    if findings.access == "none":
+        findings.access = "chat"
 
 
 def check_letters(findings: Findings) -> None:
     """Find out whether a server that chats gives the log-probabilities of letters."""
-    if findings.chat is None:
-        return
+    if findings.chat is not None:
+        findings.letters = _failure(findings.chat.check_letters) or ""
+
+
+def _failure(check: Callable[[], None]) -> str | None:
+    """Run a check, and return why it fails; None if it passes.
+
+    Raises:
+        UnansweredError: If the server did not answer, so that nothing is known.
+    """
     try:
-        findings.chat.check_letters()
-        findings.letters = ""
+        check()
     except MismatchError as error:
-        findings.letters = str(error)
+        return str(error)
     except UnansweredError as error:
         if error.status is None:
             raise
-        findings.letters = error.reason
+        return error.reason
+    return None
 
 
 def _listed(client: Client, wanted: str | None) -> Findings:

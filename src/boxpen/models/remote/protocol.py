@@ -19,7 +19,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from boxpen.models.remote.client import Answer
+from boxpen.models.remote.client import Answer, MismatchError
 
 __all__ = [
     "Access", "FirstToken", "MismatchError", "Prompt", "TokenScores", "body_of", "choice_of",
@@ -30,10 +30,6 @@ Access = Literal["prompt_logprobs", "echo", "forced", "chat", "none"]
 Prompt = str | tuple[int, ...]
 _LOWEST = -9000.0  # vLLM writes -9999 for minus infinity
 _HIGHEST = 1e-3  # rounding may lift a log-probability above 0
-
-
-class MismatchError(ValueError):
-    """An answer that does not fit its request; the message names what was seen."""
 
 
 class TokenScores(NamedTuple):

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boxpen.models.base import ResolvedPolicy, Tally
-from boxpen.models.remote.client import Call, Client, UnansweredError
+from boxpen.models.remote.client import Call, Client, MismatchError, UnansweredError
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
-    MismatchError,
     Prompt,
     TokenScores,
     body_of,
@@ -57,8 +56,8 @@ class Scorer:
         policy: ResolvedPolicy,
         cache: ScoreCache | None,
         fingerprint: str,
-    ) -> Iterator[tuple[int, Record | str]]:
-        """Yield the number of every request with its record, or the reason why there is none.
+    ) -> Iterator[tuple[int, Record | UnansweredError]]:
+        """Yield the number of every request with its record, or why there is none.
 
         Args:
             requests: What to score.
@@ -69,7 +68,7 @@ class Scorer:
         users: dict[Any, list[tuple[int, Reading]]] = {}  # by prompt
         for number, reading in self._readings(requests, policy):
             if isinstance(reading, UnansweredError):
-                yield number, reading.reason
+                yield number, reading
             else:
                 users.setdefault(reading.prompt, []).append((number, reading))
         self._tally.add(texts=len(users))
@@ -79,13 +78,13 @@ class Scorer:
             ways = self._prompts(users)
         for prompt, answer in ways:
             for number, reading in users[prompt]:
-                if isinstance(answer, str):
+                if isinstance(answer, UnansweredError):
                     yield number, answer
                     continue
                 try:
                     yield number, self._record(requests[number], reading, answer, policy)
                 except MismatchError as error:
-                    yield number, str(error)
+                    yield number, UnansweredError(self._client.name, str(error))
 
     def _readings(
         self, requests: Sequence[Request], policy: ResolvedPolicy
@@ -126,24 +125,19 @@ class Scorer:
 
     def _prompts(
         self, prompts: Mapping[Prompt, object]
-    ) -> Iterator[tuple[Prompt, TokenScores | str]]:
-        """Ask for the log-probabilities of whole prompts; a failure is a reason."""
+    ) -> Iterator[tuple[Prompt, TokenScores | UnansweredError]]:
+        """Ask for the log-probabilities of whole prompts."""
         access, model = self._findings.access, self._findings.model
         calls = (
             Call("/completions", body_of(access, model, prompt), token_bound(prompt), prompt)
             for prompt in prompts
         )
-        for call, answer in self._client.each(calls):
-            if isinstance(answer, UnansweredError):
-                yield call.tag, answer.reason
-                continue
-            try:
-                scores = read_prompt(access, answer, call.tag)
-            except MismatchError as error:
-                yield call.tag, str(error)
-                continue
-            count = len(scores.logprobs)
-            self._tally.add(tokens=count, nodes=count, computed=count)
+        for call, scores in self._client.read_each(
+            calls, lambda call, answer: read_prompt(access, answer, call.tag)
+        ):
+            if not isinstance(scores, UnansweredError):
+                count = len(scores.logprobs)
+                self._tally.add(tokens=count, nodes=count, computed=count)
             yield call.tag, scores
 
     def _record(
@@ -179,7 +173,7 @@ class Scorer:
         prompts: Mapping[Node, Sequence[tuple[int, Reading]]],
         cache: ScoreCache | None,
         fingerprint: str,
-    ) -> Iterator[tuple[Prompt, TokenScores | str]]:
+    ) -> Iterator[tuple[Prompt, TokenScores | UnansweredError]]:
         """Ask for every node of the prefix tree once, and put prompts together from them."""
         tokenizer = self._findings.tokenizer
         assert tokenizer is not None
@@ -190,7 +184,7 @@ class Scorer:
         nodes = list(dict.fromkeys(node for some in wanted.values() for node in some))
         self._tally.add(tokens=sum(map(len, wanted.values())), nodes=len(nodes))
         keys = {node: cache_key(fingerprint, {"access": "forced"}, node) for node in nodes}
-        known: dict[Node, float | str] = {}
+        known: dict[Node, float | UnansweredError] = {}
         if cache is not None:
             found = cache.records(list(keys.values()))
             known = {n: float(found[k].logprobs[0]) for n, k in keys.items() if k in found}
@@ -204,11 +198,10 @@ class Scorer:
             if not left:
                 yield ids, _assembled(ids, wanted[ids], known)
         asked = force(self._client, self._findings.model, tokenizer, list(users))
-        for node, answer in asked:
+        for node, value in asked:
             self._tally.add(computed=1)
-            value = answer.reason if isinstance(answer, UnansweredError) else answer
             known[node] = value
-            if cache is not None and not isinstance(value, str):
+            if cache is not None and not isinstance(value, UnansweredError):
                 token = np.array(node[-1:], dtype=np.int32)
                 record = Record(token, np.array([value], dtype=np.float32))
                 cache.add_records([(keys[node], record)])
@@ -219,13 +212,13 @@ class Scorer:
 
 
 def _assembled(
-    ids: Node, nodes: Sequence[Node], known: Mapping[Node, float | str]
-) -> TokenScores | str:
-    """Put a prompt together from its nodes; the reason if one of them failed."""
+    ids: Node, nodes: Sequence[Node], known: Mapping[Node, float | UnansweredError]
+) -> TokenScores | UnansweredError:
+    """Put a prompt together from its nodes, unless one of them failed."""
     values: list[float] = []
     for node in nodes:
         value = known[node]
-        if isinstance(value, str):
+        if isinstance(value, UnansweredError):
             return value
         values.append(value)
     before = [float("nan")] * (len(ids) - len(values))

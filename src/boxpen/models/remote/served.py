@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from boxpen.errors import PolicyError
-from boxpen.models.base import Encoded, Model, ResolvedPolicy, Scores
-from boxpen.models.remote.client import Budget, Client
+from boxpen.errors import ModelError, PolicyError
+from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
+from boxpen.models.remote.client import Budget, Client, UnansweredError
 from boxpen.scoring.requests import Request
 
-__all__ = ["ServedModel", "limit_cost"]
+__all__ = ["ServedModel", "limit_cost", "refuse_options"]
+
+_T = TypeVar("_T")
 
 
 class ServedModel(Model):
@@ -48,9 +51,22 @@ class ServedModel(Model):
                 text += f" + about {(used.cost - self._before) / self._fresh * (total - done):.2g}"
         return text
 
-    def begin(self) -> None:
-        """Start to estimate the cost to come."""
+    def handed_on(
+        self, found: Iterable[tuple[int, _T | UnansweredError]], asked: Sequence[Request | str]
+    ) -> Iterator[list[tuple[int, _T]]]:
+        """Yield what was found, each in a batch of its own; note why the rest was not.
+
+        Args:
+            found: Numbers of what was asked for, with answers.
+            asked: What was asked for.
+        """
         self._fresh, self._before = 0, self.client.usage.cost
+        for number, one in found:
+            if isinstance(one, UnansweredError):
+                self.unanswered[asked[number]] = one.reason
+            else:
+                self._fresh += 1
+                yield [(number, one)]
 
     def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:  # noqa: ARG002
         """Return tokens as far as they are known here: not at all."""
@@ -59,6 +75,13 @@ class ServedModel(Model):
     def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:
         """Not used: the server is asked directly."""
         raise NotImplementedError
+
+
+def refuse_options(spec: ModelSpec) -> None:
+    """Raise if a server is told how to compute."""
+    if spec.dtype != "auto" or spec.device is not None:
+        option = "--dtype" if spec.device is None else "--device"
+        raise ModelError(f"{option} is up to the server of '{spec.name}'; leave it out")
 
 
 def limit_cost(models: Sequence[Model], limit: float) -> None:
