@@ -138,7 +138,7 @@ def probe_model(
     ],
     json: Json = False,
 ) -> None:
-    """Check what a model behind an API can do, and whether its numbers are sound."""
+    """Check what a model behind an API can do."""
     from boxpen.errors import ModelError
     from boxpen.models.remote.client import Client
     from boxpen.models.remote.probe import probe

@@ -110,7 +110,7 @@ class TranslatorSettings(ServerSettings):
         """Return the translations of an answer.
 
         Raises:
-            MismatchError: If there are not as many as sources; the message says what was found.
+            MismatchError: If there are not as many as sources; the message gives the numbers.
         """
         found = [answer]
         for step in self.result.split("."):
