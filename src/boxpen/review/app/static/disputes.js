@@ -1,0 +1,162 @@
+/* Disputes: the votes side by side, decided by keyboard. */
+
+import { get } from "./api.js";
+import { trouble, whoAmI } from "./desk.js";
+import { $, counted, h } from "./dom.js";
+import { fieldKeys, meaning } from "./keys.js";
+import { Outbox } from "./outbox.js";
+import { Choices, promptOf, shownTexts } from "./question.js";
+
+let me = null;
+let outbox = null;
+let task = null;
+let disputes = [];
+let place = 0;
+let choices = null;
+let editing = null;
+const actions = []; // decisions that can be undone: {task, n, before}
+
+function show() {
+  const one = disputes[place];
+  $("item").hidden = !one;
+  $("none").hidden = Boolean(one);
+  const open = disputes.filter(({ decided }) => !decided).length;
+  $("place").textContent = one ? `${place + 1} of ${disputes.length}, ${counted(open, "item")} open` : "";
+  for (const [id, off] of [["previous", place <= 0], ["next", place >= disputes.length - 1]]) $(id).disabled = off;
+  if (!one) return;
+  const { question } = one;
+  const prompt = promptOf(task, question);
+  choices = new Choices(task, question, { given: one.decided ?? "", label: prompt, send: chosen });
+  editing = null;
+  $("editor").hidden = true;
+  $("send").hidden = !choices.several;
+  $("prompt").textContent = prompt;
+  $("item").dataset.item = question.item;
+  $("shown").replaceChildren(...shownTexts(question));
+  $("votes").replaceChildren(...one.votes.map((vote) => h("li", {},
+    h("p", { class: "judge" }, vote.judge),
+    h("p", { class: "label", dir: "auto" }, vote.label || vote.answer),
+    vote.edit ? h("p", { class: "text", dir: "auto" }, vote.edit) : null,
+    vote.comment ? h("p", { class: "remark", dir: "auto" }, vote.comment) : null)));
+  $("choices").replaceChildren(choices.element);
+  choices.element.focus({ preventScroll: true });
+  $("live").textContent = `Dispute ${place + 1} of ${disputes.length}. ${one.votes.map((vote) => `${vote.judge}: ${vote.label || vote.answer}`).join(". ")}`.slice(0, 1000);
+}
+
+function chosen(answer, verdict) {
+  if (!verdict.edit) {
+    decide(answer, "");
+    return;
+  }
+  editing = answer;
+  const given = disputes[place].votes.find((vote) => vote.edit)?.edit;
+  $("edit").value = given ?? disputes[place].question.shown.find(({ name }) => name === verdict.field)?.text ?? "";
+  $("edit-label").textContent = verdict.help || verdict.label;
+  $("editor").hidden = false;
+  $("edit").focus();
+}
+
+function sendEdit() {
+  if (editing !== null && $("edit").value.trim()) decide(editing, $("edit").value.trim());
+}
+
+function put(one, answer, edit) {
+  const { question } = one;
+  outbox.put({
+    task: task.key, item: question.item, answer, edit, comment: "", seen: question.seen,
+    order: question.order, ms: 0, skipped: false,
+  });
+  one.decided = answer || null;
+  one.edit = edit;
+}
+
+function decide(answer, edit) {
+  const one = disputes[place];
+  actions.push({ task: task.key, one, before: one.decided, edit: one.edit ?? "" });
+  put(one, answer, edit);
+  const after = disputes.findIndex(({ decided }, n) => n > place && !decided);
+  const any = disputes.findIndex(({ decided }) => !decided);
+  if (after >= 0) place = after;
+  else if (any >= 0) place = any;
+  show();
+  if (any < 0) $("live").textContent = "All disputes are decided.";
+}
+
+function undo() {
+  const last = actions.pop();
+  if (!last || last.task !== task?.key) return;
+  put(last.one, last.before ?? "", last.before ? last.edit : "");
+  place = Math.max(0, disputes.indexOf(last.one));
+  show();
+}
+
+function go(step) {
+  if (!disputes[place + step]) return;
+  place += step;
+  show();
+}
+
+async function open(key) {
+  task = me.tasks.find((one) => one.key === key) ?? me.tasks[0];
+  if (!task) return;
+  $("task").value = task.key;
+  actions.length = 0;
+  try {
+    await outbox.flush();
+    disputes = (await get("api/disputes", [["task", task.key]])).disputes;
+    trouble(null);
+  } catch (failure) {
+    trouble(failure);
+    return;
+  }
+  place = Math.max(0, disputes.findIndex(({ decided }) => !decided));
+  show();
+}
+
+function key(event) {
+  const found = meaning(event);
+  if (!found || !disputes.length) return;
+  const control = event.target.closest?.("button, a, summary");
+  if (found === "j") go(1);
+  else if (found === "k") go(-1);
+  else if (found === "u") undo();
+  else if (/^[1-9]$/.test(found)) choices.choose(Number(found) - 1);
+  else if (found.startsWith("Arrow")) choices.move(found === "ArrowDown" || found === "ArrowRight" ? 1 : -1);
+  else if (found === "Enter" && (!control || control.getAttribute("role"))) choices.confirm();
+  else return;
+  event.preventDefault();
+}
+
+function state() {
+  const text = { gone: "session ended", offline: "offline", busy: "server busy", other: "signed in as somebody else" }[outbox.state];
+  $("saved").dataset.state = outbox.state;
+  $("saved").textContent = text ? `${text}, ${counted(outbox.size, "decision")} waiting` : "saved";
+}
+
+async function start() {
+  me = await whoAmI();
+  if (me) {
+    outbox = new Outbox(me);
+    outbox.addEventListener("change", state);
+    outbox.addEventListener("saved", ({ detail }) => {
+      const [first] = detail.refused;
+      if (first) trouble({ message: `A decision was not accepted (${first.judgement.item}): ${first.reason}` });
+    });
+    $("task").replaceChildren(...me.tasks.map(({ key: value, title }) => h("option", { value }, title)));
+    $("task-label").hidden = me.tasks.length < 2;
+    $("task").addEventListener("change", () => open($("task").value));
+    $("previous").addEventListener("click", () => go(-1));
+    $("next").addEventListener("click", () => go(1));
+    $("undo").addEventListener("click", undo);
+    $("send").addEventListener("click", () => choices.confirm());
+    $("edit-cancel").addEventListener("click", show);
+    $("editor").addEventListener("submit", (event) => { event.preventDefault(); sendEdit(); });
+    fieldKeys($("edit"), { enter: sendEdit, escape: show });
+    document.addEventListener("keydown", key);
+    state();
+    await open(decodeURIComponent(location.hash.slice(1)));
+  }
+  document.documentElement.dataset.ready = "yes";
+}
+
+start();
