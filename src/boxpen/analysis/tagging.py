@@ -95,8 +95,10 @@ class TagTask(ReviewTask):
         suite = load_suite(target.words[0])
         path = target.path if target.path is not None and target.path.is_file() else None
         own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-{target.tag}-tags.jsonl")
-        place = target.journal or (path.parent if path else Path()) / own
-        journal = Journal(place, tag=target.tag, untagged=place.name == own)
+        place = (path.parent if path else Path()) / own
+        named = Path(target.journal).name if target.journal else own
+        tag = target.tag
+        journal = target.open_journal(place, cls.name, tag=tag, untagged=named == own)
         return cls(suite, target.tag, target.values, journal, path)
 
     def files(self) -> dict[Path, str]:

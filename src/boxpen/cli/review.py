@@ -65,9 +65,12 @@ class Asked:
 
     def check_journal(self) -> None:
         """Refuse a journal that does not exist, which is probably a mistyped name."""
+        from boxpen.review.database import is_url
+
+        if self.journal is None or is_url(self.journal):
+            return
         try:
-            if self.journal is not None:
-                self.journal.stat()
+            Path(self.journal).stat()
         except OSError as error:
             raise BuildError(
                 f"--journal is {self.journal}, which cannot be read ({error.strerror}); expected "

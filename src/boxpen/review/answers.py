@@ -65,11 +65,17 @@ class AnswerTask(ReviewTask):
         suite = load_suite(target.words[0])
         folder = path.parent if path is not None and path.is_file() else Path()
         own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-answers.jsonl")
-        return cls(suite, Journal(target.journal or folder / own))
+        return cls(suite, target.open_journal(folder / own, cls.name))
 
     def questions(self) -> list[Question]:
         """Return one question per item; its candidates are shuffled for each judge."""
         return [_question(item, choice) for item, choice in self.choices]
+
+    @staticmethod
+    def question(item: Item) -> tuple[Question, str] | None:
+        """Return the question about any item and the right verdict; None without candidates."""
+        choice = choice_of(item)
+        return None if choice is None else (_question(item, choice), str(choice.gold + 1))
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the run in which the majority of judges decides, as with tables of answers."""

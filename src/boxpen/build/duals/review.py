@@ -63,7 +63,7 @@ class DualTask(ReviewTask):
             folder = settings.folder
         elif not (folder / _PROPOSALS).is_file():
             return None
-        journal = Journal(target.journal or folder / "review.jsonl")
+        journal = target.open_journal(folder / "review.jsonl", cls.name)
         return cls(read_rows(folder / _PROPOSALS), journal, folder)
 
     def files(self) -> dict[Path, str]:

@@ -107,8 +107,8 @@ class TripleTask(ReviewTask):
         need_libraries()  # which edited triples are worded with
         review = settings.review if settings else None
         own = review and (review.wrong_journal if cls is WrongAnswerTask else review.journal)
-        kept = target.journal or (own if cls is not WordingTask else None)
-        journal = Journal(kept or path.with_name(cls.journal_file))
+        kept = own if cls is not WordingTask else None
+        journal = target.open_journal(kept or path.with_name(cls.journal_file), cls.name)
         task = cls(read_table(path, *cls.needs), journal, path=path)
         if review is not None:
             task.rule = review.decide_by()
