@@ -10,7 +10,9 @@ import { Choices, promptOf, shownTexts } from "./question.js";
 let me = null;
 let outbox = null;
 let task = null;
-let disputes = [];
+let disputes = []; // the first fifty, open ones first
+let total = 0;
+let open = 0;
 let place = 0;
 let choices = null;
 let editing = null;
@@ -20,8 +22,7 @@ function show() {
   const one = disputes[place];
   $("item").hidden = !one;
   $("none").hidden = Boolean(one);
-  const open = disputes.filter(({ decided }) => !decided).length;
-  $("place").textContent = one ? `${place + 1} of ${disputes.length}, ${counted(open, "item")} open` : "";
+  $("place").textContent = one ? `${place + 1} of ${total}, ${counted(open, "item")} open` : "";
   for (const [id, off] of [["previous", place <= 0], ["next", place >= disputes.length - 1]]) $(id).disabled = off;
   if (!one) return;
   const { question } = one;
@@ -66,20 +67,22 @@ function put(one, answer, edit) {
     task: task.key, item: question.item, answer, edit, comment: "", seen: question.seen,
     order: question.order, ms: 0, skipped: false,
   });
+  open += Number(Boolean(one.decided)) - Number(Boolean(answer));
   one.decided = answer || null;
-  one.edit = edit;
+  one.decided_edit = edit;
 }
 
 function decide(answer, edit) {
   const one = disputes[place];
-  actions.push({ task: task.key, one, before: one.decided, edit: one.edit ?? "" });
+  actions.push({ task: task.key, one, before: one.decided, edit: one.decided_edit ?? "" });
   put(one, answer, edit);
   const after = disputes.findIndex(({ decided }, n) => n > place && !decided);
   const any = disputes.findIndex(({ decided }) => !decided);
   if (after >= 0) place = after;
   else if (any >= 0) place = any;
+  else if (open > 0) load(task.key); // the next fifty
   show();
-  if (any < 0) $("live").textContent = "All disputes are decided.";
+  if (open <= 0) $("live").textContent = "All disputes are decided.";
 }
 
 function undo() {
@@ -96,14 +99,14 @@ function go(step) {
   show();
 }
 
-async function open(key) {
+async function load(key) {
   task = me.tasks.find((one) => one.key === key) ?? me.tasks[0];
   if (!task) return;
   $("task").value = task.key;
   actions.length = 0;
   try {
     await outbox.flush();
-    disputes = (await get("api/disputes", [["task", task.key]])).disputes;
+    ({ disputes, total, open } = await get("api/disputes", [["task", task.key]]));
     trouble(null);
   } catch (failure) {
     trouble(failure);
@@ -144,7 +147,7 @@ async function start() {
     });
     $("task").replaceChildren(...me.tasks.map(({ key: value, title }) => h("option", { value }, title)));
     $("task-label").hidden = me.tasks.length < 2;
-    $("task").addEventListener("change", () => open($("task").value));
+    $("task").addEventListener("change", () => load($("task").value));
     $("previous").addEventListener("click", () => go(-1));
     $("next").addEventListener("click", () => go(1));
     $("undo").addEventListener("click", undo);
@@ -154,7 +157,7 @@ async function start() {
     fieldKeys($("edit"), { enter: sendEdit, escape: show });
     document.addEventListener("keydown", key);
     state();
-    await open(decodeURIComponent(location.hash.slice(1)));
+    await load(decodeURIComponent(location.hash.slice(1)));
   }
   document.documentElement.dataset.ready = "yes";
 }

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { contrasts, marked, written } from "./texts.js";
 
 const LONG = 700; // characters from which texts are set smaller
+const SHORT = 28; // characters up to which texts share a line
 
 /** The answers of a question in order: {value, label, help, edit, joined, text}. */
 export function answersOf(task, question) {
@@ -33,7 +34,7 @@ export function shownTexts(question) {
   const groups = shown.map(({ name }) => (name.includes("_") ? name.split("_")[0] : ""));
   const marks = contrasts(shown.map(({ text }) => text), groups);
   return shown.map(({ name, text, lang }, n) =>
-    h("div", { class: "given" },
+    h("div", { class: text.length <= SHORT ? "given short" : "given" },
       h("h3", {}, plainName(name)),
       h("p", { class: text.length > LONG ? "text long" : "text", ...written(text, lang) }, marked(text, marks[n]))));
 }
@@ -43,7 +44,7 @@ export function hintList(question) {
   const hints = (question.hints ?? []).filter(({ text }) => text);
   if (!hints.length) return null;
   return h("dl", { class: "hints" },
-    hints.map(({ name, text }) => [h("dt", {}, plainName(name)), h("dd", { dir: "auto" }, text)]));
+    hints.map(({ name, text }) => h("div", {}, h("dt", {}, plainName(name)), h("dd", { dir: "auto" }, text))));
 }
 
 export function plainName(name) {
@@ -68,7 +69,7 @@ export class Choices {
     this.buttons = this.answers.map((one, n) => this.#button(one, n, marks[n]));
     const kind = this.answers.some(({ text }) => text) ? "choices texts" : "choices";
     this.element = h("div", {
-      class: kind, role: this.several ? "group" : "radiogroup", "aria-label": label, tabindex: "-1",
+      class: kind, "data-count": this.answers.length, role: this.several ? "group" : "radiogroup", "aria-label": label, tabindex: "-1",
     }, this.buttons);
     this.#show();
   }

@@ -12,7 +12,15 @@ export class Supply {
     this.phase = "judging";
     this.done = task.done;
     this.total = task.total;
+    this.news = 0; // how often the server has told how far the judge is
     this.filling = null;
+  }
+
+  /** The server has told how far the judge is. */
+  told({ done, total }) {
+    this.news++;
+    this.done = done;
+    this.total = total;
   }
 
   /** Take the next question; null if none is here yet. */
@@ -45,13 +53,13 @@ export class Supply {
     if (this.next.length >= AHEAD) return;
     if (this.outbox.size > 40) await this.outbox.flush();
     const known = this.#known(held);
+    const { news } = this;
     const query = [["limit", String(AHEAD + 1 - this.next.length)], ...[...known].map((item) => ["after", item])];
     const reply = await get(`api/tasks/${encodeURIComponent(this.task.key)}/queue`, query);
     const late = this.#known(held); // what was judged meanwhile
     this.next.push(...reply.questions.filter(({ item }) => !known.has(item) && !late.has(item)));
     this.phase = reply.phase;
-    this.done = reply.done;
-    this.total = reply.total;
+    if (news === this.news) this.told(reply); // not if judgements were saved meanwhile
   }
 
   #known(held) {
