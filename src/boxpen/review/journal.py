@@ -50,6 +50,11 @@ class Journal:
         self.tag = tag
         self.untagged = untagged
 
+    @property
+    def adjudicators(self) -> tuple[str, ...]:
+        """Who only decides disputed items; a file does not say so of anyone."""
+        return ()
+
     def read(self) -> History:
         """Read all judgements; a last line that was cut off by a crash is skipped and reported."""
         try:

@@ -173,9 +173,14 @@ class Review:
     torn: str | None = None
 
     @property
+    def judging(self) -> list[Judgement]:
+        """The judgements without those of adjudicators who only decide."""
+        return [one for one in self.given if one.judge not in self.rule.deciders]
+
+    @property
     def judges(self) -> dict[str, int]:
         """How many items each judge has judged."""
-        named = [j for of in latest(self.given).values() for j, one in of.items() if one.verdict]
+        named = [j for of in latest(self.judging).values() for j, one in of.items() if one.verdict]
         return dict(sorted(Counter(named).items()))
 
     @property
@@ -195,22 +200,22 @@ class Review:
     @property
     def agreement(self) -> list[Agreement]:
         """Agreement in all, by part, and by label where a verdict may have several."""
-        rows = agreement_table(self.given, {q.item: q.part for q in self.questions})
+        rows = agreement_table(self.judging, {q.item: q.part for q in self.questions})
         labels = [label for label in self.verdicts.forms if label in self.verdicts.joined]
-        return [row for row in rows if row.part] + label_agreement(self.given, labels)
+        return [row for row in rows if row.part] + label_agreement(self.judging, labels)
 
     @property
     def disagreements(self) -> list[Disagreement]:
         """The items on which judges disagree."""
-        return disagreements(self.given)
+        return disagreements(self.judging)
 
     @property
     def details(self) -> list[Detail]:
         """Agreement in labels, as He et al. (2020) count it, where a verdict may have several."""
         if not self.verdicts.joined:
             return []
-        some = label_pairs(self.given, self.verdicts.joined)
-        whole = label_pairs(self.given, self.verdicts.forms)
+        some = label_pairs(self.judging, self.verdicts.joined)
+        whole = label_pairs(self.judging, self.verdicts.forms)
         rows = [
             (one.first, one.second, one.share, one.labels, all_.share, all_.labels)
             for one, all_ in zip(some, whole, strict=True)
@@ -291,7 +296,8 @@ class ReviewTask(ABC):
     def review(self, rule: Rule | None = None, min_judges: int | None = None) -> Review:
         """Read the journal and decide every item."""
         history = self.journal.read()
-        (rule or self.rule).check(history.judgements, self.journal.path)
+        rule = replace(rule or self.rule, deciders=self.journal.adjudicators)
+        rule.check(history.judgements, self.journal.path)
         return replace(self.decide(history.judgements, rule, min_judges), torn=history.torn)
 
     def decide(

@@ -32,7 +32,7 @@ MAX_BODY = 1 << 20
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818 - it is an answer, not a fault
     """A request that is answered with an error.
 
     Args:
@@ -137,7 +137,7 @@ class Access:
 
 
 def csrf_of(cookie: str) -> str:
-    """Return the value that requests of a session must carry; the cookie does not follow from it."""
+    """Return the value that requests of a session must carry; it does not tell the cookie."""
     return hashlib.sha256(b"csrf:" + cookie.encode()).hexdigest()
 
 

@@ -57,7 +57,7 @@ def disputes_json(
         settled = decided.get(item)
         found.append(
             {
-                "question": question_json(one, question, blind=campaign.plan.blind),
+                "question": question_json(question, blind=campaign.plan.blind),
                 "votes": votes,
                 "decided": answer_of(question, settled.verdict) if settled else None,
                 "decided_edit": settled.edit if settled else "",

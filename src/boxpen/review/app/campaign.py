@@ -96,7 +96,8 @@ class Campaign:
         """Find the task in the database, or add it."""
         task = asked.task
         rows = self.store.tasks()
-        same = [r for r in rows if (r.name, r.tag, r.target) == (task.name, asked.tag, asked.target)]
+        wanted = (task.name, asked.tag, asked.target)
+        same = [row for row in rows if (row.name, row.tag, row.target) == wanted]
         if same:
             key = same[0].key
         else:

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from boxpen.review.app.access import Access, Refused, allowed, body_of
 from boxpen.review.app.adjudication import disputes_json
 from boxpen.review.app.campaign import Campaign
-from boxpen.review.app.dashboard import dashboard_json
 from boxpen.review.app.judging import number_of, task_of
 from boxpen.review.app.links import link_to
 from boxpen.review.app.pages import page
@@ -41,7 +40,8 @@ async def dashboard(request: Request) -> Response:
     """Return all figures."""
     campaign: Campaign = request.app.state.campaign
     await campaign.refresh()
-    return Response(await run_in_threadpool(dashboard_json, campaign), media_type="application/json")
+    text = await run_in_threadpool(request.app.state.dashboard.json)
+    return Response(text, media_type="application/json")
 
 
 @allowed("adjudicator", "coordinator")

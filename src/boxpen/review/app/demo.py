@@ -53,6 +53,6 @@ def sample_judgements(campaign: Campaign, judge: str, number: int) -> Sequence[d
         verdict = gold[question.item] if rng.random() < right else rng.choice(others)
         ms = int(1000 * seconds * rng.lognormvariate(0, 0.4))
         time = _START.format(n // 6, n % 6 * 10)
-        said = Judgement(question.item, judge, verdict, "", "", question.digest, time, question.order)
-        rows.append(row_of(said, one.key, f"sample-{judge}-{n}", ms=ms))
+        texts = (question.item, judge, verdict, "", "", question.digest, time, question.order)
+        rows.append(row_of(Judgement(*texts), one.key, f"sample-{judge}-{n}", ms=ms))
     return rows

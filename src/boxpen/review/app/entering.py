@@ -26,7 +26,7 @@ async def enter(request: Request) -> Response:
     except (ValueError, TypeError, KeyError, RecursionError):
         token = None
     if not isinstance(token, str):
-        raise Refused(400, "expected {\"token\": …}")
+        raise Refused(400, 'expected {"token": …}')
     store = access.campaign.store
     before = access.visitor(request)
     found = await run_in_threadpool(store.enter, token)

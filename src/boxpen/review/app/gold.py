@@ -152,6 +152,6 @@ def _mixed_in(
                 raise BuildError(f"{where}: item '{item.id}' has no candidates to choose from")
             return place, *question
     raise BuildError(
-        f"{where} has no 'verdict'; expected {{\"item\": …, \"verdict\": …}}: items can be mixed in "
-        "only where a suite is answered"
+        f'{where} has no \'verdict\'; expected {{"item": …, "verdict": …}}: items can be mixed '
+        "in only where a suite is answered"
     )

@@ -57,7 +57,6 @@ async def queue(request: Request) -> Response:
     phase, items = one.progress.queue(judge, limit, set(request.query_params.getlist("after")))
     questions = [
         question_json(
-            one,
             one.progress.shown(item, judge),
             training=phase == "training",
             blind=campaign.plan.blind,
@@ -84,7 +83,6 @@ async def item(request: Request) -> Response:
     current = last is not None and last.seen in ("", one.progress.digests[place])
     return JSONResponse(
         question_json(
-            one,
             question,
             mine=judgement_of(last) if last is not None and current else None,
             training=place in one.progress.training,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from boxpen.errors import BuildError
 
@@ -39,7 +40,7 @@ class Plan:
                 raise BuildError(f"--{option} is {value}, expected 1 or more")
         if self.until_agree is None:
             if self.max_judges is not None:
-                raise BuildError("--max-judges needs --until-agree, which sets when to stop earlier")
+                raise BuildError("--max-judges needs --until-agree, which says when to stop")
             return
         if self.overlap is not None:
             raise BuildError(
@@ -52,7 +53,7 @@ class Plan:
                 "or more"
             )
 
-    def needed(self, votes: Mapping[object, int], team: int) -> int:
+    def needed(self, votes: Mapping[Any, int], team: int) -> int:
         """Return how many more judges an item needs.
 
         Args:

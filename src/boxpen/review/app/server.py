@@ -20,6 +20,7 @@ from boxpen.errors import BoxpenError
 from boxpen.review.app import coordinating, entering, judging
 from boxpen.review.app.access import Access, Refused
 from boxpen.review.app.campaign import Campaign
+from boxpen.review.app.dashboard import Dashboard
 from boxpen.review.app.pages import page
 
 __all__ = ["create_app"]
@@ -77,6 +78,7 @@ def create_app(campaign: Campaign, **options: Any) -> Starlette:
         lifespan=_lifespan,
     )
     app.state.campaign = campaign
+    app.state.dashboard = Dashboard(campaign)
     app.state.access = Access(campaign, **options)
     app.add_middleware(_Headers)
     return app

@@ -193,9 +193,9 @@ class Address:
         return made
 
     def url(self, listening: socket.socket) -> str:
-        """Return the address for links; one that means every network becomes this machine's name."""
+        """Return the address for links; every network becomes the name of this machine."""
         host = self.host
-        if host in ("0.0.0.0", "::", ""):  # noqa: S104
+        if host in ("0.0.0.0", "::", ""):
             host = socket.gethostname()
         host = f"[{host}]" if ":" in host else host
         scheme = "http" if self.certificate is None else "https"
@@ -241,4 +241,3 @@ def serve(
         with contextlib.suppress(KeyboardInterrupt):
             say(base, [*campaign.changed, *lines])
             uvicorn.Server(config).run(sockets=[listening])
-

@@ -209,9 +209,7 @@ class Store:
         """Return what a judge said last about an item."""
         wanted = (
             JUDGEMENT.select()
-            .where(
-                JUDGEMENT.c.task == task, JUDGEMENT.c.judge == judge, JUDGEMENT.c.item == item
-            )
+            .where(JUDGEMENT.c.task == task, JUDGEMENT.c.judge == judge, JUDGEMENT.c.item == item)
             .order_by(JUDGEMENT.c.seq.desc())
             .limit(1)
         )

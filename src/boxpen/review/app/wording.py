@@ -64,7 +64,6 @@ def progress_json(one: CampaignTask, judge: str) -> dict[str, Any]:
 
 
 def question_json(
-    one: CampaignTask,
     question: Question,
     *,
     mine: Judgement | None = None,

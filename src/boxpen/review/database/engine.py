@@ -119,11 +119,11 @@ class Database:
         """Open a transaction that writes; others wait until it ends."""
         import sqlalchemy
 
-        with self.engine.connect().execution_options(writing=True) as connection:
-            with connection.begin():
-                if self.file is None:
-                    connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_WRITERS})"))
-                yield connection
+        made = self.engine.connect().execution_options(writing=True)
+        with made as connection, connection.begin():
+            if self.file is None:
+                connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_WRITERS})"))
+            yield connection
 
     def serve_alone(self) -> None:
         """Refuse to go on if another server uses the database; hold it until ``close``."""

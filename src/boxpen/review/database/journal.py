@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +57,7 @@ class DatabaseJournal(Journal):
         there = "; ".join(f"{row.name} of {row.target}" for row in rows) or "nothing"
         raise BuildError(f"{self.database.name} has no task '{task}' of {target}; it has {there}")
 
-    @cached_property
+    @property
     def adjudicators(self) -> tuple[str, ...]:
         """Who has decided disputed items."""
         from boxpen.review.database.tables import JUDGEMENT as J
@@ -92,7 +92,17 @@ class DatabaseJournal(Journal):
         from boxpen.review.database.tables import JUDGEMENT as J
 
         wanted = J.select().where(J.c.task == self.key, J.c.kind != EXTRA).order_by(J.c.seq)
-        return [judgement_of(row) for row in connection.execute(wanted)]
+        found: list[Judgement] = []
+        decided: dict[str, Judgement] = {}
+        for row in connection.execute(wanted):
+            one = judgement_of(row)
+            if row.kind == DECIDE:
+                before = decided.get(one.item)
+                if before is not None and before.judge != one.judge:  # the last one decides
+                    found.append(replace(before, verdict="", edit=""))
+                decided[one.item] = one
+            found.append(one)
+        return found
 
     def _insert(self, connection: Connection, new: Sequence[Judgement]) -> None:
         from boxpen.review.database.tables import JUDGEMENT
