@@ -29,6 +29,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import tag_guide
 
 __all__ = ["TAG", "AnyValue", "TagTask", "check_tag", "in_order", "tag_values", "tagged"]
 
@@ -79,6 +80,7 @@ class TagTask(ReviewTask):
         check_tag(tag)
         self.suite, self.tag, self.path = suite, tag, path
         self.verdicts = tag_values(suite, tag, values)
+        self.guide = tag_guide(tag, self.verdicts.forms)
         self.journal = journal or Journal(f"{suite.name}-{tag}-tags.jsonl", tag=tag)
 
     @classmethod

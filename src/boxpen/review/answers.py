@@ -28,6 +28,7 @@ from boxpen.review import (
     VerdictSet,
     latest,
 )
+from boxpen.review.guides import ANSWERS
 from boxpen.review.human_run import Answers, choice_of, read_answers, run_of_answers
 
 __all__ = ["AnswerTask", "Failed", "most_fail"]
@@ -65,6 +66,7 @@ class AnswerTask(ReviewTask):
     name = "answers"
     target = "the items of a suite"
     origin = "suite"
+    guide = ANSWERS
     min_judges = 3
     default_out = Path("runs")
 

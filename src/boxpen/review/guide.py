@@ -23,7 +23,9 @@ class Example(NamedTuple):
 
     shown: Mapping[str, str]
     answer: str
+    """A verdict, or the number of an option."""
     why: str
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

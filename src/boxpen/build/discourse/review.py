@@ -26,6 +26,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import CANDIDATES
 
 __all__ = ["CandidateTask"]
 
@@ -44,6 +45,7 @@ class CandidateTask(ReviewTask):
 
     name = "candidates"
     target = "a folder or configuration of the builder 'discourse'"
+    guide = CANDIDATES
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
         edited=frozenset({"edit"}),

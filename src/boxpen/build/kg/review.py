@@ -41,6 +41,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import TRIPLES, WORDINGS, WRONG_ANSWERS
 
 __all__ = ["Divided", "TripleTask", "WordingTask", "WrongAnswerTask"]
 
@@ -69,6 +70,7 @@ class TripleTask(ReviewTask):
     name = "triples"
     target = "a table, folder or configuration of the builder 'kg'"
     order = "score"
+    guide = TRIPLES
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
         edited=frozenset({"edit"}),
@@ -200,6 +202,7 @@ class WordingTask(TripleTask):
     """Do sentences say what their triples say, in good English? An edit is a better sentence."""
 
     name = "wordings"
+    guide = WORDINGS
     only_by_name = True
     editable = ("sentence",)
     journal_file = "review-wordings.jsonl"
@@ -221,6 +224,7 @@ class WrongAnswerTask(TripleTask):
     """Are the wrong answers to questions really wrong? An edit is another wrong answer."""
 
     name = "wrong-answers"
+    guide = WRONG_ANSWERS
     only_by_name = True
     editable = (WRONG,)
     file = "negatives.parquet"

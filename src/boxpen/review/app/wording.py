@@ -6,6 +6,7 @@ the right answer often is: an answer is a number as shown, and ``order`` leads b
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boxpen.errors import BuildError
@@ -42,7 +43,13 @@ def task_json(one: CampaignTask, judge: str) -> dict[str, Any]:
         "noun": task.noun,
         "instructions": list(guide.instructions),
         "examples": [
-            {"shown": _named(e.shown), "answer": e.answer, "why": e.why} for e in guide.examples
+            {
+                "shown": _named(e.shown),
+                "options": _numbered(e.options),
+                "answer": e.answer,
+                "why": e.why,
+            }
+            for e in guide.examples
         ],
         "kind": "options" if options else "verdicts",
         "free": not options and not task.verdicts.forms,
@@ -79,10 +86,7 @@ def question_json(
         "part": question.part,
         "shown": _named(question.shown),
         "hints": [] if blind else _named({k: v for k, v in question.hints.items() if v}),
-        "options": [
-            {"number": str(number), "text": option.text}
-            for number, option in enumerate(question.options, 1)
-        ],
+        "options": _numbered([option.text for option in question.options]),
         "training": training,
         "mine": {
             "answer": answer_of(question, mine.verdict),
@@ -135,5 +139,9 @@ def verdict_of(task: ReviewTask, question: Question, answer: str, edit: str) -> 
     return verdict
 
 
-def _named(texts: Any) -> list[dict[str, str]]:
+def _named(texts: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "text": text} for name, text in texts.items()]
+
+
+def _numbered(texts: Sequence[str]) -> list[dict[str, str]]:
+    return [{"number": str(number), "text": text} for number, text in enumerate(texts, 1)]
