@@ -24,8 +24,8 @@ ANSWERS = Guide(
     "Which answer makes the most sense?",
     (
         "You see a few answers. Choose the one that makes the most sense, or, where a sentence is "
-        "to be translated, the one that says what the sentence means.",
-        "Exactly one answer is right. Usually nothing but everyday knowledge tells which. Read "
+        "to be translated, the one with the meaning of the sentence.",
+        "Exactly one answer is right. Usually only everyday knowledge tells which. Read "
         "every answer to its end: they often differ in a single word.",
         "Do not look anything up, and do not ask others or a chatbot: we want to know how well "
         "people do. If two answers seem equally good, choose the better one and leave a comment.",
@@ -59,7 +59,7 @@ TRIPLES = Guide(
     "Does this make sense?",
     (
         "You see a statement about the world: two things, how they are related, and a sentence "
-        "that says so. It was found automatically, so many statements are wrong, odd or empty.",
+        "that says so. It was found automatically, and much of it is wrong, odd or empty.",
         "Accept it if what it says is true or usual, and clear without further explanation. "
         "It need not be true always: “birds can fly” is fine.",
         "Correct it if a small change makes it sensible. Write the new second part (the tail). "
@@ -129,7 +129,7 @@ WORDINGS = Guide(
     (
         "A sentence was made automatically from a statement: two things and how they are related. "
         "Whether the statement is true does not matter here.",
-        "Accept the sentence if it says what the statement says and reads as if a person had "
+        "Accept the sentence if it expresses the statement and reads as if a person had "
         "written it: articles, number, tense and word order are right.",
         "Correct it by writing the better sentence. Reject it if no sentence could say this.",
         _ALONE,
@@ -161,7 +161,7 @@ CANDIDATES = Guide(
         "class: a pronoun, the meaning of a connective, or a verb that English leaves out. The "
         "contrast is a wrong translation in which only the class differs.",
         "Accept it if the class is right, if the context shows that it is the right one, and if "
-        "the translation is good Chinese that says what the English says.",
+        "the translation is good Chinese with the meaning of the English.",
         "Correct the translation if only its wording is at fault. A pronoun must stay the one of "
         "the class. Reject it if the class is wrong, if the context leaves it open, or if the two "
         "sentences do not belong together.",
@@ -237,7 +237,7 @@ CLASSES = Guide(
     "Is this point translated right?",
     (
         "You see an English sentence with the one before it, a reference translation, and the "
-        "translation of a machine. “Asked” says what to look at: a pronoun, the meaning of a "
+        "translation of a machine. “Asked” names the point to look at: a pronoun, the meaning of a "
         "connective, or a verb that English leaves out.",
         "Judge only that point. Other errors do not count, however bad. The translation may "
         "use other words than the reference, or leave a pronoun out where Chinese does so.",
@@ -274,13 +274,19 @@ CLASSES = Guide(
     },
 )  # fmt: skip
 
+_NOODLES = {
+    "source": "粉丝先用温水泡软。",
+    "reference": "First soften the glass noodles in warm water.",
+    "wrong": "First soften the fans in warm water.",
+}
+
 ERRORS = Guide(
     "Which errors does this translation have?",
     (
         "You see a sentence, a good translation of it (the reference), a typical wrong one, and "
         "the translation of a machine, which you judge.",
-        "It is right if it says what the source says, in whatever words. Small flaws of style do "
-        "not count.",
+        "It is right if it has the meaning of the source, in whatever words. Small flaws of style "
+        "do not count.",
         "An error of common sense: the ambiguous point of the source is read in a way that makes "
         "no sense. The typical wrong translation shows which point that is.",
         "An error of ordinary meaning: other words are translated wrongly. Other: anything else, "
@@ -289,29 +295,23 @@ ERRORS = Guide(
     ),
     (
         Example(
-            {"source": "粉丝先用温水泡软。", "reference": "First soften the glass noodles in warm water.",
-             "wrong": "First soften the fans in warm water.",
-             "translation": "The fans are first soaked in warm water."},
+            {**_NOODLES, "translation": "The fans are first soaked in warm water."},
             "common sense",
             "粉丝 means fans or glass noodles; nobody soaks fans.",
         ),
         Example(
-            {"source": "粉丝先用温水泡软。", "reference": "First soften the glass noodles in warm water.",
-             "wrong": "First soften the fans in warm water.",
-             "translation": "Soak the vermicelli in cold water first."},
+            {**_NOODLES, "translation": "Soak the vermicelli in cold water first."},
             "ordinary meaning",
             "The noodles are understood, but 温水 is warm water.",
         ),
         Example(
-            {"source": "粉丝先用温水泡软。", "reference": "First soften the glass noodles in warm water.",
-             "wrong": "First soften the fans in warm water.",
-             "translation": "Start by soaking the glass noodles in lukewarm water until soft."},
+            {**_NOODLES, "translation": "Begin by soaking the glass noodles in lukewarm water."},
             "right",
             "Other words, the same meaning.",
         ),
     ),
     {
-        "right": Label("Right", "Says what the source says"),
+        "right": Label("Right", "Has the meaning of the source"),
         "common sense": Label("Common sense", "The ambiguous point makes no sense"),
         "ordinary meaning": Label("Ordinary meaning", "Other words are translated wrongly"),
         "other": Label("Other", "Anything else, such as missing words"),
@@ -327,7 +327,7 @@ def tag_guide(tag: str, values: Iterable[str]) -> Guide:
         {"tag": "steps", "right": "He took an umbrella because of the dark clouds.",
          "wrong": "He took an umbrella because of the blue sky."},
         "2",
-        "Two steps, if steps are asked for: dark clouds bring rain, and an umbrella keeps rain off.",
+        "Two steps: dark clouds bring rain, and an umbrella keeps rain off.",
     )  # fmt: skip
     return Guide(
         f"Which {tag}?",

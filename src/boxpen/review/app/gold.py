@@ -19,7 +19,7 @@ from boxpen.text.lines import opened
 __all__ = ["Gold", "GoldItem", "read_gold"]
 
 TRAINING = 5
-"""Most items of the training round."""
+"""Maximum number of items in the training round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ class Plan:
 
     Attributes:
         overlap: How many judges judge each item; all of them if None.
-        until_agree: An item is finished when so many judges agree, and goes to further judges only
-            as long as they do not; None: when ``overlap`` judges have judged it.
+        until_agree: An item is finished when this many judges agree, and goes to further judges
+            only as long as they do not; None: when ``overlap`` judges have judged it.
         max_judges: With ``until_agree``: most judges of an item.
         blind: Whether judges see no scores and hints, and adjudicators no names.
         sample: How many units to sample, the same for all judges; all if None.

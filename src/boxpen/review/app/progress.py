@@ -10,6 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -186,10 +187,11 @@ class Progress:
         _set(self.finished, item, settled or not (needed and free))
         _set(self.disputed, item, item < self.size and len(votes) > 1)
         wanted = set(asked)
+        before = self.asked[item].tolist()
         for judge in self.team:
             column = self.columns[judge]
             new = judge in wanted
-            if self.asked[item, column] != new:
+            if before[column] != new:
                 self.asked[item, column] = new
                 self.left[judge] += 1 if new else -1
 
@@ -254,7 +256,7 @@ class Progress:
         timing = self.timing.get(judge)
         if timing is None or len(timing.ms) < 3:
             return None
-        return float(np.median(np.array(timing.ms[-200:]))) / 1000
+        return median(timing.ms[-50:]) / 1000
 
     def shown(self, item: int, judge: str) -> Question:
         """Return a question as a judge sees it: its options in an order of their own."""

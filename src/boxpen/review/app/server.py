@@ -49,6 +49,7 @@ def create_app(campaign: Campaign, **options: Any) -> Starlette:
     """
     app = Starlette(
         routes=[
+            Route("/api/judgements", judging.judgements, methods=["POST"]),
             Route("/", judging.index),
             Route("/enter", page("enter.html"), methods=["GET"]),
             Route("/enter", entering.enter, methods=["POST"]),
@@ -58,7 +59,6 @@ def create_app(campaign: Campaign, **options: Any) -> Starlette:
             Route("/api/tasks/{key}/queue", judging.queue),
             Route("/api/tasks/{key}/items/{item:path}", judging.item),
             Route("/api/tasks/{key}/mine", judging.mine),
-            Route("/api/judgements", judging.judgements, methods=["POST"]),
             Route("/dashboard", coordinating.dashboard_page),
             Route("/disputes", coordinating.disputes_page),
             Route("/people", coordinating.people_page),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,6 +239,8 @@ def serve(
             ssl_keyfile=address.key,
             timeout_graceful_shutdown=5,
         )
+        # The event loop must not wait for the thread that writes; the usual 5 ms are long here.
+        sys.setswitchinterval(0.0005)
         with contextlib.suppress(KeyboardInterrupt):
             say(base, [*campaign.changed, *lines])
             uvicorn.Server(config).run(sockets=[listening])

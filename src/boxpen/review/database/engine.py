@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,7 @@ class Database:
             url = _postgresql(text)
         self.name = str(self.file) if self.file else url.render_as_string(hide_password=True)
         self._server: Any = None
+        self._writers = threading.Lock()
         self.engine = _engine(url)
         with self.errors():
             self._check(create)
@@ -119,8 +121,9 @@ class Database:
         """Open a transaction that writes; others wait until it ends."""
         import sqlalchemy
 
+        # Threads wait for one another here: SQLite would let them sleep for up to 100 ms at a time.
         made = self.engine.connect().execution_options(writing=True)
-        with made as connection, connection.begin():
+        with made as connection, self._writers, connection.begin():
             if self.file is None:
                 connection.execute(sqlalchemy.text(f"SELECT pg_advisory_xact_lock({_WRITERS})"))
             yield connection
@@ -191,7 +194,7 @@ def _engine(url: Any) -> Engine:
         raw.isolation_level = None  # transactions are begun below, not by the driver
         raw.execute("PRAGMA journal_mode=WAL")
         raw.execute("PRAGMA synchronous=FULL")
-        raw.execute("PRAGMA foreign_keys=ON")
+        raw.execute("PRAGMA wal_autocheckpoint=4000")  # pages; a save must seldom wait for one
 
     @event.listens_for(made, "begin")
     def begun(connection: Connection) -> None:
