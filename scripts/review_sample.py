@@ -150,10 +150,10 @@ TASKS: dict[str, Callable[[], ReviewTask]] = {
 }
 
 
-def gold_of(task: ReviewTask, verdicts: Sequence[str], why: str) -> Gold:
-    """Return the first questions of a task as gold items with these verdicts."""
-    asked = task.questions()
-    return Gold([GoldItem(q.item, v, why) for q, v in zip(asked, verdicts, strict=False)])
+def gold_of(task: AnswerTask, number: int, why: str) -> Gold:
+    """Return the first items of a task as gold items."""
+    some = task.choices[:number]
+    return Gold([GoldItem(item.id, str(choice.gold + 1), why) for item, choice in some])
 
 
 class Served:
@@ -234,7 +234,9 @@ class ScriptedJudge:
                 more = said if isinstance(said, dict) else {"answer": said}
                 names = ("item", "seen", "order")
                 own = {name: question[name] for name in names}
-                sent.append({"id": str(uuid4()), "task": key, "ms": 3000 + 40 * done, **own, **more})
+                sent.append(
+                    {"id": str(uuid4()), "task": key, "ms": 3000 + 40 * done, **own, **more}
+                )
                 done += 1
             self.send(sent)
         return done

@@ -119,7 +119,9 @@ class Tab:
     def overflow(self) -> int:
         """How many pixels the page is wider than the screen."""
         return int(
-            self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            self.page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
         )
 
     def harm(self) -> list[str]:

@@ -92,7 +92,7 @@ def test_the_dashboard_shows_the_numbers_of_the_api(opened, judged):
             assert one["name"] in shown
             value = "–" if one["value"] is None else f"{one['value']:.2f}".replace("-", "−")
             assert value in shown
-            assert (one["warning"] or "") in shown
+            assert (one["warning"] or "") in card.inner_text()
             drawn = row.locator("svg.gauge").count()
             assert drawn == (one["value"] is not None)
     assert data["tasks"][0]["judgements"] == 24

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 
 import pytest
 from browsing import HOSTILE, Tab, axe_source, luminance, started_browser
@@ -44,7 +45,7 @@ def odd_suite() -> Suite:
         ("word " * 4000, "word " * 3999 + "sword"),
     ]
     items = tuple(
-        Choice(id=f"{n},/{HOSTILE if not n else n}", candidates=pair, gold=0, context=pair[0])
+        Choice(id=f"{n},/{n or HOSTILE}", candidates=pair, gold=0, context=pair[0])
         for n, pair in enumerate(texts)
     )
     return Suite("odd", items, Card(language="en"))
@@ -54,12 +55,11 @@ def odd_suite() -> Suite:
 def odd(tmp_path_factory) -> Iterator:
     """Gold items, hostile and long texts, free answers."""
     trained = sample.answer_task("mt-la-0", 8)
-    questions = trained.questions()
-    gold = sample.gold_of(trained, ["1", "1"], "Glass noodles are food; fans are not.")
+    gold = sample.gold_of(trained, 2, "Glass noodles are food; fans are not.")
     free = TagTask(Suite("free", tuple(small_items(3))), "topic")
     tasks = [(trained, gold), AnswerTask(odd_suite()), free, sample.candidate_task()]
     with sample.Served(tasks, tmp_path_factory.mktemp("odd"), name=HOSTILE) as served:
-        served.right = {q.item: next(o.text for o in q.options if o.verdict == "1") for q in questions}
+        served.right = {item.id: choice.candidates[choice.gold] for item, choice in trained.choices}
         yield served
 
 
@@ -319,8 +319,7 @@ def test_two_tabs_of_one_judge_share_the_work(opened, served, browser, locks):
     assert two.item == same
     done = [one.judged("1")]
     two.until("b => document.querySelector('#item').dataset.item !== b", same)
-    for tab in (two, one, two):
-        done.append(tab.judged("3"))
+    done += [tab.judged("3") for tab in (two, one, two)]
     for tab in (one, two):
         tab.saved()
     assert [row.item for row in served.rows(name)] == done
@@ -533,12 +532,10 @@ def test_a_wrong_link_says_so(opened, served, browser):
 
 
 def test_report_and_app_have_one_look():
-    report = boxpen.__path__[0] + "/report/html/report.css"
-    app = boxpen.__path__[0] + "/review/app/static/app.css"
     looks = []
-    for path in (report, app):
-        with open(path, encoding="utf-8") as stream:
-            lines = [line.strip() for line in stream if line.startswith("  --")]
+    for path in ("report/html/report.css", "review/app/static/app.css"):
+        text = (Path(boxpen.__file__).parent / path).read_text("utf-8")
+        lines = [line.strip() for line in text.splitlines() if line.startswith("  --")]
         looks.append(dict(line.partition(": ")[::2] for line in lines))
     shared = looks[0].keys() & looks[1].keys()
     assert len(shared) > 12

@@ -32,7 +32,7 @@ function taskCard(task) {
   const figures = [["judgements", task.judgements], ["finished", task.finished], ["in dispute", task.disputed], ["open", task.open]];
   return h("article", { class: "card", "data-key": `task ${task.key}`, "data-task": task.key },
     h("header", {},
-      h("h2", {}, task.title),
+      h("h2", {}, task.title, " ", h("small", {}, task.key)),
       h("a", { href: address(`export/${encodeURIComponent(task.key)}.jsonl`), download: true }, "Export the journal")),
     h("progress", { max: Math.max(task.questions, 1), value: task.finished, "aria-label": `Finished items of ${task.title}` }),
     h("dl", { class: "figures" },
@@ -46,15 +46,27 @@ function taskCard(task) {
 function agreementTable(task) {
   if (!task.agreement?.length) return h("p", { class: "soft" }, "Agreement is shown once two judges have judged the same items.");
   const caption = h("caption", { class: "hidden" }, `Agreement on ${task.title}`);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agreement on ${task.title}` },
+  const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Agreement on ${task.title}` },
     h("table", { class: "agreement" }, caption,
       h("thead", {}, h("tr", {}, ["agreement", "value", "95 % interval", "items"].map((name, n) => h("th", { scope: "col", class: n ? "num" : null }, name)), h("th", { scope: "col" }, h("span", { class: "hidden" }, "drawn")))),
       h("tbody", {}, task.agreement.map((one) => h("tr", { "data-key": one.name },
-        h("th", { scope: "row" }, one.name, one.warning ? h("small", { class: "warning" }, one.warning) : null),
+        h("th", { scope: "row" }, one.name),
         h("td", { class: "num" }, number(one.value)),
         h("td", { class: "num" }, interval(one)),
         h("td", { class: "num" }, (one.n ?? 0).toLocaleString("en")),
         h("td", {}, gauge(one)))))));
+  return [table, warnings(task.agreement)];
+}
+
+/** Every warning once, with the measures that it is about. */
+function warnings(agreement) {
+  const about = new Map();
+  for (const { name, warning } of agreement) {
+    if (warning) about.set(warning, [...(about.get(warning) ?? []), name]);
+  }
+  if (!about.size) return null;
+  return h("ul", { class: "warnings" }, [...about].map(([warning, names]) =>
+    h("li", { class: "warning" }, names.length === agreement.length ? "" : `${names.join(", ")}: `, warning)));
 }
 
 function failedList(task) {
@@ -66,20 +78,20 @@ function failedList(task) {
     h("ul", {}, rows, failed.length > FAILED_SHOWN ? h("li", {}, `and ${failed.length - FAILED_SHOWN} more`) : null));
 }
 
-function judgeTable(judges, titles) {
+function judgeTable(judges) {
   if (!judges.length) return h("p", { class: "soft" }, "Nobody has been asked yet.");
   const heads = [["judge", ""], ["task", ""], ["done", "num"], ["", ""], ["seconds per item", "num"], ["very slow / fast", "num"], ["gold items right", "num"], ["last answer", ""]];
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Judges" },
     h("table", { class: "judges" },
       h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind || null }, name || h("span", { class: "hidden" }, "drawn"))))),
-      h("tbody", {}, judges.map((one) => judgeRow(one, titles)))));
+      h("tbody", {}, judges.map(judgeRow))));
 }
 
-function judgeRow(one, titles) {
+function judgeRow(one) {
   const poor = one.gold_total >= 5 && one.gold_right / one.gold_total < POOR_GOLD;
   return h("tr", { class: one.revoked ? "revoked" : null, "data-key": `${one.name} ${one.task}` },
     h("th", { scope: "row" }, one.name, one.role !== "judge" ? h("small", {}, one.role) : null),
-    h("td", {}, titles.get(one.task) ?? one.task),
+    h("td", {}, one.task),
     h("td", { class: "num" }, `${one.done.toLocaleString("en")} of ${one.total.toLocaleString("en")}`),
     h("td", {}, h("progress", { max: Math.max(one.total, 1), value: one.done, "aria-label": `Progress of ${one.name}` })),
     h("td", { class: "num" }, one.seconds_median === null || one.seconds_median === undefined ? "–" : one.seconds_median.toFixed(1)),
@@ -88,13 +100,13 @@ function judgeRow(one, titles) {
     h("td", {}, when(one.last)));
 }
 
-function outlierTable(outliers, titles) {
+function outlierTable(outliers) {
   if (!outliers.length) return h("p", { class: "soft" }, "No answer was unusually slow or fast.");
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time outliers" },
     h("table", {},
       h("thead", {}, h("tr", {}, ["judge", "task", "item", "seconds", ""].map((name) => h("th", { scope: "col", class: name === "seconds" ? "num" : null }, name || h("span", { class: "hidden" }, "kind"))))),
       h("tbody", {}, outliers.slice(0, 50).map((one) => h("tr", {},
-        h("th", { scope: "row" }, one.judge), h("td", {}, titles.get(one.task) ?? one.task), h("td", {}, h("code", {}, one.item)),
+        h("th", { scope: "row" }, one.judge), h("td", {}, one.task), h("td", {}, h("code", {}, one.item)),
         h("td", { class: "num" }, one.seconds.toFixed(1)), h("td", {}, one.kind))))));
 }
 
@@ -112,13 +124,12 @@ function when(time) {
 
 function show(data) {
   const { campaign } = data;
-  const titles = new Map(data.tasks.map((task) => [task.key, task.title]));
   $("campaign").textContent = campaign.name || "Dashboard";
-  const blind = campaign.blind ? " Judges are blind to hints and names." : "";
-  $("about").textContent = `${campaign.rule ?? ""}${blind}`;
+  const rule = campaign.rule ? `${campaign.rule[0].toUpperCase()}${campaign.rule.slice(1)}.` : "";
+  $("about").textContent = rule + (campaign.blind ? " Judges see no hints, adjudicators no names." : "");
   patch($("tasks"), data.tasks.map(taskCard));
-  patch($("judges"), [judgeTable(data.judges, titles)]);
-  patch($("outliers"), [outlierTable(data.outliers, titles)]);
+  patch($("judges"), [judgeTable(data.judges)]);
+  patch($("outliers"), [outlierTable(data.outliers)]);
   document.documentElement.dataset.ready = "yes";
 }
 

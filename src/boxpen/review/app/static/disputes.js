@@ -52,7 +52,7 @@ function chosen(answer, verdict) {
   editing = answer;
   const given = disputes[place].votes.find((vote) => vote.edit)?.edit;
   $("edit").value = given ?? disputes[place].question.shown.find(({ name }) => name === verdict.field)?.text ?? "";
-  $("edit-label").textContent = verdict.help || verdict.label;
+  $("edit-label").textContent = verdict.label;
   $("editor").hidden = false;
   $("edit").focus();
 }

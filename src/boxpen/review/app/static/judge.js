@@ -20,6 +20,7 @@ let fading = null;
 function view(name) {
   for (const id of VIEWS) $(id).hidden = id !== name;
   for (const id of ["task-tools", "progress", "how-far"]) $(id).hidden = name === "chooser";
+  $("do-tasks").hidden = name === "chooser" || me.tasks.length < 2;
 }
 
 function notify(text) {
@@ -176,6 +177,7 @@ function listen() {
   outbox.addEventListener("change", () => {
     showSaved(outbox);
     work?.progress();
+    if (outbox.state === "idle") work?.tryAgain();
   });
   outbox.addEventListener("saved", ({ detail }) => {
     for (const one of me.tasks) Object.assign(one, detail.progress[one.key] ?? {});
@@ -201,7 +203,6 @@ async function start() {
   }
   outbox = new Outbox(me);
   $("who").textContent = me.name;
-  $("do-tasks").hidden = me.tasks.length < 2;
   listen();
   showSaved(outbox);
   outbox.flush();

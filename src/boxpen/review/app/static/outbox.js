@@ -145,7 +145,7 @@ export class Outbox extends EventTarget {
     }
     this.failures++;
     this.#is(status === 0 ? "offline" : "busy");
-    const wait = Math.min(30_000, 500 * 2 ** Math.min(this.failures, 6)) * (0.75 + Math.random() / 2);
+    const wait = Math.min(30_000, 250 * 2 ** Math.min(this.failures, 7)) * (0.75 + Math.random() / 2);
     return Math.max(wait, (failure.retry ?? 0) * 1000);
   }
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { contrasts, marked, written } from "./texts.js";
 
 const LONG = 700; // characters from which texts are set smaller
-const SHORT = 28; // characters up to which texts share a line
+const SHORT = 28; // columns up to which texts share a line; a Chinese character takes two
 
 /** The answers of a question in order: {value, label, help, edit, joined, text}. */
 export function answersOf(task, question) {
@@ -34,9 +34,13 @@ export function shownTexts(question) {
   const groups = shown.map(({ name }) => (name.includes("_") ? name.split("_")[0] : ""));
   const marks = contrasts(shown.map(({ text }) => text), groups);
   return shown.map(({ name, text, lang }, n) =>
-    h("div", { class: text.length <= SHORT ? "given short" : "given" },
+    h("div", { class: columns(text) <= SHORT ? "given short" : "given" },
       h("h3", {}, plainName(name)),
       h("p", { class: text.length > LONG ? "text long" : "text", ...written(text, lang) }, marked(text, marks[n]))));
+}
+
+function columns(text) {
+  return text.length + (text.slice(0, SHORT).match(/[\u2e80-\uffef]/g)?.length ?? 0);
 }
 
 /** Return the list of hints, which are not part of what is judged. */

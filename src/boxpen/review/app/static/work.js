@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { Clock } from "./clock.js";
 import { $ } from "./dom.js";
-import { Choices, hintList, inWords, promptOf, shownTexts } from "./question.js";
+import { Choices, hintList, inWords, plainName, promptOf, shownTexts } from "./question.js";
 import { say, showProgress } from "./status.js";
 import { Supply } from "./supply.js";
 
@@ -132,9 +132,15 @@ export class Work {
     }
   }
 
+  /** The connection may be back. */
+  tryAgain() {
+    if (!this.current && this.retry !== null) this.more();
+  }
+
   /* Nothing is here: ask the server, and say so if it has nothing either. */
   async more() {
     clearTimeout(this.retry);
+    this.retry = null;
     try {
       await this.outbox.flush();
       if (this.outbox.size) throw new Error("not sent yet"); // what is skipped comes back once it is
@@ -173,7 +179,7 @@ export class Work {
     const same = this.current.mine?.answer === answer;
     const field = this.current.shown.find(({ name }) => name === one.field);
     this.editing = answer;
-    this.#ask(one.help || one.label, same ? this.current.mine.edit : field?.text ?? "");
+    this.#ask(field ? `${one.label}: ${plainName(one.field)}` : one.label, same ? this.current.mine.edit : field?.text ?? "");
   }
 
   #ask(label, text) {
