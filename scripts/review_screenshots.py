@@ -22,8 +22,8 @@ DOCS = Path(__file__).parents[1] / "docs" / "review"
 STEPS = {
     "triples": ["1", "1", "2"],
     "answers": ["1", "2", "1", "1", "2"],
-    "errors": ["1", "2", "3"],
-    "classes": ["1", "2"],
+    "errors": ["1", "2"],
+    "classes": ["1", "ArrowRight", "ArrowRight"],
     "duals": ["1", "1"],
 }
 """The five steps, and the keys that are pressed before the picture; an edit is left open."""
@@ -86,7 +86,7 @@ def judging(browser: Browser, link: str, folder: Path) -> None:
         if key == "answers":
             training(tab, folder)
         for press in keys:
-            while key == "errors" and press != "1" and is_right(tab):
+            while key in ("errors", "classes") and press == keys[-1] and is_right(tab):
                 tab.keyboard.press("1")
                 tab.wait_for_timeout(120)
             tab.keyboard.press(press)
@@ -118,8 +118,11 @@ def judging(browser: Browser, link: str, folder: Path) -> None:
 
 def is_right(tab: Page) -> bool:
     """Whether the translation is the reference itself."""
-    shown = [element.inner_text() for element in tab.locator(".given .text").all()]
-    return shown[-1] == shown[1]
+    shown = {
+        given.locator("h3").inner_text(): given.locator(".text").inner_text()
+        for given in tab.locator(".given").all()
+    }
+    return shown["translation"] == shown["reference"]
 
 
 def training(tab: Page, folder: Path) -> None:

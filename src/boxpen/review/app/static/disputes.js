@@ -6,6 +6,7 @@ import { $, counted, h } from "./dom.js";
 import { fieldKeys, meaning } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { Choices, promptOf, shownTexts } from "./question.js";
+import { contrasts, marked, written } from "./texts.js";
 
 let me = null;
 let outbox = null;
@@ -34,14 +35,22 @@ function show() {
   $("prompt").textContent = prompt;
   $("item").dataset.item = question.item;
   $("shown").replaceChildren(...shownTexts(question));
-  $("votes").replaceChildren(...one.votes.map((vote) => h("li", {},
-    h("p", { class: "judge" }, vote.judge),
-    h("p", { class: "label", dir: "auto" }, vote.label || vote.answer),
-    vote.edit ? h("p", { class: "text", dir: "auto" }, vote.edit) : null,
-    vote.comment ? h("p", { class: "remark", dir: "auto" }, vote.comment) : null)));
+  $("votes").replaceChildren(...votesOf(one));
   $("choices").replaceChildren(choices.element);
   choices.element.focus({ preventScroll: true });
   $("live").textContent = `Dispute ${place + 1} of ${disputes.length}. ${one.votes.map((vote) => `${vote.judge}: ${vote.label || vote.answer}`).join(". ")}`.slice(0, 1000);
+}
+
+/* The texts that judges chose or wrote, with what differs between them. */
+function votesOf({ votes }) {
+  const options = task.kind === "options";
+  const said = votes.map((vote) => (options ? vote.label : vote.edit) || "");
+  const marks = contrasts(said);
+  return votes.map((vote, n) => h("li", {},
+    h("p", { class: "judge" }, vote.judge),
+    options ? null : h("p", { class: "label", dir: "auto" }, vote.label || vote.answer),
+    said[n] ? h("p", { class: "text", ...written(said[n]) }, marked(said[n], marks[n])) : null,
+    vote.comment ? h("p", { class: "remark", dir: "auto" }, vote.comment) : null));
 }
 
 function chosen(answer, verdict) {

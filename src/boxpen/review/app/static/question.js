@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { contrasts, marked, written } from "./texts.js";
 
 const LONG = 700; // characters from which texts are set smaller
-const SHORT = 28; // columns up to which texts share a line; a Chinese character takes two
+const SHORT = 24; // columns up to which texts share a line; a Chinese character takes two
 
 /** The answers of a question in order: {value, label, help, edit, joined, text}. */
 export function answersOf(task, question) {
