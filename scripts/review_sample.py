@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -49,9 +50,14 @@ WORDED = {
 }  # fmt: skip
 
 
+@cache
+def _starter() -> boxpen.Suite:
+    return boxpen.load_suite("starter")
+
+
 def starter(start: str) -> list[Any]:
     """Return the items of the starter suite whose ids start like this."""
-    return [item for item in boxpen.load_suite("starter") if item.id.startswith(start)]
+    return [item for item in _starter() if item.id.startswith(start)]
 
 
 def triple_table() -> pl.DataFrame:

@@ -28,6 +28,21 @@ export function post(path, body, csrf = null, { keepalive = false, seconds = 20 
   return ask(address(path), { method: "POST", headers, body: JSON.stringify(body), keepalive }, seconds);
 }
 
+/** End the session. */
+export async function leave(csrf) {
+  await post("leave", {}, csrf);
+  location.replace(address("enter"));
+}
+
+/** What follows # in the address; empty if it is garbled. */
+export function fragment() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return "";
+  }
+}
+
 async function ask(url, options, seconds = 20) {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), seconds * 1000);

@@ -1,6 +1,6 @@
 /* What the coordinator's pages share: who is here, trouble, and updates every few seconds. */
 
-import { get } from "./api.js";
+import { get, leave } from "./api.js";
 import { $ } from "./dom.js";
 
 /** Return what `api/me` says; null, with a sentence on the page, if nobody is signed in. */
@@ -8,6 +8,8 @@ export async function whoAmI() {
   try {
     const me = await get("api/me");
     $("who").textContent = me.name;
+    $("do-leave").hidden = false;
+    $("do-leave").addEventListener("click", () => leave(me.csrf).catch(trouble));
     for (const id of ["to-dashboard", "to-people"]) $(id).hidden = me.role !== "coordinator";
     return me;
   } catch (failure) {
@@ -26,7 +28,10 @@ export function trouble(failure) {
 /** Run now and every few seconds while the page is visible; slower while the server is away. */
 export function repeatedly(work, seconds) {
   let timer = null;
+  let busy = false;
   const turn = async () => {
+    if (busy) return;
+    busy = true;
     clearTimeout(timer);
     let wait = seconds;
     if (document.visibilityState === "visible") {
@@ -40,6 +45,7 @@ export function repeatedly(work, seconds) {
       }
     }
     timer = setTimeout(turn, wait * 1000);
+    busy = false;
   };
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && turn());
   return turn();

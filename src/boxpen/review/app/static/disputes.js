@@ -1,6 +1,6 @@
 /* Disputes: the votes side by side, decided by keyboard. */
 
-import { get } from "./api.js";
+import { fragment, get } from "./api.js";
 import { trouble, whoAmI } from "./desk.js";
 import { $, counted, h } from "./dom.js";
 import { fieldKeys, meaning } from "./keys.js";
@@ -166,7 +166,7 @@ async function start() {
     fieldKeys($("edit"), { enter: sendEdit, escape: show });
     document.addEventListener("keydown", key);
     state();
-    await load(decodeURIComponent(location.hash.slice(1)));
+    await load(fragment());
   }
   document.documentElement.dataset.ready = "yes";
 }

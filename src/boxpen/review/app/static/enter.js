@@ -1,6 +1,6 @@
 /* A personal link ends in #TOKEN, which no server, log or other page gets to see. */
 
-import { post } from "./api.js";
+import { fragment, post } from "./api.js";
 import { $ } from "./dom.js";
 
 function tell(heading, message) {
@@ -10,7 +10,7 @@ function tell(heading, message) {
 }
 
 async function enter() {
-  const token = decodeURIComponent(location.hash.slice(1));
+  const token = fragment();
   history.replaceState(null, "", location.pathname);
   if (!token) {
     tell("Open your personal link", "You get it from the person who runs this review. It is all you need to enter.");

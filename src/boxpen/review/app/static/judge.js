@@ -1,6 +1,6 @@
 /* The judge's page: tasks, keys and what surrounds the item. */
 
-import { get } from "./api.js";
+import { fragment, get, leave } from "./api.js";
 import { $, counted, h } from "./dom.js";
 import { showInstructions, wereRead } from "./instructions.js";
 import { fieldKeys, meaning } from "./keys.js";
@@ -32,6 +32,7 @@ function notify(text) {
 
 function finished() {
   const { task, supply } = work;
+  const news = $("finished").hidden;
   view("finished");
   work.progress();
   const others = me.tasks.some(({ key, done, total }) => key !== task.key && done < total);
@@ -41,6 +42,7 @@ function finished() {
     : "There is nothing for you to judge here at the moment.";
   $("do-review").hidden = !supply.done;
   $("others").hidden = !others;
+  if (!news) return;
   say(`Finished. ${$("summary").textContent}`);
   $("thanks").focus({ preventScroll: true });
 }
@@ -92,7 +94,7 @@ async function open(key) {
 }
 
 function follow() {
-  const key = decodeURIComponent(location.hash.slice(1));
+  const key = fragment();
   if (key) return open(key);
   return me.tasks.length === 1 ? open(me.tasks[0].key) : choose();
 }
@@ -111,6 +113,13 @@ async function tasks() {
 
 function instructions() {
   if (work) showInstructions(work.task, outbox.prefix, () => work?.resume());
+}
+
+/* Whoever sits here next must not answer in this judge's name. */
+async function goAway() {
+  await outbox.flush();
+  if (outbox.size) notify(`${counted(outbox.size, "answer")} not sent yet; wait until all is saved.`);
+  else await leave(outbox.csrf).catch((failure) => notify(failure.message));
 }
 
 const mine = new Mine((item) => work?.revisit(item));
@@ -162,6 +171,7 @@ function listen() {
   const clicks = {
     "do-undo": ACTS.u, "do-skip": ACTS.s, "do-comment": ACTS.c, "do-instructions": ACTS.i, "do-tasks": ACTS.t,
     "do-search": ACTS["/"], "do-review": ACTS["/"], "do-keys": ACTS["?"], "do-others": ACTS.t,
+    "do-leave": goAway,
     "go-on": () => work?.checking && work.next(),
     "edit-cancel": () => work?.leaveEdit(),
     send: () => work?.choices.confirm(),
@@ -172,8 +182,8 @@ function listen() {
     work?.sendEdit();
   });
   fieldKeys($("edit"), { enter: () => work?.sendEdit(), escape: () => work?.leaveEdit() });
-  const leave = () => work?.leaveComment();
-  fieldKeys($("comment"), { enter: leave, escape: leave });
+  const done = () => work?.leaveComment();
+  fieldKeys($("comment"), { enter: done, escape: done });
   outbox.addEventListener("change", () => {
     showSaved(outbox);
     work?.progress();

@@ -33,6 +33,10 @@ export class Outbox extends EventTarget {
       this.#tell(data.type, data);
       this.#tell("change");
     };
+    // Browsers may show what another tab has stored or dropped later than its message arrives.
+    window.addEventListener("storage", ({ key }) => {
+      if (key === null || key.startsWith(this.prefix)) this.#tell("change");
+    });
     window.addEventListener("online", () => this.flush());
     document.addEventListener("visibilitychange", () => {
       if (document.visibilityState === "visible" && this.size) this.flush();

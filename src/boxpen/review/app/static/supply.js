@@ -49,6 +49,12 @@ export class Supply {
     return this.filling;
   }
 
+  /** The same, leaving out nothing but what is ahead; not what an earlier request has brought. */
+  async fresh() {
+    await this.filling?.catch(() => undefined);
+    await this.fill([]);
+  }
+
   async #fill(held) {
     if (this.next.length >= AHEAD) return;
     if (this.outbox.size > 40) await this.outbox.flush();

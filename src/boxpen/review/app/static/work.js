@@ -8,6 +8,7 @@ import { say, showProgress } from "./status.js";
 import { Supply } from "./supply.js";
 
 const PATIENCE = 2500; // ms to wait for the server's word on an edit
+const LATER = 20_000; // ms after which to ask whether there is more to judge
 const EARLIER = "You answered this earlier. Change your answer, or press Esc to go back.";
 const clock = new Clock();
 
@@ -134,7 +135,7 @@ export class Work {
 
   /** The connection may be back. */
   tryAgain() {
-    if (!this.current && this.retry !== null) this.more();
+    if (!this.current && this.retry !== null && !$("waiting").hidden) this.more();
   }
 
   /* Nothing is here: ask the server, and say so if it has nothing either. */
@@ -144,11 +145,11 @@ export class Work {
     try {
       await this.outbox.flush();
       if (this.outbox.size) throw new Error("not sent yet"); // what is skipped comes back once it is
-      await this.supply.fill([]);
-      if (this.left || this.current) return;
+      await this.supply.fresh();
+      if (this.left || this.current || document.querySelector("dialog[open]:not(#instructions)")) return;
       const question = this.supply.take();
       if (question) this.show(question);
-      else this.shell.finished();
+      else this.#finish();
     } catch (failure) {
       if (this.left || this.current) return;
       const told = failure.status && failure.status !== 401;
@@ -157,6 +158,12 @@ export class Work {
       this.progress();
       this.retry = setTimeout(() => this.more(), 2000);
     }
+  }
+
+  /* All is judged; but where judges differ, a further one may be asked later. */
+  #finish() {
+    this.shell.finished();
+    this.retry = setTimeout(() => this.more(), LATER);
   }
 
   /** Another tab of this judge has answered an item. */
