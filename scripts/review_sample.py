@@ -18,6 +18,8 @@ from uuid import uuid4
 import httpx
 import polars as pl
 import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 import boxpen
 from boxpen.analysis.discourse.people import ClassTask
@@ -170,6 +172,7 @@ class Served:
         folder: Where the database goes.
         plan: How many judges each item gets.
         name: What the campaign is called.
+        mount: The path below which the app is mounted in another one; at the root if empty.
     """
 
     def __init__(
@@ -178,6 +181,7 @@ class Served:
         folder: Path,
         plan: Plan | None = None,
         name: str = "Sample campaign",
+        mount: str = "",
     ) -> None:
         asked = [
             Asked(one[0], f"{n}", gold=one[1]) if isinstance(one, tuple) else Asked(one, f"{n}")
@@ -185,9 +189,10 @@ class Served:
         ]
         database = Database(folder / "review.sqlite", create=True)
         self.campaign = Campaign(Store(database), asked, plan or Plan(), name)
-        app = create_app(self.campaign, tries=10_000, rate=100_000)
+        self.app = create_app(self.campaign, tries=10_000, rate=100_000)
+        app = Starlette(routes=[Mount(mount, self.app)]) if mount else self.app
         self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}{mount}"
         self.server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],), daemon=True)
 

@@ -122,6 +122,20 @@ def test_the_dashboard_follows_without_jumping(opened, served):
     assert tab.page.evaluate("window.__card.contains(document.activeElement)")
 
 
+def test_the_app_works_below_any_path(opened, tmp_path):
+    with sample.Served([sample.answer_task(most=3)], tmp_path, mount="/lab/judge") as below:
+        tab = opened(below.link("ann"))
+        tab.begin()
+        items = [tab.judged("1") for _ in range(3)]
+        tab.page.wait_for_selector("#finished", state="visible")
+        tab.saved()
+        assert [row.item for row in below.rows("ann")] == items
+        chief = opened(below.link("dee", "coordinator"))
+        assert chief.page.url == f"{below.url}/dashboard"
+        chief.page.click("text=People")
+        chief.page.wait_for_selector("tr:has-text('ann')")
+
+
 def test_export_is_the_journal(opened, judged, tmp_path):
     tab = opened(judged.chief)
     with tab.page.expect_download() as started:

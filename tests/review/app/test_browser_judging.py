@@ -414,8 +414,7 @@ def test_the_queue_outlives_the_session(opened, served):
     tab, name = entered(opened, served, "triples")
     tab.saved()
     person = next(p for p in served.campaign.people.values() if p.name == name)
-    access = served.server.config.app.state.access
-    access.end(person.id)
+    served.app.state.access.end(person.id)
     items = [tab.judged("1"), tab.judged("1")]
     tab.page.wait_for_selector("#gone", state="visible")
     assert "Open your personal link again" in tab.text("#gone")

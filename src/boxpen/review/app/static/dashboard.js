@@ -81,7 +81,7 @@ function failedList(task) {
 function judgeTable(judges) {
   if (!judges.length) return h("p", { class: "soft" }, "Nobody has been asked yet.");
   const heads = [["judge", ""], ["task", ""], ["done", "num"], ["", ""], ["seconds per item", "num"], ["very slow / fast", "num"], ["gold items right", "num"], ["last answer", ""]];
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Judges" },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of judges" },
     h("table", { class: "judges" },
       h("thead", {}, h("tr", {}, heads.map(([name, kind]) => h("th", { scope: "col", class: kind || null }, name || h("span", { class: "hidden" }, "drawn"))))),
       h("tbody", {}, judges.map(judgeRow))));
@@ -102,7 +102,7 @@ function judgeRow(one) {
 
 function outlierTable(outliers) {
   if (!outliers.length) return h("p", { class: "soft" }, "No answer was unusually slow or fast.");
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Time outliers" },
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of outliers" },
     h("table", {},
       h("thead", {}, h("tr", {}, ["judge", "task", "item", "seconds", ""].map((name) => h("th", { scope: "col", class: name === "seconds" ? "num" : null }, name || h("span", { class: "hidden" }, "kind"))))),
       h("tbody", {}, outliers.slice(0, 50).map((one) => h("tr", {},

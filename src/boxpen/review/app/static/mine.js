@@ -54,7 +54,7 @@ export class Mine {
   }
 
   #row(one) {
-    const said = one.skipped || !one.answer ? "skipped" : this.#words(one.answer);
+    const said = one.skipped || !one.answer ? "skipped" : one.label || this.#words(one.answer);
     const choose = () => {
       this.dialog.close();
       this.open(one.item);

@@ -20,7 +20,7 @@ function row(one) {
 
 async function list() {
   const people = await get("api/people");
-  patch($("people"), [h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "People" },
+  patch($("people"), [h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of people" },
     h("table", {},
       h("thead", {}, h("tr", {}, ["name", "role", "added", "last seen", ""].map((name) => h("th", { scope: "col" }, name || h("span", { class: "hidden" }, "actions"))))),
       h("tbody", {}, people.map(row))))]);

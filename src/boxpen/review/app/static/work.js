@@ -3,7 +3,9 @@
 import { get } from "./api.js";
 import { Clock } from "./clock.js";
 import { $ } from "./dom.js";
-import { Choices, hintList, inWords, plainName, promptOf, shownTexts } from "./question.js";
+import { complain, openEditor } from "./editor.js";
+import { showChecking, showFeedback, trainingText } from "./feedback.js";
+import { Choices, hintList, plainName, promptOf, shownTexts } from "./question.js";
 import { say, showProgress } from "./status.js";
 import { Supply } from "./supply.js";
 
@@ -74,7 +76,7 @@ export class Work {
     this.shell.view("work");
     this.progress();
     if (window.scrollY) window.scrollTo(0, 0);
-    if (task.free) this.#ask("Your answer", given);
+    if (task.free) openEditor("Your answer", given);
     else this.focus();
     clock.restart();
     setTimeout(() => {
@@ -95,11 +97,7 @@ export class Work {
 
   #banner() {
     const { training, mine } = this.current;
-    const { done, total } = this.task.training;
-    let text = "";
-    if (training && mine) text = "A training item: its answer stays as you gave it. Press Esc to go back.";
-    else if (training) text = `Training, item ${Math.min(done + 1, total)} of ${total}: you see the expected answer after each item.`;
-    else if (this.held || mine) text = EARLIER;
+    const text = training ? trainingText(this.task.training, mine) : this.held || mine ? EARLIER : "";
     $("banner").textContent = text;
     $("banner").hidden = !text;
   }
@@ -186,31 +184,17 @@ export class Work {
     const same = this.current.mine?.answer === answer;
     const field = this.current.shown.find(({ name }) => name === one.field);
     this.editing = answer;
-    this.#ask(field ? `${one.label}: ${plainName(one.field)}` : one.label, same ? this.current.mine.edit : field?.text ?? "");
-  }
-
-  #ask(label, text) {
-    $("edit-label").textContent = label;
-    $("edit").value = text;
-    $("edit-error").hidden = true;
-    $("editor").hidden = false;
-    $("edit").focus({ preventScroll: true });
-    $("edit").select();
-    if (!this.task.free) $("editor").scrollIntoView({ block: "nearest" });
+    const text = same ? this.current.mine.edit : field?.text ?? "";
+    openEditor(field ? `${one.label}: ${plainName(one.field)}` : one.label, text);
+    $("editor").scrollIntoView({ block: "nearest" });
   }
 
   sendEdit() {
     const text = $("edit").value.trim();
     if (this.awaiting || (this.editing === null && !this.task.free)) return;
-    if (!text) this.#complain("Write a text first.");
+    if (!text) complain("Write a text first.");
     else if (this.task.free) this.judge(text, "");
     else this.judge(this.editing, text);
-  }
-
-  #complain(text) {
-    $("edit-error").textContent = text;
-    $("edit-error").hidden = false;
-    $("edit").focus();
   }
 
   leaveEdit() {
@@ -268,7 +252,8 @@ export class Work {
       this.secondsLeft = found.seconds_left;
     }
     this.progress();
-    if (this.checking && feedback?.[this.checking]) this.#feedback(feedback[this.checking]);
+    const said = this.checking && feedback?.[this.checking];
+    if (said) showFeedback(this.task, this.current, said);
     if (!this.awaiting) return refused;
     const { id, question, before } = this.awaiting;
     const mine = refused.find(({ judgement }) => judgement.id === id);
@@ -277,31 +262,16 @@ export class Work {
       this.actions.pop();
       question.mine = before;
       this.progress();
-      this.#complain(mine.reason);
+      complain(mine.reason);
     } else if (!this.outbox.waiting().some(({ judgement }) => judgement.id === id)) this.next();
     return refused.filter((one) => one !== mine);
   }
-
-  /* ---- training ---- */
 
   #check(id) {
     this.checking = id;
     const { training } = this.task;
     training.done = Math.min(training.done + 1, training.total);
-    $("feedback").dataset.right = "";
-    $("feedback-title").textContent = "Checking …";
-    $("feedback-why").textContent = "If you are offline, you can go on: your answer is kept.";
-    $("feedback").hidden = false;
-    $("go-on").focus({ preventScroll: true });
-  }
-
-  #feedback({ right, answer, why }) {
-    const expected = inWords(this.task, this.current, answer ?? "");
-    $("feedback").dataset.right = String(right);
-    $("feedback-title").textContent = right ? "Right." : `The expected answer is: ${expected}`;
-    $("feedback-why").textContent = why ?? "";
-    $("feedback").scrollIntoView({ block: "nearest" });
-    say(`${$("feedback-title").textContent} ${$("feedback-why").textContent}`);
+    showChecking();
   }
 
   /* ---- back ---- */
