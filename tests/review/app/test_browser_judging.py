@@ -588,6 +588,68 @@ def test_screen_readers_hear_items_and_states(opened, served):
     assert tab.page.evaluate(style) == "3px"
 
 
+DIFFERENCES = """
+pairs => import('./static/texts.js').then((texts) => pairs.map(([a, b]) => {
+  const split = [texts.tokens(a), texts.tokens(b)];
+  return [split, texts.differences(...split)];
+}))
+"""
+
+
+def common(a: list[str], b: list[str]) -> int:
+    """The length of the longest common subsequence, one row at a time."""
+    row = [0] * (len(b) + 1)
+    for x in a:
+        before = row
+        row = [0]
+        for n, y in enumerate(b):
+            row.append(before[n] + 1 if x == y else max(before[n + 1], row[n]))
+    return row[-1]
+
+
+def test_what_differs_is_all_that_differs(opened, served):
+    rng = random.Random(7)
+    letters = ["a", "b", "box", "pen", "’s", " ", "  ", ".", "箱", "钢", "笔", "😀", ARABIC, "\n"]
+    pairs = [
+        ["".join(rng.choices(letters, k=rng.randint(0, 12))) for _ in "ab"] for _ in range(300)
+    ]
+    pairs.append(["box in the pen", "boxes in the pen"])
+    tab = opened(served.link(next(NAMES)))
+    found = tab.page.evaluate(DIFFERENCES, pairs)
+    for texts, (split, marks) in zip(pairs, found, strict=True):
+        assert ["".join(tokens) for tokens in split] == texts
+        kept = [
+            [token for token, differs in zip(tokens, some, strict=True) if not differs]
+            for tokens, some in zip(split, marks, strict=True)
+        ]
+        assert kept[0] == kept[1]
+        assert len(kept[0]) == common(*split)
+    assert found[-1][1][0] == [True, *[False] * 6]
+
+
+def test_other_keyboards_have_the_same_keys(opened, served):
+    tab, _ = entered(opened, served, "classes")
+
+    def typed(key: str, code: str, *, shift: bool = False, **more: object) -> None:
+        event = {"key": key, "code": code, "shiftKey": shift, "bubbles": True, **more}
+        tab.page.evaluate(
+            "e => document.body.dispatchEvent(new KeyboardEvent('keydown', e))", event
+        )
+
+    first = tab.item
+    for key, code in (("é", "Digit2"), ("２", "Digit2"), ("2", "Numpad2")):
+        typed(key, code)
+        tab.until("b => document.querySelector('#item').dataset.item !== b", first)
+        typed("г", "KeyU")  # undo on a Russian keyboard
+        tab.until("b => document.querySelector('#item').dataset.item === b", first)
+        assert tab.page.get_attribute("#choices button >> nth=1", "aria-checked") == "true"
+    for ignored in ({"ctrlKey": True}, {"metaKey": True}, {"isComposing": True}, {"repeat": True}):
+        typed("1", "Digit1", **ignored)
+    assert tab.item == first
+    typed("/", "Digit7", shift=True)  # on a German keyboard
+    assert tab.page.is_visible("#mine")
+
+
 def test_leaving_ends_the_session(opened, served):
     tab, name = entered(opened, served, "triples")
     item = tab.judged("1")
