@@ -54,6 +54,7 @@ class Server:
         self.links: dict[str, str] = {}
 
     async def start(self) -> float:
+        """Start it; return the seconds until it is ready."""
         begun = time.monotonic()
         self.process = subprocess.Popen(
             self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -71,10 +72,12 @@ class Server:
                 return time.monotonic() - begun
 
     def kill(self) -> None:
+        """Kill it, as a power cut would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> int:
+        """Interrupt it; return its exit status."""
         self.process.send_signal(signal.SIGINT)
         return self.process.wait(20)
 
@@ -88,6 +91,7 @@ class Client:
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, method: str, path: str, data: Any = None) -> tuple[int, bytes]:
+        """Ask once; return the status and the reply."""
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams

@@ -137,7 +137,8 @@ def export_sheet(
 @command(review, "import", cls=MultiValueCommand)
 def import_answers(
     paths: Annotated[
-        list[str], typer.Argument(help="The target, then filled-in sheets.", metavar="TARGET SHEET")
+        list[str],
+        typer.Argument(help="The target, then sheets, journals or exports.", metavar="TARGET FILE"),
     ],
     asked: Asked,
     values: Values = None,
@@ -149,7 +150,7 @@ def import_answers(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Add the answers in sheets to the journal."""
+    """Add answers from sheets and other tools to the journal."""
     from boxpen.names import check_judge
     from boxpen.report.review import judgement_text
     from boxpen.review import import_sheets

@@ -12,7 +12,13 @@ from boxpen.review.app.access import Refused, Visitor, allowed
 from boxpen.review.app.campaign import Campaign, CampaignTask
 from boxpen.review.app.pages import page
 from boxpen.review.app.saving import save
-from boxpen.review.app.wording import answer_of, progress_json, question_json, task_json
+from boxpen.review.app.wording import (
+    answer_of,
+    answer_text,
+    progress_json,
+    question_json,
+    task_json,
+)
 from boxpen.review.database.journal import judgement_of
 
 __all__ = ["index", "item", "judgements", "me", "mine", "queue", "task_of"]
@@ -126,6 +132,7 @@ def _mine(
                 "seq": row.seq,
                 "item": row.item,
                 "answer": answer_of(question, row.verdict),
+                "label": answer_text(one.task, question, row.verdict) if row.verdict else "",
                 "edit": row.edit,
                 "comment": row.comment,
                 "skipped": row.kind == "skip",
