@@ -39,7 +39,7 @@ export class Outbox extends EventTarget {
     });
     window.addEventListener("online", () => this.flush());
     document.addEventListener("visibilitychange", () => {
-      if (document.visibilityState === "visible" && this.size) this.flush();
+      if (document.visibilityState === "visible" && (this.size || this.state !== "idle")) this.flush();
     });
     window.addEventListener("pagehide", () => this.#farewell());
   }

@@ -144,8 +144,9 @@ export class Work {
       await this.outbox.flush();
       if (this.outbox.size) throw new Error("not sent yet"); // what is skipped comes back once it is
       await this.supply.fresh();
-      if (this.left || this.current || document.querySelector("dialog[open]:not(#instructions)")) return;
-      const question = this.supply.take();
+      if (this.left || this.current) return;
+      const busy = document.querySelector("dialog[open]:not(#instructions)"); // do not disturb
+      const question = busy ? null : this.supply.take();
       if (question) this.show(question);
       else this.#finish();
     } catch (failure) {
