@@ -37,7 +37,7 @@ def first_verdict(question: dict[str, Any], verdicts: list[str], turn: int) -> d
     number = sum(question["item"].encode()) + turn
     plain = verdicts or [option["number"] for option in question["options"]]
     choice = plain[-1] if number % 5 == 0 else plain[0]
-    comment = "Not in my kitchen." if number % 15 == 0 else ""
+    comment = "Both can be read, but only one fits what follows." if number % 5 == 0 else ""
     return {"answer": choice, "comment": comment}
 
 
@@ -148,7 +148,7 @@ def coordinating(browser: Browser, link: str, url: str, folder: Path) -> None:
     tab.evaluate("document.querySelector('#judges-title').scrollIntoView()")
     shoot(tab, folder / "judges.png")
     tab.set_viewport_size({"width": WIDTH, "height": 800})
-    tab.goto(f"{url}/disputes#triples")
+    tab.goto(f"{url}/disputes#answers")
     tab.wait_for_selector("html[data-ready]")
     shoot(tab, folder / "disputes.png")
     tab.goto(f"{url}/people")
