@@ -105,7 +105,7 @@ class Client(TestClient):
     def enter(self, token: str) -> Any:
         return self.post("/enter", json={"token": token})
 
-    def send(self, path: str, data: Any, **headers: str) -> Any:
+    def change(self, path: str, data: Any, **headers: str) -> Any:
         return self.post(path, json=data, headers={"X-CSRF-Token": self.csrf, **headers})
 
     def queue(self, key: str, limit: int = 6, **more: Any) -> Any:
@@ -116,4 +116,4 @@ class Client(TestClient):
             "id": str(uuid4()), "task": key, "item": question["item"], "answer": answer,
             "seen": question["seen"], "order": question["order"], "ms": 1000, **more,
         }  # fmt: skip
-        return self.send("/api/judgements", {"judgements": [entry]}).json()
+        return self.change("/api/judgements", {"judgements": [entry]}).json()

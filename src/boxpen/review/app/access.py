@@ -58,14 +58,14 @@ class Limit:
         self.rate, self.burst = rate, burst
         self._left: dict[object, tuple[float, float]] = {}
 
-    def take(self, key: object, cost: float = 1) -> None:
-        """Refuse what is too much."""
+    def take(self, key: object, *, cost: int = 1) -> None:
+        """Refuse what is too much; a cost of 0 only asks whether another request is allowed."""
         at = time.monotonic()
         left, before = self._left.get(key, (float(self.burst), at))
         left = min(self.burst, left + (at - before) * self.rate)
-        if left < cost:
+        if left < 1:
             self._left[key] = (left, at)
-            wait = int((cost - left) / self.rate) + 1
+            wait = int((1 - left) / self.rate) + 1
             raise Refused(429, f"too many requests; try again in {wait} s", wait)
         self._left[key] = (left - cost, at)
         if len(self._left) > 10_000:  # forget who has not been here for long
@@ -96,7 +96,7 @@ class Access:
     Args:
         campaign: Whose people may enter.
         secure: Whether cookies are sent over TLS only; None: as the request came.
-        tries: Attempts to enter from one address per minute.
+        tries: Wrong tokens from one address per minute; right ones do not count.
         rate: Requests per second of one person.
     """
 
@@ -195,6 +195,11 @@ def allowed(*roles: Role, page: bool = False) -> Callable[[Handler], Handler]:
         return checked
 
     return wrapped
+
+
+def base_of(request: Request) -> str:
+    """Return the address of the app, as the request came to it."""
+    return str(request.url.replace(path=_path(request), query="", fragment=""))
 
 
 def _path(request: Request) -> str:

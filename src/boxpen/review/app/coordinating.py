@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from boxpen.review.app.access import Access, Refused, allowed, body_of
+from boxpen.review.app.access import Access, Refused, allowed, base_of, body_of
 from boxpen.review.app.adjudication import disputes_json
 from boxpen.review.app.campaign import Campaign
 from boxpen.review.app.judging import number_of, task_of
@@ -84,7 +84,7 @@ async def change_people(request: Request) -> Response:
             raise Refused(400, f"expected a name, and a role: {', '.join(ROLES)}")
         token = await run_in_threadpool(campaign.store.add_person, name, role, by)
         campaign.know_people()
-        return JSONResponse({"link": link_to(str(request.base_url), token)})
+        return JSONResponse({"link": link_to(base_of(request), token)})
     person = campaign.people.get(asked.get("id")) if isinstance(asked.get("id"), int) else None
     if person is None or action not in ("revoke", "renew"):
         raise Refused(400, "expected the action add, revoke or renew, and the id of a person")
@@ -95,7 +95,7 @@ async def change_people(request: Request) -> Response:
         answer = {}
     else:
         token = await run_in_threadpool(campaign.store.renew, person, by)
-        answer = {"link": link_to(str(request.base_url), token)}
+        answer = {"link": link_to(base_of(request), token)}
     access.end(person.id)
     campaign.know_people()
     return JSONResponse(answer)

@@ -17,7 +17,8 @@ __all__ = ["enter", "health", "leave"]
 async def enter(request: Request) -> Response:
     """Begin a session; the one that the browser had before ends."""
     access: Access = request.app.state.access
-    access.entering.take(request.client.host if request.client else "")
+    address = request.client.host if request.client else ""
+    access.entering.take(address, cost=0)
     check_origin(request)
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
         raise Refused(415, "expected JSON")
@@ -31,6 +32,7 @@ async def enter(request: Request) -> Response:
     before = access.visitor(request)
     found = await run_in_threadpool(store.enter, token)
     if found is None:
+        access.entering.take(address)
         raise Refused(403, "this link is not valid, or not valid any more; ask for a new one")
     if before is not None:
         old = hashed(request.cookies[COOKIE])

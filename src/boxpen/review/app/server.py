@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +71,7 @@ def create_app(campaign: Campaign, **options: Any) -> Starlette:
             Refused: _refused,
             BoxpenError: _refused_by_boxpen,
             HTTPException: _not_found,
-            Exception: _failed,
         },
-        lifespan=_lifespan,
     )
     app.state.campaign = campaign
     app.state.dashboard = Dashboard(campaign)
@@ -84,13 +80,8 @@ def create_app(campaign: Campaign, **options: Any) -> Starlette:
     return app
 
 
-@contextlib.asynccontextmanager
-async def _lifespan(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
-    yield
-
-
 class _Headers:
-    """Puts the usual headers on every response."""
+    """Puts the usual headers on every response, also on that of a fault."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -100,8 +91,12 @@ class _Headers:
             await self.app(scope, receive, send)
             return
 
+        begun = False
+
         async def sending(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 static = "/static/" in scope["path"]
                 caching = "no-cache" if static else "no-store"
                 own = {**HEADERS, "Cache-Control": caching}
@@ -111,7 +106,14 @@ class _Headers:
                 ]
             await send(message)
 
-        await self.app(scope, receive, sending)
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            _log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            if begun:
+                raise
+            fault = JSONResponse({"error": "the server has a fault; try again"}, 500)
+            await fault(scope, receive, sending)
 
 
 async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001
@@ -128,8 +130,3 @@ async def _not_found(request: Request, error: Exception) -> Response:  # noqa: A
     why = {404: "there is no such page", 405: "this method is not allowed here"}
     text = why.get(error.status_code, error.detail)
     return JSONResponse({"error": text}, error.status_code, error.headers)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return JSONResponse({"error": "the server has a fault; try again"}, 500)
