@@ -239,7 +239,8 @@ class TestPathsAndBodies:
         "body",
         [b"", b"[]", b"{}", b"\xff", b'{"judgements": 1}', b'{"judgements": [1]}',
          b'{"judgements": [{"id": "x"}]}', b'{"judgements": [{"id": "a b c d e f g"}]}',
-         b"[" * 100_000, b'{"judgements": [' + b'{"id": "12345678"},' * 50 + b'{"id": "12345678"}]}'],
+         b"[" * 100_000,
+         b'{"judgements": [' + b'{"id": "12345678"},' * 50 + b'{"id": "12345678"}]}'],
     )  # fmt: skip
     def test_bodies_that_make_no_sense(self, small, body):
         client = small.client("ann")

@@ -139,7 +139,7 @@ class TestQueue:
         ]:
             pages.append([one["item"] for one in some])
             before = some[-1]["seq"]
-        assert sorted(sum(pages, [])) == [f"w/{n}" for n in range(5)]
+        assert sorted(item for page in pages for item in page) == [f"w/{n}" for n in range(5)]
         (found,) = client.get("/api/tasks/words/mine?search=WORD 3").json()["judgements"]
         question = client.get("/api/tasks/words/items/w%2F3").json()
         assert question["mine"]["edit"] == found["edit"] == "better w/3"
@@ -260,7 +260,7 @@ class TestGold:
         small = made([task], gold=gold)
         small.add("kim", "coordinator")
         for judge in ("ann", "bo"):
-            answered = answer_all(small, judge, lambda q: "1" if judge == "ann" else "2")
+            answered = answer_all(small, judge, lambda _, own=judge: "1" if own == "ann" else "2")
             assert answered[0] == "x"
             assert len(answered) == 5
         kim = small.client("kim")

@@ -97,6 +97,8 @@ class Request:
             return [f"judge-{n}" for n in range(1, number + 1)]
         for name in self.judges:
             check_judge(name, "--judges")
+        if COORDINATOR in self.judges:
+            raise BuildError(f"--judges has '{COORDINATOR}', who is someone else; choose another")
         if len(set(self.judges)) < len(self.judges):
             raise BuildError("--judges has a name twice, expected each once")
         return list(self.judges)
@@ -165,7 +167,9 @@ class Address:
     key: Path | None = None
 
     def check(self) -> None:
-        """Refuse a certificate that cannot be used, before any work."""
+        """Refuse a port or a certificate that cannot be used, before any work."""
+        if not 0 <= self.port < 1 << 16:
+            raise BuildError(f"--port is {self.port}, expected a number from 0 to 65535")
         if (self.certificate is None) != (self.key is None):
             raise BuildError("--tls-cert and --tls-key need each other, expected both or neither")
         if self.certificate is not None:
