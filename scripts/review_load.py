@@ -146,8 +146,9 @@ async def judge(
             await asyncio.sleep(rng.expovariate(1 / think) if think else 0)
             answer = rng.choice("12")
             entry = {
-                "id": str(uuid.UUID(int=rng.getrandbits(128))), "task": key, "seen": question["seen"],
-                "item": question["item"], "order": question["order"], "answer": answer, "ms": 900,
+                "id": str(uuid.UUID(int=rng.getrandbits(128))), "task": key, "ms": 900,
+                "item": question["item"], "seen": question["seen"], "order": question["order"],
+                "answer": answer,
             }  # fmt: skip
             while True:
                 begun = time.perf_counter()
@@ -198,7 +199,7 @@ async def kills(args: argparse.Namespace, folder: Path) -> None:
     ms = 1000 * np.array(times)
     p50, p95, p99 = np.percentile(ms, [50, 95, 99])
     print(f"{len(ms):,} saves in {took:.0f} s, {args.kills} kills, think time {args.think} s: "
-          f"p50 {p50:.1f} ms, p95 {p95:.1f} ms, p99 {p99:.1f} ms, max {ms.max():.0f} ms")  # fmt: skip
+          f"p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f}, max {ms.max():.0f} ms")  # fmt: skip
 
 
 def _compare(place: str, said: dict[str, dict[str, tuple[str, str]]]) -> None:

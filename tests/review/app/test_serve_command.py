@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import stat
@@ -182,7 +181,7 @@ def test_the_demo(folder):
     finally:
         assert server.end() == 0
     assert not database.exists()
-    assert os.listdir(folder) == ["small.jsonl"]
+    assert [path.name for path in folder.iterdir()] == ["small.jsonl"]
 
 
 @pytest.mark.parametrize(
