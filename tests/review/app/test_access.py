@@ -13,8 +13,8 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from boxpen.review.answers import AnswerTask
-from boxpen.review.app.access import COOKIE
 from boxpen.review.app.server import HEADERS, create_app
+from boxpen.review.app.web.access import COOKIE
 
 ROLES = ("none", "judge", "adjudicator", "coordinator", "revoked")
 # For each route: what it is asked, and the status for every role.

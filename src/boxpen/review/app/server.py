@@ -15,11 +15,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from boxpen.errors import BoxpenError
-from boxpen.review.app import coordinating, entering, judging
-from boxpen.review.app.access import Access, Refused
 from boxpen.review.app.campaign import Campaign
 from boxpen.review.app.dashboard import Dashboard
-from boxpen.review.app.pages import page
+from boxpen.review.app.web import coordinating, entering, judging
+from boxpen.review.app.web.access import Access, Refused
+from boxpen.review.app.web.pages import page
 
 __all__ = ["create_app"]
 

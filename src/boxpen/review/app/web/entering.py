@@ -8,8 +8,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from boxpen.review.app.access import COOKIE, Access, Refused, allowed, body_of, check_origin
 from boxpen.review.app.store import hashed
+from boxpen.review.app.web.access import COOKIE, Access, Refused, allowed, body_of, check_origin
 
 __all__ = ["enter", "health", "leave"]
 

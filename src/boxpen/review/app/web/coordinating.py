@@ -9,13 +9,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from boxpen.review.app.access import Access, Refused, allowed, base_of, body_of
-from boxpen.review.app.adjudication import disputes_json
 from boxpen.review.app.campaign import Campaign
-from boxpen.review.app.judging import number_of, task_of
 from boxpen.review.app.links import link_to
-from boxpen.review.app.pages import page
 from boxpen.review.app.store import ROLES
+from boxpen.review.app.web.access import Access, Refused, allowed, base_of, body_of
+from boxpen.review.app.web.adjudication import disputes_json
+from boxpen.review.app.web.judging import number_of, task_of
+from boxpen.review.app.web.pages import page
 from boxpen.review.database.journal import EXTRA, judgement_of
 from boxpen.review.journal import line_of
 

@@ -9,10 +9,10 @@ from typing import Any
 from starlette.requests import Request
 
 from boxpen.errors import BuildError
-from boxpen.review.app.access import Refused, Visitor, body_of
 from boxpen.review.app.campaign import Campaign
 from boxpen.review.app.store import now
-from boxpen.review.app.wording import answer_of, progress_json, verdict_of
+from boxpen.review.app.web.access import Refused, Visitor, body_of
+from boxpen.review.app.web.wording import answer_of, progress_json, verdict_of
 from boxpen.review.database.journal import row_of
 from boxpen.review.judgement import Judgement
 

@@ -8,11 +8,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from boxpen.review.app.access import Refused, Visitor, allowed
 from boxpen.review.app.campaign import Campaign, CampaignTask
-from boxpen.review.app.pages import page
-from boxpen.review.app.saving import save
-from boxpen.review.app.wording import (
+from boxpen.review.app.web.access import Refused, Visitor, allowed
+from boxpen.review.app.web.pages import page
+from boxpen.review.app.web.saving import save
+from boxpen.review.app.web.wording import (
     answer_of,
     answer_text,
     progress_json,

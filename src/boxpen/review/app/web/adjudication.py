@@ -6,7 +6,7 @@ import string
 from typing import Any
 
 from boxpen.review.app.campaign import Campaign, CampaignTask
-from boxpen.review.app.wording import answer_of, answer_text, question_json
+from boxpen.review.app.web.wording import answer_of, answer_text, question_json
 from boxpen.review.judgement import lot
 
 __all__ = ["disputes_json"]

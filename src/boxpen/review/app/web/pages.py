@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from boxpen.review.app.access import Handler
+from boxpen.review.app.web.access import Handler
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["page"]
 def _templates() -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    folder = Path(__file__).parent / "templates"
+    folder = Path(__file__).parents[1] / "templates"
     return Environment(loader=FileSystemLoader(folder), undefined=StrictUndefined, autoescape=True)
 
 
