@@ -62,13 +62,11 @@ class Campaign:
         self.version = 0
         """Grows with every change, so that figures know when they are out of date."""
         last = 0
-        kept: dict[str, list[Row[Any]]] = {}
         for row in store.since():
-            kept.setdefault(row.task, []).append(row)
+            one = self.tasks.get(row.task)
+            if one is not None:
+                one.progress.add((row,))
             last = row.seq
-        for key, rows in kept.items():
-            if key in self.tasks:
-                self.tasks[key].progress.add(rows)
         self.lock = threading.Lock()
         """Held while the state changes or is copied; never for long."""
         self.know_people()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import socket
 import ssl
 import sys
@@ -245,6 +246,8 @@ def serve(
         )
         # The event loop must not wait for the thread that writes; the usual 5 ms are long here.
         sys.setswitchinterval(0.0005)
+        gc.collect()
+        gc.freeze()  # what is loaded stays, and need not be looked through again and again
         with contextlib.suppress(KeyboardInterrupt):
             say(base, [*campaign.changed, *lines])
             uvicorn.Server(config).run(sockets=[listening])

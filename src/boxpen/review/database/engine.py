@@ -83,7 +83,7 @@ class Database:
 
         from boxpen.review.database import tables
 
-        with self.writing() as connection:
+        with self.writing() if create else self.reading() as connection:
             known = sqlalchemy.inspect(connection).has_table(tables.SETTING.name)
             if not known:
                 if not create:
