@@ -31,9 +31,6 @@ import numpy as np
 from boxpen.review.database import Database
 from boxpen.review.database.tables import JUDGEMENT
 
-CALM = 2
-"""Seconds after a start in which all judges come back at once."""
-
 
 def write_suite(path: Path, items: int) -> None:
     with path.open("w", encoding="utf-8") as stream:
@@ -134,7 +131,7 @@ class Client:
 
 
 async def judge(
-    name: str, token: str, port: int, each: int, think: float, times: list[tuple[float, float]]
+    name: str, token: str, port: int, each: int, think: float, times: list[float]
 ) -> dict[str, tuple[str, str]]:
     """Judge items; return the id and the answer of each, as acknowledged."""
     client = Client(port)
@@ -163,7 +160,7 @@ async def judge(
                     await asyncio.sleep(0.05)
                     continue
                 if status == 200 and entry["id"] in json.loads(reply)["saved"]:
-                    times.append((begun, time.perf_counter() - begun))
+                    times.append(time.perf_counter() - begun)
                     break
                 if status == 200:
                     raise SystemExit(f"{name}: {reply!r}")
@@ -180,8 +177,7 @@ async def kills(args: argparse.Namespace, folder: Path) -> None:
     database = args.database or str(folder / "review.db")
     server = Server(suite, database, args.judges)
     print(f"ready after {await server.start():.1f} s")
-    times: list[tuple[float, float]] = []
-    restarts = []
+    times: list[float] = []
     names = [f"judge-{n}" for n in range(1, args.judges + 1)]
     work = [
         asyncio.create_task(
@@ -196,21 +192,13 @@ async def kills(args: argparse.Namespace, folder: Path) -> None:
             await asyncio.sleep(0.02)
         server.kill()
         await server.start()
-        restarts.append(time.perf_counter())
     said = dict(zip(names, await asyncio.gather(*work), strict=True))
     took = time.monotonic() - begun
     print(f"exit status after Ctrl-C: {server.stop()}")
     _compare(database, said)
     print(f"{len(times):,} saves in {took:.0f} s, {args.kills} kills, think time {args.think} s")
-    at, seconds = np.array(times).T
-    _percentiles("all", seconds)
-    calm = [all(not -5 < one - restart < CALM for restart in restarts) for one in at]
-    _percentiles(f"from {CALM} s after each start", seconds[calm])
-
-
-def _percentiles(what: str, seconds: Any) -> None:
-    p50, p95, p99 = np.percentile(1000 * seconds, [50, 95, 99])
-    print(f"{what}: n {len(seconds):,}, p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f} ms")
+    p50, p95, p99 = np.percentile(1000 * np.array(times), [50, 95, 99])
+    print(f"p50 {p50:.1f}, p95 {p95:.1f}, p99 {p99:.1f}, max {1000 * max(times):.0f} ms")
 
 
 def _compare(place: str, said: dict[str, dict[str, tuple[str, str]]]) -> None:

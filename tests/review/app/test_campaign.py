@@ -236,6 +236,8 @@ class TestGold:
         assert state["phase"] == "training"
         assert [q["item"] for q in state["questions"]] == [f"w/{n}" for n in range(5)]
         assert all(q["training"] for q in state["questions"])
+        client.judge("words", state["questions"][0], "", skipped=True)
+        assert client.queue("words", 9)["questions"][-1]["item"] == "w/0"
         for n, question in enumerate(state["questions"]):
             reply = client.judge("words", question, "accept" if n else "reject")
             (told,) = reply["feedback"].values()

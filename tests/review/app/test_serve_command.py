@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 from boxpen.catalog import read_suite
 from boxpen.cli.app import app
+from boxpen.review.app.start import Request
 from boxpen.review.app.store import Store
 from boxpen.review.database import Database
 
@@ -149,6 +150,9 @@ def test_a_campaign_from_start_to_run(folder):
         assert done.exit_code == 0, done.output
         human = json.loads(done.stdout)["human"]
         assert (human["judges"], human["answers"]) == (4, 37)
+        (made,) = (folder / "runs").iterdir()
+        words = ["small.jsonl", str(made), "starter"]
+        assert [t.words for t in Request(words=words).targets()] == [(word,) for word in words]
         done = run("apply", "small.jsonl", "--journal", "review.db", "--without-failed",
                    "--out", "better.jsonl")  # fmt: skip
         assert "11 items written to better.jsonl; 1 left out" in done.output
@@ -232,8 +236,6 @@ def test_missing_packages_are_named(folder, monkeypatch):
 
 
 def test_runs_are_one_target_and_other_words_each_their_own(folder):
-    from boxpen.review.app.start import Request
-
     asked = Request(words=["small.jsonl", "starter"]).asked()
     assert [one.task.name for one in asked] == ["answers", "answers"]
     assert len({one.target for one in asked}) == 2

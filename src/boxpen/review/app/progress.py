@@ -209,12 +209,13 @@ class Progress:
         column = self.columns.get(judge)
         if column is None:
             return "finished", []
+        later = self.skipped.get(judge, {})
         training = [i for i in self.training if self.asked[i, column]]
         if training:
+            training.sort(key=lambda item: item in later)
             return "training", self._without(training, without)[:limit]
         order = self._order(judge)
         waiting = order[self.asked[order, column]]
-        later = self.skipped.get(judge, {})
         names = {self.index[name] for name in without if name in self.index}
         found: list[int] = []
         for item in waiting.tolist():
