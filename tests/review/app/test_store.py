@@ -168,7 +168,7 @@ ENTRIES = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(batches=st.lists(ENTRIES, max_size=5), again=st.booleans())
 def test_repeated_batches_undo_and_skip(batches, again):
     """A slow twin: a dictionary of what every judge said last, each id counting once."""
