@@ -29,6 +29,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import tag_guide
 
 __all__ = ["TAG", "AnyValue", "TagTask", "check_tag", "in_order", "tag_values", "tagged"]
 
@@ -79,6 +80,7 @@ class TagTask(ReviewTask):
         check_tag(tag)
         self.suite, self.tag, self.path = suite, tag, path
         self.verdicts = tag_values(suite, tag, values)
+        self.guide = tag_guide(tag, self.verdicts.forms)
         self.journal = journal or Journal(f"{suite.name}-{tag}-tags.jsonl", tag=tag)
 
     @classmethod
@@ -95,8 +97,10 @@ class TagTask(ReviewTask):
         suite = load_suite(target.words[0])
         path = target.path if target.path is not None and target.path.is_file() else None
         own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-{target.tag}-tags.jsonl")
-        place = target.journal or (path.parent if path else Path()) / own
-        journal = Journal(place, tag=target.tag, untagged=place.name == own)
+        place = (path.parent if path else Path()) / own
+        named = Path(target.journal).name if target.journal else own
+        tag = target.tag
+        journal = target.open_journal(place, cls.name, tag=tag, untagged=named == own)
         return cls(suite, target.tag, target.values, journal, path)
 
     def files(self) -> dict[Path, str]:

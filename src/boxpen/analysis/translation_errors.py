@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from boxpen.errors import RunError
 from boxpen.review import Question, TranslationTask, VerdictSet
+from boxpen.review.guides import ERRORS
 from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
@@ -53,6 +54,7 @@ class ErrorTask(TranslationTask[Output]):
     name = "errors"
     target = "runs of translation models"
     journal_file = "translation-errors.jsonl"
+    guide = ERRORS
     verdicts = VerdictSet(
         {
             RIGHT: ("r", "ok"),

@@ -39,9 +39,12 @@ Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Overwrite existing files.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.", metavar="NAME")]
 JournalFile = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        "--journal", metavar="FILE", help="File with judgements.", show_default="by target"
+        "--journal",
+        metavar="FILE",
+        help="File or database (file or URL) with judgements.",
+        show_default="by target",
     ),
 ]
 NormOption = Annotated[Norm | None, typer.Option(help="How to normalise scores.")]

@@ -16,7 +16,7 @@ from boxpen.cli.output import console, note, print_json, print_runs, runs_object
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
-    from boxpen.review import Review, ReviewTask
+    from boxpen.review import Applied, Destination, Review, ReviewTask
 
 __all__ = ["review"]
 
@@ -65,9 +65,12 @@ class Asked:
 
     def check_journal(self) -> None:
         """Refuse a journal that does not exist, which is probably a mistyped name."""
+        from boxpen.review.database import is_url
+
+        if self.journal is None or is_url(self.journal):
+            return
         try:
-            if self.journal is not None:
-                self.journal.stat()
+            Path(self.journal).stat()
         except OSError as error:
             raise BuildError(
                 f"--journal is {self.journal}, which cannot be read ({error.strerror}); expected "
@@ -134,7 +137,8 @@ def export_sheet(
 @command(review, "import", cls=MultiValueCommand)
 def import_answers(
     paths: Annotated[
-        list[str], typer.Argument(help="The target, then filled-in sheets.", metavar="TARGET SHEET")
+        list[str],
+        typer.Argument(help="The target, then sheets, journals or exports.", metavar="TARGET FILE"),
     ],
     asked: Asked,
     values: Values = None,
@@ -146,7 +150,7 @@ def import_answers(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Add the answers in sheets to the journal."""
+    """Add answers from sheets and other tools to the journal."""
     from boxpen.names import check_judge
     from boxpen.report.review import judgement_text
     from boxpen.review import import_sheets
@@ -217,6 +221,13 @@ def apply_verdicts(
     unjudged: Annotated[
         bool, typer.Option("--unjudged", help="Accept everything as proposed.")
     ] = False,
+    without_failed: Annotated[
+        bool,
+        typer.Option(
+            "--without-failed",
+            help="Write the suite without items that most of three or more judges fail.",
+        ),
+    ] = False,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -224,6 +235,8 @@ def apply_verdicts(
     from boxpen.review import Destination, check_output
 
     instead = "--unjudged" if unjudged else None
+    if without_failed and (instead or answers is not None):
+        raise BuildError("--without-failed needs the journal; leave out --unjudged and --answers")
     given = {"journal": asked.journal, **asdict(verdicts)}
     if answers is not None:
         given |= {"task": asked.task, "unjudged": unjudged or None, "min_judges": None}
@@ -235,7 +248,7 @@ def apply_verdicts(
             )
     asked.check_journal()
     task = asked.about(target)
-    place = out or task.default_out
+    place = out or (None if without_failed else task.default_out)
     if place is None:
         raise BuildError(f"the task '{task.name}' needs --out with the file to write")
     check_output(task, place, overwrite=overwrite)
@@ -245,6 +258,8 @@ def apply_verdicts(
 
         assert isinstance(task, AnswerTask)
         applied = task.apply_table(answers, to, min_judges=verdicts.min_judges, start=start)
+    elif without_failed:
+        applied = _without_failed(task, verdicts, to)
     elif unjudged:
         applied = task.apply(task.unjudged(), to)
     else:
@@ -261,6 +276,14 @@ def apply_verdicts(
     if json:
         print_json(applied.data)
     note(applied.says)
+
+
+def _without_failed(task: ReviewTask, verdicts: Verdicts, to: Destination) -> Applied:
+    from boxpen.review.answers import AnswerTask
+
+    if not isinstance(task, AnswerTask):
+        raise BuildError(f"--without-failed is for answers to a suite, not the task '{task.name}'")
+    return task.apply_failed(_reviewed(task, verdicts), to)
 
 
 def _reviewed(task: ReviewTask, verdicts: Verdicts) -> Review:

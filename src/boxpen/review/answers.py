@@ -8,14 +8,17 @@ candidates in the suite. The labels of natural language inference always come in
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
-from boxpen.catalog import load_suite
+from boxpen.catalog import load_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item, Suite
 from boxpen.review import (
     Applied,
     Destination,
+    Detail,
     Journal,
     Option,
     Question,
@@ -25,9 +28,29 @@ from boxpen.review import (
     VerdictSet,
     latest,
 )
+from boxpen.review.guides import ANSWERS
 from boxpen.review.human_run import Answers, choice_of, read_answers, run_of_answers
 
-__all__ = ["AnswerTask"]
+__all__ = ["AnswerTask", "Failed", "most_fail"]
+
+FEWEST = 3
+"""Judges of an item before it can be said that most of them fail."""
+
+
+class Failed(NamedTuple):
+    """An item that most judges fail."""
+
+    item: str
+    right: int
+    judges: int
+
+
+def most_fail(right: int, judges: int) -> bool:
+    """Whether an item should be rewritten or dropped: most of three or more judges fail it.
+
+    This is the rule of Sen-Making (Wang et al. 2019).
+    """
+    return judges >= FEWEST and 2 * right < judges
 
 
 class AnswerTask(ReviewTask):
@@ -43,6 +66,7 @@ class AnswerTask(ReviewTask):
     name = "answers"
     target = "the items of a suite"
     origin = "suite"
+    guide = ANSWERS
     min_judges = 3
     default_out = Path("runs")
 
@@ -65,11 +89,54 @@ class AnswerTask(ReviewTask):
         suite = load_suite(target.words[0])
         folder = path.parent if path is not None and path.is_file() else Path()
         own = re.sub(r"[^\w.-]+", "_", f"{suite.name}-answers.jsonl")
-        return cls(suite, Journal(target.journal or folder / own))
+        return cls(suite, target.open_journal(folder / own, cls.name))
 
     def questions(self) -> list[Question]:
         """Return one question per item; its candidates are shuffled for each judge."""
         return [_question(item, choice) for item, choice in self.choices]
+
+    @property
+    def right(self) -> dict[str, str]:
+        """The right verdict on every item."""
+        return {item.id: str(choice.gold + 1) for item, choice in self.choices}
+
+    def failed(self, review: Review) -> list[Failed]:
+        """Return the items that most of three or more judges fail, in the order of the suite."""
+        said = latest(review.given)
+        right = self.right
+        found = []
+        for question in review.questions:
+            judges = review.rule.judging(said.get(question.item, {}))
+            verdicts = [one.verdict for one in judges.values() if one.verdict]
+            hits = sum(verdict == right[question.item] for verdict in verdicts)
+            if most_fail(hits, len(verdicts)):
+                found.append(Failed(question.item, hits, len(verdicts)))
+        return found
+
+    def details(self, review: Review) -> list[Detail]:
+        """Return the items that most judges fail."""
+        return [Detail("most_judges_fail", Failed._fields, self.failed(review))]
+
+    def apply_failed(self, review: Review, to: Destination) -> Applied:
+        """Write the suite without the items that most judges fail."""
+        failed = {one.item for one in self.failed(review)}
+        kept = [item for item in self.suite if item.id not in failed]
+        if not kept:
+            raise BuildError(f"most judges fail every item of suite '{self.suite.name}'")
+        note = f"Without {len(failed)} items that most of three or more judges failed."
+        notes = " ".join(filter(None, (self.suite.card.notes, note)))
+        made = replace(self.suite.take(kept), card=replace(self.suite.card, notes=notes))
+        made = replace(made, name=to.name) if to.name else made
+        write_suite(made, to.path)
+        says = f"{len(kept):,} items written to {to.path}; {len(failed):,} left out"
+        data = {"items": len(kept), "failed": sorted(failed), "hash": made.hash}
+        return Applied(to.path, says, data)
+
+    @staticmethod
+    def question(item: Item) -> tuple[Question, str] | None:
+        """Return the question about any item and the right verdict; None without candidates."""
+        choice = choice_of(item)
+        return None if choice is None else (_question(item, choice), str(choice.gold + 1))
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the run in which the majority of judges decides, as with tables of answers."""
@@ -83,7 +150,7 @@ class AnswerTask(ReviewTask):
         for question in review.questions:
             found = {
                 j: int(one.verdict) - 1
-                for j, one in said.get(question.item, {}).items()
+                for j, one in review.rule.judging(said.get(question.item, {})).items()
                 if one.verdict
             }
             if found:

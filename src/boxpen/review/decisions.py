@@ -30,6 +30,8 @@ class Rule:
     otherwise: str | None = None
     """The verdict for ties and split votes; None leaves the item open."""
     adjudicator: str | None = None
+    deciders: tuple[str, ...] = ()
+    """Adjudicators of a web campaign: what they say decides under any rule, and is no vote."""
 
     def __post_init__(self) -> None:
         if self.name not in RULES and not self.veto:
@@ -47,6 +49,10 @@ class Rule:
     def veto(self) -> str:
         """The verdict for which one judge is enough; empty if there is none."""
         return "yes" if self.name == "any" else self.name.partition("any-")[2]
+
+    def judging(self, said: Mapping[str, Judgement]) -> dict[str, Judgement]:
+        """Return what judges say about an item, without those who only decide."""
+        return {judge: one for judge, one in said.items() if judge not in self.deciders}
 
     def check(self, judgements: Iterable[Judgement], where: object) -> None:
         """Refuse an adjudicator who has judged nothing, which is probably a mistyped name."""
@@ -102,10 +108,11 @@ def decide(
 
 
 def _decide(item: str, given: list[Judgement], rule: Rule, min_judges: int) -> Decision:
-    counted = Counter(one.verdict for one in given)
+    deciding = {rule.adjudicator, *rule.deciders}
+    counted = Counter(one.verdict for one in given if one.judge not in rule.deciders)
     votes = dict(sorted(counted.items(), key=lambda vote: (-vote[1], vote[0])))
     for one in given:
-        if one.judge == rule.adjudicator:
+        if one.judge in deciding:
             return Decision(item, one.verdict, one.edit, votes, f"by {one.judge}, who decides")
     if not given:
         return Decision(item, None, "", votes, "not judged")

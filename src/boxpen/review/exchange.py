@@ -8,6 +8,7 @@ from pathlib import Path
 
 from boxpen.errors import BuildError
 from boxpen.review.assignment import Selection, of_these_texts, selected
+from boxpen.review.foreign import is_foreign, read_foreign
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
 from boxpen.review.sheet import Line, read_sheet, write_sheet
@@ -70,7 +71,7 @@ def import_sheets(
     """Add the answers of sheets to the journal: all of them, or, if anything is wrong, none.
 
     Args:
-        paths: The sheets.
+        paths: The sheets, journals, or exports of other tools.
         questions: What was asked.
         verdicts: The verdicts that may be given.
         journal: Where judgements are kept.
@@ -83,9 +84,13 @@ def import_sheets(
     by_item = {question.item: question for question in questions}
     lines: dict[tuple[str, str], tuple[Line, Judgement]] = {}
     for path in paths:
-        for line in read_sheet(
-            path, by_item, verdicts, judge=judge, time=time, origin=origin, columns=columns
-        ):
+        if is_foreign(path):
+            read = read_foreign(path, by_item, verdicts, judge=judge, time=time, origin=origin)
+        else:
+            read = read_sheet(
+                path, by_item, verdicts, judge=judge, time=time, origin=origin, columns=columns
+            )
+        for line in read:
             one = line.judgement
             try:
                 one = check(one, by_item[one.item]) if check is not None else one

@@ -18,7 +18,7 @@ from typing import Any
 from boxpen.errors import BuildError
 from boxpen.review.judgement import Judgement
 
-__all__ = ["History", "Journal"]
+__all__ = ["History", "Journal", "line_of"]
 
 _FIELDS = tuple(f.name for f in fields(Judgement))
 _NEEDED = ("item", "judge", "verdict")
@@ -49,6 +49,11 @@ class Journal:
         self.path = Path(path)
         self.tag = tag
         self.untagged = untagged
+
+    @property
+    def adjudicators(self) -> tuple[str, ...]:
+        """Who only decides disputed items; a file does not say so of anyone."""
+        return ()
 
     def read(self) -> History:
         """Read all judgements; a last line that was cut off by a crash is skipped and reported."""
@@ -81,16 +86,22 @@ class Journal:
             return []
         with self._writing() as file:
             history = self._parsed(_content(file)).judgements
-            last = {(one.item, one.judge): one for one in history}
-            new = []
-            for one in wanted:
-                before = last.get((one.item, one.judge))
-                if before is None or not one.says_as_much_as(before):
-                    new.append(one)
-                    last[one.item, one.judge] = one
+            new = self.unknown(wanted, history)
             if new:
                 self._add(file, new)
             return new
+
+    @staticmethod
+    def unknown(wanted: Iterable[Judgement], history: Iterable[Judgement]) -> list[Judgement]:
+        """Return the judgements that say something new after those of ``history``."""
+        last = {(one.item, one.judge): one for one in history}
+        new = []
+        for one in wanted:
+            before = last.get((one.item, one.judge))
+            if before is None or not one.says_as_much_as(before):
+                new.append(one)
+                last[one.item, one.judge] = one
+        return new
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[int]:
@@ -127,13 +138,8 @@ class Journal:
             raise
 
     def _line(self, judgement: Judgement) -> bytes:
-        kept = {
-            name: value for name, value in asdict(judgement).items() if value or name in _NEEDED
-        }
-        if self.tag is not None:
-            kept[_TAG] = self.tag
         try:
-            return (json.dumps(kept, ensure_ascii=False) + "\n").encode()
+            return line_of(judgement, self.tag)
         except UnicodeEncodeError:
             raise BuildError(
                 f"{self.path} cannot be written: the judgement of '{judgement.judge}' on item "
@@ -183,6 +189,14 @@ class Journal:
             yield file
         finally:
             os.close(file)  # which gives the lock back
+
+
+def line_of(judgement: Judgement, tag: str | None = None) -> bytes:
+    """Return the line of a judgement in a journal; ``tag`` is the one that is judged, if any."""
+    kept = {name: value for name, value in asdict(judgement).items() if value or name in _NEEDED}
+    if tag is not None:
+        kept[_TAG] = tag
+    return (json.dumps(kept, ensure_ascii=False) + "\n").encode()
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -23,7 +23,9 @@ from boxpen.names import check_name
 from boxpen.printable import excerpt
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
+from boxpen.review.database import DatabaseJournal, is_database
 from boxpen.review.decisions import Decision, Rule, decide
+from boxpen.review.guide import Guide
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
 from boxpen.review.labels import decide_labels, label_agreement, label_pairs, labels_of
@@ -40,8 +42,8 @@ class Target:
 
     words: tuple[str, ...]
     """A suite by name, or paths."""
-    journal: Path | None = None
-    """Where judgements are kept, if not in the usual place."""
+    journal: Path | str | None = None
+    """Where judgements are kept, if not in the usual place: a file, or a database."""
     tag: str | None = None
     values: tuple[str, ...] | None = None
     """For tags of items: the tag, and the values that may be given."""
@@ -73,7 +75,7 @@ class Target:
 
         return [Run.load(path) for path in self.runs]
 
-    def journal_beside(self, runs: Sequence[Path], name: str) -> Journal:
+    def journal_beside(self, runs: Sequence[Path], name: str, task: str) -> Journal:
         """Return the journal beside run directories, which are replaced when they are rerun."""
         folders = sorted({run.resolve().parent for run in runs})
         if self.journal is None and len(folders) > 1:
@@ -81,7 +83,29 @@ class Target:
                 f"the runs are in {' and '.join(map(str, folders))}, expected one folder, or "
                 "--journal with the file of the judgements"
             )
-        return Journal(self.journal or folders[0] / name)
+        return self.open_journal(folders[0] / name, task)
+
+    def open_journal(
+        self, usual: Path, task: str, *, tag: str | None = None, untagged: bool = False
+    ) -> Journal:
+        """Return the journal of a task: a file of lines, or its judgements in a database.
+
+        Args:
+            usual: The file, unless another place is asked for.
+            task: Name of the task.
+            tag: The tag that is judged, if it is about one.
+            untagged: Whether lines without a tag may belong to it.
+        """
+        place = self.journal or usual
+        if is_database(place):
+            return DatabaseJournal(place, task, tag=tag, target=self.place)
+        return Journal(place, tag=tag, untagged=untagged)
+
+    @property
+    def place(self) -> str:
+        """What is reviewed as one text, the same from wherever it is named."""
+        known = self.path is None and not self.runs
+        return ", ".join(self.words if known else (str(Path(w).resolve()) for w in self.words))
 
     def __str__(self) -> str:
         return ", ".join(self.words)
@@ -149,9 +173,14 @@ class Review:
     torn: str | None = None
 
     @property
+    def judging(self) -> list[Judgement]:
+        """The judgements without those of adjudicators who only decide."""
+        return [one for one in self.given if one.judge not in self.rule.deciders]
+
+    @property
     def judges(self) -> dict[str, int]:
         """How many items each judge has judged."""
-        named = [j for of in latest(self.given).values() for j, one in of.items() if one.verdict]
+        named = [j for of in latest(self.judging).values() for j, one in of.items() if one.verdict]
         return dict(sorted(Counter(named).items()))
 
     @property
@@ -171,22 +200,22 @@ class Review:
     @property
     def agreement(self) -> list[Agreement]:
         """Agreement in all, by part, and by label where a verdict may have several."""
-        rows = agreement_table(self.given, {q.item: q.part for q in self.questions})
+        rows = agreement_table(self.judging, {q.item: q.part for q in self.questions})
         labels = [label for label in self.verdicts.forms if label in self.verdicts.joined]
-        return [row for row in rows if row.part] + label_agreement(self.given, labels)
+        return [row for row in rows if row.part] + label_agreement(self.judging, labels)
 
     @property
     def disagreements(self) -> list[Disagreement]:
         """The items on which judges disagree."""
-        return disagreements(self.given)
+        return disagreements(self.judging)
 
     @property
     def details(self) -> list[Detail]:
         """Agreement in labels, as He et al. (2020) count it, where a verdict may have several."""
         if not self.verdicts.joined:
             return []
-        some = label_pairs(self.given, self.verdicts.joined)
-        whole = label_pairs(self.given, self.verdicts.forms)
+        some = label_pairs(self.judging, self.verdicts.joined)
+        whole = label_pairs(self.judging, self.verdicts.forms)
         rows = [
             (one.first, one.second, one.share, one.labels, all_.share, all_.labels)
             for one, all_ in zip(some, whole, strict=True)
@@ -206,6 +235,7 @@ class ReviewTask(ABC):
         order: The order of questions in a sheet, unless another is asked for.
         only_by_name: Whether the task must be named, because another is meant otherwise.
         columns: Texts that must be in a sheet because the digest does not cover them.
+        guide: What judges read before they begin.
     """
 
     name: ClassVar[str]
@@ -215,6 +245,7 @@ class ReviewTask(ABC):
     order: ClassVar[Order] = "own"
     only_by_name: ClassVar[bool] = False
     columns: ClassVar[tuple[str, ...]] = ()
+    guide: Guide = Guide()
 
     verdicts: VerdictSet
     journal: Journal
@@ -265,7 +296,8 @@ class ReviewTask(ABC):
     def review(self, rule: Rule | None = None, min_judges: int | None = None) -> Review:
         """Read the journal and decide every item."""
         history = self.journal.read()
-        (rule or self.rule).check(history.judgements, self.journal.path)
+        rule = replace(rule or self.rule, deciders=self.journal.adjudicators)
+        rule.check(history.judgements, self.journal.path)
         return replace(self.decide(history.judgements, rule, min_judges), torn=history.torn)
 
     def decide(

@@ -44,15 +44,16 @@ class TranslationTask(ReviewTask, Generic[T]):
         """Return the task for runs; the names of systems do not matter."""
         if not target.runs:
             return None
-        journal = target.journal_beside(target.runs, cls.journal_file)
+        journal = target.journal_beside(target.runs, cls.journal_file, cls.name)
         systems = [(run.name, [run]) for run in target.loaded_runs]
         return cls(cls.translations(systems), journal, len(systems))
 
     @classmethod
-    def beside(cls, made: Sequence[T], runs: Sequence[Path], journal: Path | None) -> Self:
+    def beside(cls, made: Sequence[T], runs: Sequence[Path], journal: Path | str | None) -> Self:
         """Return the task for translations of runs, with its journal beside their directories."""
         places = run_directories(runs)
-        return cls(made, Target((), journal).journal_beside(places, cls.journal_file))
+        target = Target(tuple(map(str, runs)), journal)
+        return cls(made, target.journal_beside(places, cls.journal_file, cls.name))
 
     def check_decided(self, review: Review) -> None:
         """Refuse a review in which no translation is decided.

@@ -27,6 +27,7 @@ from boxpen.review import (
     TranslationTask,
     VerdictSet,
 )
+from boxpen.review.guides import CLASSES
 from boxpen.runs.run import Run
 
 __all__ = [
@@ -90,6 +91,7 @@ class ClassTask(TranslationTask[Rendering]):
     name = "classes"
     target = "runs of translation models on a discourse suite"
     journal_file = "discourse-judgements.jsonl"
+    guide = CLASSES
     verdicts = VerdictSet({RIGHT: ("r", "ok"), WRONG: ("w",), CANNOT_TELL: ("c", "ct")})
 
     @classmethod

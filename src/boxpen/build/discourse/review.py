@@ -26,6 +26,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import CANDIDATES
 
 __all__ = ["CandidateTask"]
 
@@ -44,6 +45,7 @@ class CandidateTask(ReviewTask):
 
     name = "candidates"
     target = "a folder or configuration of the builder 'discourse'"
+    guide = CANDIDATES
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
         edited=frozenset({"edit"}),
@@ -73,13 +75,13 @@ class CandidateTask(ReviewTask):
             return None
         if path.suffix != ".toml" and (path / "candidates.parquet").is_file():
             drawn = path / _DRAWN
-            journal = Journal(target.journal or path / "review.jsonl")
+            journal = target.open_journal(path / "review.jsonl", cls.name)
             return cls(read_rows(drawn), journal, path=drawn)
         settings = find_config(path, "discourse")
         if settings is None:
             return None
         drawn = settings.folder / _DRAWN
-        journal = Journal(target.journal or settings.journal)
+        journal = target.open_journal(settings.journal, cls.name)
         task = cls(read_rows(drawn), journal, wanted=settings.sample.wanted, path=drawn)
         if settings.review is not None:
             task.rule = settings.review.decide_by()

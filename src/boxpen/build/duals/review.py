@@ -21,6 +21,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import DUALS
 
 __all__ = ["DualTask"]
 
@@ -41,6 +42,7 @@ class DualTask(ReviewTask):
     name = "duals"
     target = "a folder or configuration of the builder 'duals'"
     noun = "dual"
+    guide = DUALS
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "relabel": ("l", "other"), "reject": ("r", "n", "no")}
     )
@@ -63,7 +65,7 @@ class DualTask(ReviewTask):
             folder = settings.folder
         elif not (folder / _PROPOSALS).is_file():
             return None
-        journal = Journal(target.journal or folder / "review.jsonl")
+        journal = target.open_journal(folder / "review.jsonl", cls.name)
         return cls(read_rows(folder / _PROPOSALS), journal, folder)
 
     def files(self) -> dict[Path, str]:

@@ -41,6 +41,7 @@ from boxpen.review import (
     Target,
     VerdictSet,
 )
+from boxpen.review.guides import TRIPLES, WORDINGS, WRONG_ANSWERS
 
 __all__ = ["Divided", "TripleTask", "WordingTask", "WrongAnswerTask"]
 
@@ -69,6 +70,7 @@ class TripleTask(ReviewTask):
     name = "triples"
     target = "a table, folder or configuration of the builder 'kg'"
     order = "score"
+    guide = TRIPLES
     verdicts = VerdictSet(
         {"accept": ("a", "y", "yes"), "edit": ("e",), "reject": ("r", "n", "no")},
         edited=frozenset({"edit"}),
@@ -107,8 +109,8 @@ class TripleTask(ReviewTask):
         need_libraries()  # which edited triples are worded with
         review = settings.review if settings else None
         own = review and (review.wrong_journal if cls is WrongAnswerTask else review.journal)
-        kept = target.journal or (own if cls is not WordingTask else None)
-        journal = Journal(kept or path.with_name(cls.journal_file))
+        kept = own if cls is not WordingTask else None
+        journal = target.open_journal(kept or path.with_name(cls.journal_file), cls.name)
         task = cls(read_table(path, *cls.needs), journal, path=path)
         if review is not None:
             task.rule = review.decide_by()
@@ -200,6 +202,7 @@ class WordingTask(TripleTask):
     """Do sentences say what their triples say, in good English? An edit is a better sentence."""
 
     name = "wordings"
+    guide = WORDINGS
     only_by_name = True
     editable = ("sentence",)
     journal_file = "review-wordings.jsonl"
@@ -221,6 +224,7 @@ class WrongAnswerTask(TripleTask):
     """Are the wrong answers to questions really wrong? An edit is another wrong answer."""
 
     name = "wrong-answers"
+    guide = WRONG_ANSWERS
     only_by_name = True
     editable = (WRONG,)
     file = "negatives.parquet"

@@ -116,7 +116,7 @@ def _outcomes(
     found: Sequence[Rendering],
     runs: Sequence[Path],
     by: str,
-    journal: Path | None,
+    journal: str | None,
     verdicts: Verdicts,
 ) -> Mapping[Rendering, str | None]:
     """Return the outcome of each translation by the class judge, or by verdicts of people."""

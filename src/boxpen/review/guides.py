@@ -1,0 +1,343 @@
+"""The instructions of every task, in one place: what annotators read before they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from boxpen.review.guide import Example, Guide, Label
+
+__all__ = [
+    "ANSWERS",
+    "CANDIDATES",
+    "CLASSES",
+    "DUALS",
+    "ERRORS",
+    "TRIPLES",
+    "WORDINGS",
+    "WRONG_ANSWERS",
+    "tag_guide",
+]
+
+_ALONE = "Judge by yourself. If you are unsure, say so in a comment; if you cannot decide, skip."
+
+ANSWERS = Guide(
+    "Which answer makes the most sense?",
+    (
+        "You see a few answers. Choose the one that makes the most sense, or, where a sentence is "
+        "to be translated, the one with the meaning of the sentence.",
+        "Exactly one answer is right. Usually only everyday knowledge tells which. Read "
+        "every answer to its end: they often differ in a single word.",
+        "Do not look anything up, and do not ask others or a chatbot: we want to know how well "
+        "people do. If two answers seem equally good, choose the better one and leave a comment.",
+    ),
+    (
+        Example(
+            {},
+            "2",
+            "Ice cream melts when it is warm, so it must be kept cold.",
+            ("She kept the ice cream in the oven.", "She kept the ice cream in the freezer."),
+        ),
+        Example(
+            {"context": "She kept the ice cream in the oven."},
+            "1",
+            "All three may be true, but only the first is the reason why the sentence is odd.",
+            ("Ice cream melts in the heat.", "Ice cream is sweet.", "Some ovens are electric."),
+        ),
+        Example(
+            {"source": "Der Kiefer tat ihm weh, also ging er zum Zahnarzt."},
+            "2",
+            "„Kiefer“ can be a pine or a jaw; one goes to the dentist with a jaw.",
+            (
+                "The pine hurt, so he went to the dentist.",
+                "His jaw hurt, so he went to the dentist.",
+            ),
+        ),
+    ),
+)
+
+TRIPLES = Guide(
+    "Does this make sense?",
+    (
+        "You see a statement about the world: two things, how they are related, and a sentence "
+        "that says so. It was found automatically, and much of it is wrong, odd or empty.",
+        "Accept it if what it says is true or usual, and clear without further explanation. "
+        "It need not be true always: “birds can fly” is fine.",
+        "Correct it if a small change makes it sensible. Write the new second part (the tail). "
+        "Begin with “head:” or “sentence:” to change that instead, each on its own line.",
+        "Reject it if it is false, meaningless, offensive, or true of nearly everything.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"head": "a pencil", "relation": "UsedFor", "tail": "writing",
+             "sentence": "A pencil is used for writing."},
+            "accept",
+            "True, usual and clear.",
+        ),
+        Example(
+            {"head": "a spoon", "relation": "UsedFor", "tail": "eat soup with a fork",
+             "sentence": "A spoon is used for eating soup with a fork."},
+            "edit",
+            "The new tail “eating soup” makes it sensible.",
+        ),
+        Example(
+            {"head": "a lamp", "relation": "AtLocation", "tail": "it",
+             "sentence": "A lamp is found in it."},
+            "reject",
+            "“It” could be anything, so the statement says nothing.",
+        ),
+    ),
+    {
+        "accept": Label("Makes sense", "True or usual, and clear"),
+        "edit": Label("Correct it", "Sensible after a small change", "tail"),
+        "reject": Label("Reject", "False, meaningless, offensive or empty"),
+    },
+)  # fmt: skip
+
+WRONG_ANSWERS = Guide(
+    "Is the wrong answer really wrong?",
+    (
+        "A test question is made of a true statement by replacing its end with a wrong one. The "
+        "question is fair only if the wrong end is really wrong.",
+        "Accept it if nobody with common sense would take it for right. Reject it if it is right "
+        "too, or as good as the right one in some ordinary situation.",
+        "Correct it by writing another end that is clearly wrong, but not absurd: a good wrong "
+        "answer is of the same kind as the right one.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"head": "a pencil", "relation": "UsedFor", "tail": "writing", "wrong tail": "cooking"},
+            "accept",
+            "Nobody cooks with a pencil.",
+        ),
+        Example(
+            {"head": "a pencil", "relation": "UsedFor", "tail": "writing", "wrong tail": "drawing"},
+            "reject",
+            "A pencil is used for drawing as well, so this answer is right too.",
+        ),
+    ),
+    {
+        "accept": Label("Really wrong", "A fair wrong answer"),
+        "edit": Label("Write another", "Another answer that is clearly wrong", "wrong tail"),
+        "reject": Label("Not wrong", "It is right too, or could be"),
+    },
+)
+
+WORDINGS = Guide(
+    "Does the sentence say this, in good English?",
+    (
+        "A sentence was made automatically from a statement: two things and how they are related. "
+        "Whether the statement is true does not matter here.",
+        "Accept the sentence if it expresses the statement and reads as if a person had "
+        "written it: articles, number, tense and word order are right.",
+        "Correct it by writing the better sentence. Reject it if no sentence could say this.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"head": "bird", "relation": "CapableOf", "tail": "fly", "sentence": "A bird can fly."},
+            "accept",
+            "Right words, right grammar.",
+        ),
+        Example(
+            {"head": "scissors", "relation": "UsedFor", "tail": "cutting paper",
+             "sentence": "A scissors is used for cutting paper."},
+            "edit",
+            "“Scissors are used for cutting paper.” is what people write.",
+        ),
+    ),
+    {
+        "accept": Label("Good", "Says it, in good English"),
+        "edit": Label("Correct it", "Write a better sentence", "sentence"),
+        "reject": Label("Reject", "No sentence could say this"),
+    },
+)  # fmt: skip
+
+CANDIDATES = Guide(
+    "Is this a good test of translation in context?",
+    (
+        "You see an English sentence with the one before it, their Chinese translations, and a "
+        "class: a pronoun, the meaning of a connective, or a verb that English leaves out. The "
+        "contrast is a wrong translation in which only the class differs.",
+        "Accept it if the class is right, if the context shows that it is the right one, and if "
+        "the translation is good Chinese with the meaning of the English.",
+        "Correct the translation if only its wording is at fault. A pronoun must stay the one of "
+        "the class. Reject it if the class is wrong, if the context leaves it open, or if the two "
+        "sentences do not belong together.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"class": "她们", "context": "My sisters live abroad.", "source": "They call me often.",
+             "reference_context": "我的姐妹住在国外。", "reference": "她们常给我打电话。",
+             "contrast": "他们常给我打电话。"},
+            "accept",
+            "“Sisters” in the context shows that “they” are women.",
+        ),
+        Example(
+            {"class": "他们", "context": "Look over there.", "source": "They are waiting.",
+             "reference_context": "看那边。", "reference": "他们在等。", "contrast": "她们在等。"},
+            "reject",
+            "The context does not say who is waiting, so both translations are possible.",
+        ),
+    ),
+    {
+        "accept": Label("Good test", "Class, context and translation are right"),
+        "edit": Label("Correct it", "Write a better translation", "reference"),
+        "reject": Label("Reject", "Wrong class, open context or wrong translation"),
+    },
+)  # fmt: skip
+
+DUALS = Guide(
+    "Is this a good dual?",
+    (
+        "A dual is made of a pair of sentences by a small change to both: a word is added, deleted "
+        "or replaced, or two are swapped. The change may turn round which of the two is sensible.",
+        "Look at the dual alone. Accept it if both sentences are good English and the first is "
+        "the sensible one of the two.",
+        "Choose “the other one” if the sentences are good but the second is the sensible one. "
+        "Reject the dual if a sentence is not English, or if both make sense, or neither.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"operation": "swap", "original_sensible": "You peel an orange before you eat it.",
+             "original_senseless": "You eat an orange before you peel it.",
+             "dual_sensible": "You eat an orange after you peel it.",
+             "dual_senseless": "You peel an orange after you eat it."},
+            "accept",
+            "Good English, and peeling does come first.",
+        ),
+        Example(
+            {"operation": "add", "original_sensible": "He won, so he was happy.",
+             "original_senseless": "He won, so he was sad.",
+             "dual_sensible": "He did not win, so he was happy.",
+             "dual_senseless": "He did not win, so he was sad."},
+            "relabel",
+            "Both are good English, but now the second sentence is the sensible one.",
+        ),
+        Example(
+            {"operation": "del", "original_sensible": "Ice that is thick is safe to walk on.",
+             "original_senseless": "Ice that is thin is safe to walk on.",
+             "dual_sensible": "Ice that is is safe to walk on.",
+             "dual_senseless": "Ice that is is safe to walk on."},
+            "reject",
+            "The sentences are not English, and are the same.",
+        ),
+    ),
+    {
+        "accept": Label("Good dual", "Good English, and the first sentence is sensible"),
+        "relabel": Label("The other one", "Good English, but the second sentence is sensible"),
+        "reject": Label("Reject", "Bad English, or both make sense, or neither"),
+    },
+)  # fmt: skip
+
+CLASSES = Guide(
+    "Is this point translated right?",
+    (
+        "You see an English sentence with the one before it, a reference translation, and the "
+        "translation of a machine. “Asked” names the point to look at: a pronoun, the meaning of a "
+        "connective, or a verb that English leaves out.",
+        "Judge only that point. Other errors do not count, however bad. The translation may "
+        "use other words than the reference, or leave a pronoun out where Chinese does so.",
+        "Choose “cannot tell” if the translation avoids the point or is too garbled to judge.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"context": "My sisters live abroad.", "source": "They call me often.",
+             "reference": "她们常给我打电话。", "translation": "她们经常打给我电话。",
+             "asked": "'they' are women: 她们"},
+            "right",
+            "她们 is there. The clumsy word order does not count.",
+        ),
+        Example(
+            {"context": "My sisters live abroad.", "source": "They call me often.",
+             "reference": "她们常给我打电话。", "translation": "他们常给我打电话。",
+             "asked": "'they' are women: 她们"},
+            "wrong",
+            "他们 are men, or men and women; sisters are women.",
+        ),
+        Example(
+            {"context": "My sisters live abroad.", "source": "They call me often.",
+             "reference": "她们常给我打电话。", "translation": "电话经常。",
+             "asked": "'they' are women: 她们"},
+            "cannot tell",
+            "Nothing in the translation says who calls.",
+        ),
+    ),
+    {
+        "right": Label("Right", "The point that is asked for is translated right"),
+        "wrong": Label("Wrong", "It is translated wrong"),
+        "cannot tell": Label("Cannot tell", "The translation avoids it, or is garbled"),
+    },
+)  # fmt: skip
+
+_NOODLES = {
+    "source": "粉丝先用温水泡软。",
+    "reference": "First soften the glass noodles in warm water.",
+    "wrong": "First soften the fans in warm water.",
+}
+
+ERRORS = Guide(
+    "Which errors does this translation have?",
+    (
+        "You see a sentence, a good translation of it (the reference), a typical wrong one, and "
+        "the translation of a machine, which you judge.",
+        "It is right if it has the meaning of the source, in whatever words. Small flaws of style "
+        "do not count.",
+        "An error of common sense: the ambiguous point of the source is read in a way that makes "
+        "no sense. The typical wrong translation shows which point that is.",
+        "An error of ordinary meaning: other words are translated wrongly. Other: anything else, "
+        "such as words that are missing or bad grammar that changes the meaning.",
+        "A translation may have several types of errors: mark each type once.",
+    ),
+    (
+        Example(
+            {**_NOODLES, "translation": "The fans are first soaked in warm water."},
+            "common sense",
+            "粉丝 means fans or glass noodles; nobody soaks fans.",
+        ),
+        Example(
+            {**_NOODLES, "translation": "Soak the vermicelli in cold water first."},
+            "ordinary meaning",
+            "The noodles are understood, but 温水 is warm water.",
+        ),
+        Example(
+            {**_NOODLES, "translation": "Begin by soaking the glass noodles in lukewarm water."},
+            "right",
+            "Other words, the same meaning.",
+        ),
+    ),
+    {
+        "right": Label("Right", "Has the meaning of the source"),
+        "common sense": Label("Common sense", "The ambiguous point makes no sense"),
+        "ordinary meaning": Label("Ordinary meaning", "Other words are translated wrongly"),
+        "other": Label("Other", "Anything else, such as missing words"),
+    },
+)  # fmt: skip
+
+
+def tag_guide(tag: str, values: Iterable[str]) -> Guide:
+    """Return the instructions for a tag of items."""
+    allowed = ", ".join(values)
+    choose = f"Choose one of: {allowed}." if allowed else "Write a short value."
+    steps = Example(
+        {"tag": "steps", "right": "He took an umbrella because of the dark clouds.",
+         "wrong": "He took an umbrella because of the blue sky."},
+        "2",
+        "Two steps: dark clouds bring rain, and an umbrella keeps rain off.",
+    )  # fmt: skip
+    return Guide(
+        f"Which {tag}?",
+        (
+            f"You see items of a test with their right and wrong answers. Say which value the tag "
+            f"“{tag}” has for each. {choose}",
+            "The right answer is shown because the tag describes the item, not what you would "
+            "answer. Use a value in the same sense from the first item to the last; if you change "
+            "your mind about what it means, go back and correct earlier items.",
+            _ALONE,
+        ),
+        (steps,) if tag == "steps" else (),
+    )
