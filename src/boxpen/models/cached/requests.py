@@ -66,5 +66,5 @@ def scored(
                 report(label, len(records), len(requests), *([told] if told else []))
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
         engine |= {"how": model.engine, **cost}
-    failed = {r: model.unanswered[r] for r in missing if r in model.unanswered}
+    failed = {r: model.unanswered.get(r, "no answer") for r in missing if r not in records}
     return ScoredRequests(records, engine, time.time() - started, failed)

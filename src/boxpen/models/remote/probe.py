@@ -33,7 +33,14 @@ from boxpen.models.remote.checks import (
     same_before,
     tops,
 )
-from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.client import (
+    Answer,
+    Call,
+    Client,
+    MismatchError,
+    UnansweredError,
+    as_mismatch,
+)
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
@@ -87,6 +94,8 @@ def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findi
             findings.access = access
             break
         findings.rejected[access] = reason
+    if findings.access == "none":  # what failed a check identifies nothing
+        findings.values, findings.notes = (), []
     if chat or findings.access == "none":
         check_chat(client, settings, findings)
     if chat:
@@ -119,7 +128,8 @@ def _failure(check: Callable[[], None]) -> str | None:
         UnansweredError: If the server did not answer, so that nothing is known.
     """
     try:
-        check()
+        with as_mismatch():
+            check()
     except MismatchError as error:
         return str(error)
     except UnansweredError as error:
@@ -137,24 +147,31 @@ def _listed(client: Client, wanted: str | None) -> Findings:
         if error.status is None:
             raise
         listed = None
-    known = [m for m in listed or () if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    every = listed if isinstance(listed, list) else []
+    known = [m for m in every if isinstance(m, dict) and isinstance(m.get("id"), str)]
     names = [m["id"] for m in known]
     if wanted is None:
         if len(names) != 1:
             offer = f"; the server has {', '.join(names[:8])}" if names else ""
             raise ModelError(f"model '{client.name}' names no model, expected URL#MODEL{offer}")
         wanted = names[0]
-    found = next((m for m in known if wanted == m["id"] or m["id"].endswith(f"/{wanted}")), None)
-    if found is None and names:
-        aliases = [alias for m in known for alias in m.get("aliases") or ()]
-        if wanted not in aliases:
-            raise ModelError(
-                f"model '{client.name}': the server has no model '{wanted}', "
-                + nearest(wanted, names[:20])
-            )
-    meta = (found or {}).get("meta") or {}
-    length = (found or {}).get("max_model_len") or meta.get("n_ctx")
-    return Findings(found["id"] if found else wanted, max_length=length)
+    exact = [m for m in known if wanted == m["id"]] or [
+        m for m in known if isinstance(m.get("aliases"), list) and wanted in m["aliases"]
+    ]
+    found = exact or [m for m in known if m["id"].endswith(f"/{wanted}")]
+    if len(found) > 1 and not exact:
+        several = ", ".join(m["id"] for m in found[:8])
+        raise ModelError(f"model '{client.name}' may be any of {several}; give the whole name")
+    if names and not found:
+        raise ModelError(
+            f"model '{client.name}': the server has no model '{wanted}', "
+            + nearest(wanted, names[:20])
+        )
+    first = found[0] if found else {}
+    meta = first.get("meta")
+    lengths = first.get("max_model_len"), meta.get("n_ctx") if isinstance(meta, dict) else None
+    length = next((n for n in lengths if isinstance(n, int) and n > 0), None)
+    return Findings(first.get("id", wanted), max_length=length)
 
 
 class _Probe:
@@ -170,7 +187,8 @@ class _Probe:
         if folder is not None:
             self.findings.tokenizer = FolderTokenizer(folder)
             return
-        with contextlib.suppress(ModelError):  # gateways deny paths that they do not know
+        # Gateways deny paths that they do not know, or answer them with something else.
+        with contextlib.suppress(ModelError, MismatchError), as_mismatch():
             self.findings.tokenizer = ServerTokenizer(self.client, self.findings.model)
 
     def check(self, access: Access) -> None:

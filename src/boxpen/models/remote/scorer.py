@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boxpen.models.base import ResolvedPolicy, Tally
-from boxpen.models.remote.client import Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.client import (
+    Call,
+    Client,
+    MismatchError,
+    UnansweredError,
+    as_mismatch,
+)
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
@@ -82,9 +88,12 @@ class Scorer:
                     yield number, answer
                     continue
                 try:
-                    yield number, self._record(requests[number], reading, answer, policy)
+                    with as_mismatch():
+                        record = self._record(requests[number], reading, answer, policy)
                 except MismatchError as error:
                     yield number, UnansweredError(self._client.name, str(error))
+                else:
+                    yield number, record
 
     def _readings(
         self, requests: Sequence[Request], policy: ResolvedPolicy
@@ -159,6 +168,8 @@ class Scorer:
                 crossing=any(begin < join < end for begin, end in places[bos:]),
             )
             self.texts.update(zip(scores.ids, scores.texts, strict=True))
+        if len(scores.ids) <= reading.start and not reading.unscored and request.text.strip():
+            raise MismatchError("no token of the text came back")  # nothing scores best of all
         return Record(
             token_ids=np.array(scores.ids[reading.start :], dtype=np.int32),
             logprobs=np.minimum(np.array(scores.logprobs[reading.start :], dtype=np.float32), 0.0),

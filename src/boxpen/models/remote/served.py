@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -96,6 +97,11 @@ def limit_cost(models: Sequence[Model], limit: float) -> None:
     for model in remote:
         if not model.client.settings.priced:
             raise PolicyError(f"--max-cost needs the prices of '{model.name}': set {model.prices}")
-    budget = Budget(limit, spent=sum(model.client.usage.cost for model in remote))
+    spent = sum(model.client.usage.cost for model in remote)
+    if math.isnan(limit):
+        raise PolicyError("--max-cost is not a number")
+    if spent > limit:
+        raise PolicyError(f"--max-cost is {limit:g}, but the probe alone has cost {spent:.4g}")
+    budget = Budget(limit, spent=spent)
     for model in remote:
         model.client.budget = budget

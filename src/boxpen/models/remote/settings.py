@@ -9,6 +9,7 @@ A key is never part of a name. ``OPENAI_API_KEY`` is only sent where ``openai:``
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from boxpen.config import AtLeast1, ConfigPath, NotNegative, Positive, load_config
 from boxpen.errors import ConfigError, ModelError
@@ -29,7 +30,10 @@ OPENAI = "https://api.openai.com/v1"
 _EXAMPLE = "api:http://localhost:8000#MODEL"
 
 _NAMED = re.compile(r"\$(\w+)")
-_TAKEN = {"model", "messages", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs"}
+_TAKEN = {
+    "model", "messages", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
+    "n", "best_of", "stream",  # several answers cost more than was set aside
+}  # fmt: skip
 
 Price = Annotated[float, Ge(0)]
 
@@ -48,11 +52,12 @@ class ServerSettings:
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    concurrency: AtLeast1 = 16
+    concurrency: Annotated[int, Ge(1), Le(256)] = 16
     timeout: Positive = 60.0
     retries: NotNegative = 5
 
     any_json: ClassVar[bool] = False  # whether an answer may be a list
+    holds_keys: ClassVar[bool] = True  # so that no message quotes a value
 
     def __post_init__(self) -> None:
         # No message may quote the value: it might be a key.
@@ -133,6 +138,8 @@ class ApiSettings(ServerSettings):
             raise ValueError("key_env must be the name of an environment variable, not a key")
         if taken := sorted(_TAKEN & self.extra.keys()):
             raise ValueError(f"extra must not have '{taken[0]}', which boxpen sets itself")
+        if not _is_finite(self.extra):
+            raise ValueError("extra must not have nan or inf")
         super().__post_init__()
 
     @property
@@ -158,7 +165,7 @@ class ApiSettings(ServerSettings):
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that hold keys."""
-        return (self.key_env,)
+        return (self.key_env, *super().variables)
 
     def secrets(self) -> dict[str, str]:
         """Return all headers of a request, with keys; raise as for other servers."""
@@ -226,6 +233,14 @@ def filled(template: str) -> str:
         return os.environ[match[1]].strip()
 
     return _NAMED.sub(value, template)
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        json.dumps(value, allow_nan=False, default=str)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_plain(text: str) -> bool:
