@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from json_server import JsonServer
 import boxpen
 from boxpen.errors import ModelError, PolicyError
 from boxpen.models.cached import scored
-from boxpen.models.remote.client import Client
+from boxpen.models.remote.client import Call, Client
 from boxpen.models.remote.served import limit_cost
 from boxpen.models.remote.settings import ApiSettings, settings_of
 from boxpen.scoring.cache import ScoreCache
@@ -112,6 +113,8 @@ def test_a_limit_that_is_none_or_spent_by_the_probe_is_refused(tmp_path):
     with ChatServer() as server:
         config.write_text(f'url = "{server.url}"\nprompt_price = 9\ncompletion_price = 9\n')
         model = boxpen.resolve_model(f"api:{config}")
+    with pytest.raises(ModelError, match="--deterministic is up to the server"):
+        boxpen.resolve_model(model, deterministic=True)
     with pytest.raises(PolicyError, match="is not a number"):
         limit_cost([model], float("nan"))
     with pytest.raises(PolicyError, match="the probe alone has cost"):
@@ -184,6 +187,36 @@ def test_a_request_that_failed_before_counts_if_it_is_answered_now(tmp_path):
         second = scored(model, policy, [request], cache, "")
     assert first.unanswered == {request: "HTTP 500"}
     assert second.unanswered == {}
+
+
+@pytest.mark.parametrize("value", [None, "x", float("nan"), 5.0])
+def test_a_letter_without_a_number_is_not_the_likeliest(value):
+    with ChatServer() as server:
+        model = boxpen.resolve_model(server.spec)
+        assert model.cannot_answer("letters") is None
+        top = [{"token": "B", "logprob": value}, {"token": "A", "logprob": -0.1}]
+        server.listed = lambda _: {"token": "A", "logprob": -0.1, "top_logprobs": top}
+        with pytest.raises(ModelError, match=r"answered no item .* a log-probability is (nan|5)"):
+            boxpen.evaluate(model, SUITE, recipe="ask-letters", cache=":memory:")
+
+
+def test_an_interrupt_keeps_what_is_in_flight(monkeypatch):
+    class Interrupted(queue.Queue):
+        def get(self):
+            self.times = getattr(self, "times", 0) + 1
+            if self.times == 3:
+                raise KeyboardInterrupt
+            return super().get()
+
+    monkeypatch.setattr(queue, "SimpleQueue", Interrupted)
+    answers = []
+    with ChatServer(delay=0.02) as server:
+        client = Client("m", settings_of(server.spec))
+        body = {"messages": [{"content": "A?"}]}
+        sent = client.each(Call("/chat/completions", body) for _ in range(1000))
+        with pytest.raises(KeyboardInterrupt):
+            any(answers.append(one) for one in sent)
+        assert 2 < len(answers) == len(server.log) < 1000
 
 
 def test_what_failed_a_check_is_not_part_of_the_fingerprint(gpt2_dir):

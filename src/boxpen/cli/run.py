@@ -100,7 +100,7 @@ def run(
         str,
         typer.Option(
             metavar="NAME",
-            help="How to present items: sound, paper, translate (with a prompt), ask or ask-letters.",
+            help="How to present items: sound, paper, translate (with a prompt), ask, ask-letters.",
         ),
     ] = "sound",
     template: Annotated[

@@ -10,16 +10,9 @@ from boxpen.models.remote.client import MismatchError
 from boxpen.models.remote.protocol import FirstToken, TokenScores
 
 __all__ = [
-    "all_close",
-    "as_scores",
-    "check_sums",
-    "close",
-    "first_difference",
-    "noise",
-    "not_constant",
-    "same_before",
-    "tops",
-]
+    "all_close", "as_scores", "check_sums", "close", "first_difference", "noise", "not_constant",
+    "same_before", "tops",
+]  # fmt: skip
 
 
 def close(first: float, second: float) -> bool:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage", "as_mismatch",
+    "Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage",
+    "as_mismatch",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -81,6 +82,12 @@ class UnansweredError(ModelError):
         self.reason = reason
         self.status = status
         self.code = code
+
+    def rejection(self) -> str:
+        """Return why the server rejected the request; raise if it did not answer at all."""
+        if self.status is None:
+            raise self
+        return self.reason
 
 
 class Call(NamedTuple):
@@ -224,7 +231,12 @@ class Client:
         failures = 0
         try:
             while workers:
-                one = done.get()
+                try:
+                    one = done.get()
+                except KeyboardInterrupt as error:  # what is in flight is paid for, so wait once
+                    if stop.is_set():
+                        raise
+                    one = (Call("", None), error)
                 if one is None:
                     workers -= 1
                     continue
@@ -377,7 +389,7 @@ class Client:
 
     def redacted(self, text: str) -> str:
         """Return a text without keys."""
-        for secret in filter(None, self._hidden):
+        for secret in (one for one in self._hidden if len(one) > 3):  # '1' is no key
             text = text.replace(secret, "…")
         return printable(text)
 

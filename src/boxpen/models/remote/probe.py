@@ -133,9 +133,7 @@ def _failure(check: Callable[[], None]) -> str | None:
     except MismatchError as error:
         return str(error)
     except UnansweredError as error:
-        if error.status is None:
-            raise
-        return error.reason
+        return error.rejection()
     return None
 
 
@@ -144,8 +142,7 @@ def _listed(client: Client, wanted: str | None) -> Findings:
     try:
         listed = client.call("/models").get("data")
     except UnansweredError as error:
-        if error.status is None:
-            raise
+        error.rejection()
         listed = None
     every = listed if isinstance(listed, list) else []
     known = [m for m in every if isinstance(m, dict) and isinstance(m.get("id"), str)]
@@ -206,29 +203,22 @@ class _Probe:
                 )
             self._check_forced(tokenizer)
             return
-        if tokenizer is not None:
-            try:
-                self._check_prompts(access, tokenizer)
-                return
-            except UnansweredError as error:
-                if error.status is None:
-                    raise
-                reason = error.reason
+        try:
+            self._check_prompts(access, tokenizer)
+        except UnansweredError as error:
+            reason = error.rejection()
+            if tokenizer is None:
+                raise
             self._check_prompts(access, None)
             self.findings.notes.append(f"token ids are not accepted as a prompt ({reason})")
             self.findings.tokenizer = None
-        else:
-            self._check_prompts(access, None)
 
     def _ask(self, access: Access, prompts: Sequence[Prompt], top: int = 1) -> list[Answer]:
-        model = self.findings.model
-        return self._send([(p, body_of(access, model, p, top=top)) for p in prompts])
-
-    def _send(self, bodies: Sequence[tuple[Prompt, dict[str, object]]]) -> list[Answer]:
         """Send prompts concurrently; answers come back in their order."""
+        model = self.findings.model
         calls = [
-            Call("/completions", body, token_bound(prompt), number)
-            for number, (prompt, body) in enumerate(bodies)
+            Call("/completions", body_of(access, model, p, top=top), token_bound(p), number)
+            for number, p in enumerate(prompts)
         ]
         found: dict[int, Answer] = {}
         for call, answer in self.client.each(calls):
@@ -316,9 +306,7 @@ class _Probe:
             try:
                 one, other = ask(self._prompts(tokenizer, texts))
             except UnansweredError as error:
-                if error.status is None:
-                    raise
-                reason = error.reason
+                reason = error.rejection()
                 continue
             if one.logprobs[-20:] == other.logprobs[-20:]:
                 raise MismatchError("the beginning of a long text changes nothing: it is cut off")
@@ -342,8 +330,8 @@ class _Probe:
         try:
             made = [first_token(a, None) for a in self._ask("none", prompts, top=_TOP)]
         except (MismatchError, UnansweredError) as error:
-            if isinstance(error, UnansweredError) and error.status is None:
-                raise
+            if isinstance(error, UnansweredError):
+                error.rejection()
             self.findings.notes.append(f"generated tokens were not compared ({error})")
             return
         check_sums(made)

@@ -36,17 +36,29 @@ class ServedModel(Model):
     def engine(self) -> str:  # type: ignore[override]
         """What was sent so far."""
         used = self.client.usage
-        cost = f", cost {used.cost:.4g}" if self.client.settings.priced else ""
+        cost = f", cost {used.cost:.4g}" if self.client.settings.prices else ""
         return (
             f"api:{self.access}: {used.requests:,} requests, {used.retries:,} of them repeated, "
             f"{used.sent:,} {self.unit} sent, {used.made:,} made{cost}"
         )
 
+    def adjust(
+        self,
+        *,
+        batch_size: int | None = None,
+        token_budget: int | None = None,
+        deterministic: bool | None = None,
+    ) -> None:
+        """Accept settings for texts that are run here; raise if scores should be bit-identical."""
+        if deterministic:
+            raise ModelError(f"--deterministic is up to the server of '{self.name}'; leave it out")
+        super().adjust(batch_size=batch_size, token_budget=token_budget)
+
     def detail(self, done: int, total: int) -> str:
         """Return tokens and cost so far, and the cost to come."""
         used = self.client.usage
         text = f"{used.sent + used.made:,} {self.unit}"
-        if self.client.settings.priced:
+        if self.client.settings.prices:
             text += f", cost {used.cost:.3g}"
             if self._fresh and done < total:
                 text += f" + about {(used.cost - self._before) / self._fresh * (total - done):.2g}"
@@ -95,7 +107,7 @@ def limit_cost(models: Sequence[Model], limit: float) -> None:
     if not remote:
         raise PolicyError("--max-cost is for models behind an API; leave it out")
     for model in remote:
-        if not model.client.settings.priced:
+        if not model.client.settings.prices:
             raise PolicyError(f"--max-cost needs the prices of '{model.name}': set {model.prices}")
     spent = sum(model.client.usage.cost for model in remote)
     if math.isnan(limit):

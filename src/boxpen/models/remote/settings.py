@@ -83,13 +83,14 @@ class ServerSettings:
         return False
 
     @property
-    def priced(self) -> bool:
-        """Whether the cost of a request is known."""
-        return False
+    def prices(self) -> tuple[float, float] | None:
+        """Prices of a million units sent and made, if they are known."""
+        return None
 
-    def cost(self, sent: int, made: int) -> float:  # noqa: ARG002
+    def cost(self, sent: int, made: int) -> float:
         """Return the price of what was sent and made; 0 if prices are unknown."""
-        return 0.0
+        of_sent, of_made = self.prices or (0.0, 0.0)
+        return (of_sent * sent + of_made * made) / 1e6
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -103,9 +104,9 @@ class ServerSettings:
             ModelError: If an environment variable is not set, or its value cannot be a header.
         """
         found = {name: filled(value) for name, value in self.headers.items()}
-        for name, value in found.items():
-            if not _is_plain(value):
-                raise ModelError(f"header {name} contains characters that a key cannot have")
+        if not all(map(_is_plain, found.values())):
+            named = ", ".join(self.variables)
+            raise ModelError(f"{named} contains characters that a key cannot have")
         return found
 
 
@@ -154,13 +155,11 @@ class ApiSettings(ServerSettings):
         return self.base.rpartition("/v")[0]
 
     @property
-    def priced(self) -> bool:
-        """Whether both prices are known."""
-        return self.prompt_price is not None and self.completion_price is not None
-
-    def cost(self, sent: int, made: int) -> float:
-        """Return the price of prompt and completion tokens; 0 if prices are unknown."""
-        return ((self.prompt_price or 0) * sent + (self.completion_price or 0) * made) / 1e6
+    def prices(self) -> tuple[float, float] | None:
+        """Prices of prompt and completion tokens, if both are known."""
+        if self.prompt_price is None or self.completion_price is None:
+            return None
+        return self.prompt_price, self.completion_price
 
     @property
     def variables(self) -> tuple[str, ...]:
