@@ -24,7 +24,6 @@ from boxpen.errors import ModelError, nearest
 from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import (
     all_close,
-    as_scores,
     check_sums,
     close,
     first_difference,
@@ -72,6 +71,7 @@ _FILLER = " The little boy looked for his toy box."
 _TOP = 5
 
 Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
+Values = Callable[[Sequence[Prompt]], list[Sequence[float]]]
 
 
 def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findings:
@@ -270,45 +270,38 @@ class _Probe:
                 "two different words have the same log-probability: it is shifted by one"
             )
         same_before(scores[0], scores[-1])
-        self._check_beginning(ask, tokenizer)
+
+        def values(prompts: Sequence[Prompt]) -> list[Sequence[float]]:
+            return [found.logprobs[1:] for found in ask(prompts)]
+
+        self._check_beginning(values, tokenizer)
         self._check_generated(ask, tokenizer)
         self._check_foreign(ask, tokenizer)
         if tokenizer is not None:
-            one, other = ask(texts[:2])
-            self._check_tokenizer(
-                tokenizer,
-                texts[:2],
-                [one.logprobs[1:], other.logprobs[1:]],
-                lambda sent: [found.logprobs[1:] for found in ask(sent)],
-            )
+            self._check_tokenizer(values, tokenizer, texts[:2])
 
-    def _check_tokenizer(
-        self,
-        tokenizer: Tokenizer,
-        texts: Sequence[str],
-        values: Sequence[Sequence[float]],
-        ask: Callable[[Sequence[Prompt]], Sequence[Sequence[float]]],
-    ) -> None:
+    def _check_tokenizer(self, values: Values, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
         """Compare the values of texts with those of their tokens; find out what is added."""
+        expected = values(texts)
         plain = self._ids(tokenizer, texts)
         bos = () if tokenizer.bos is None else (tokenizer.bos,)
         for adds in dict.fromkeys((tokenizer.adds, (), bos)):
-            found = ask([(*adds, *ids) for ids in plain])
-            if all(all_close(*pair) for pair in zip(values, found, strict=True)):
+            found = values([(*adds, *ids) for ids in plain])
+            if all(all_close(*pair) for pair in zip(expected, found, strict=True)):
                 self.findings.bos = bool(adds)
                 return
         raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
 
-    def _check_beginning(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
+    def _check_beginning(self, values: Values, tokenizer: Tokenizer | None) -> None:
         """Check that the beginning of a long text is read."""
         for times in (16, 3):
             texts = [head + _FILLER * times for head in ("Red.", "No.")]
             try:
-                one, other = ask(self._prompts(tokenizer, texts))
+                one, other = values(self._prompts(tokenizer, texts))
             except UnansweredError as error:
                 reason = error.rejection()
                 continue
-            if one.logprobs[-20:] == other.logprobs[-20:]:
+            if one[-20:] == other[-20:]:
                 raise MismatchError("the beginning of a long text changes nothing: it is cut off")
             return
         self.findings.notes.append(f"long texts were not checked ({reason})")
@@ -354,14 +347,12 @@ class _Probe:
             self.findings.notes.append("generated tokens could not be compared")
 
     def _check_forced(self, tokenizer: Tokenizer) -> None:
+        def values(prompts: Sequence[Prompt]) -> list[Sequence[float]]:
+            return [*map(tops, self._first(prompts))]
+
         heads = [head for head, *_ in _PAIRS]
         prompts = self._framed(tokenizer, heads)
-        self._check_tokenizer(
-            tokenizer,
-            heads,
-            [*map(tops, self._first(heads))],
-            lambda p: [*map(tops, self._first(p))],
-        )
+        self._check_tokenizer(values, tokenizer, heads)
         made = self._first(prompts)
         check_sums(made)
         expected: dict[Node, float] = {}
@@ -388,7 +379,7 @@ class _Probe:
             raise MismatchError("the same request has different answers")
         not_constant(found)
         self.findings.values = (*itertools.chain.from_iterable(map(tops, made)), *found)
-        self._check_beginning(lambda long: [*map(as_scores, self._first(long))], tokenizer)
+        self._check_beginning(values, tokenizer)
         (foreign,) = self._framed(tokenizer, [_FOREIGN])
         try:
             self._forced(tokenizer, [foreign[: i + 1] for i in range(1, min(4, len(foreign)))])

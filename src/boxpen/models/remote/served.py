@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, PolicyError
 from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
@@ -42,17 +42,11 @@ class ServedModel(Model):
             f"{used.sent:,} {self.unit} sent, {used.made:,} made{cost}"
         )
 
-    def adjust(
-        self,
-        *,
-        batch_size: int | None = None,
-        token_budget: int | None = None,
-        deterministic: bool | None = None,
-    ) -> None:
-        """Accept settings for texts that are run here; raise if scores should be bit-identical."""
-        if deterministic:
+    def adjust(self, **settings: Any) -> None:
+        """Change how texts are run; raise if scores should be bit-identical."""
+        if settings.get("deterministic"):
             raise ModelError(f"--deterministic is up to the server of '{self.name}'; leave it out")
-        super().adjust(batch_size=batch_size, token_budget=token_budget)
+        super().adjust(**settings)
 
     def detail(self, done: int, total: int) -> str:
         """Return tokens and cost so far, and the cost to come."""

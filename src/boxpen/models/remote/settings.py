@@ -139,8 +139,10 @@ class ApiSettings(ServerSettings):
             raise ValueError("key_env must be the name of an environment variable, not a key")
         if taken := sorted(_TAKEN & self.extra.keys()):
             raise ValueError(f"extra must not have '{taken[0]}', which boxpen sets itself")
-        if not _is_finite(self.extra):
-            raise ValueError("extra must not have nan or inf")
+        try:
+            json.dumps(self.extra, allow_nan=False)
+        except ValueError:
+            raise ValueError("extra must not have nan or inf") from None
         super().__post_init__()
 
     @property
@@ -232,14 +234,6 @@ def filled(template: str) -> str:
         return os.environ[match[1]].strip()
 
     return _NAMED.sub(value, template)
-
-
-def _is_finite(value: object) -> bool:
-    try:
-        json.dumps(value, allow_nan=False, default=str)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_plain(text: str) -> bool:
