@@ -223,7 +223,7 @@ class Plan:
         model = self.model
         if self.recipe.asks:
             if isinstance(item, Choice) and len(item.candidates) > len(ascii_uppercase):
-                return f"more than {len(ascii_uppercase)} options, and letters are used up"
+                return f"an item with more options than the {len(ascii_uppercase)} letters"
             lacks = isinstance(item, Translate) and not item.contrast and not self.translates
             return (
                 "an item to translate, without a wrong translation to tell apart" if lacks else None

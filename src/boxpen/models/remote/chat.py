@@ -226,7 +226,7 @@ def _bound(prompt: str) -> int:
 def _checked(token: FirstToken) -> FirstToken:
     """Return the likeliest tokens, unless one of their log-probabilities cannot be right."""
     for _, _, value in token.top:
-        if not value <= 1e-3:  # nor is NaN
+        if not value <= 1e-3:  # true of NaN as well
             raise MismatchError(f"a log-probability is {value:g}")
     return token
 

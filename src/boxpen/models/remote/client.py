@@ -59,7 +59,7 @@ class MismatchError(ValueError):
 
 @contextlib.contextmanager
 def as_mismatch() -> Iterator[None]:
-    """Call an answer of unknown shape one that does not fit its request."""
+    """Turn whatever an answer of unknown shape leads to into a ``MismatchError``."""
     try:
         yield
     except MismatchError:
