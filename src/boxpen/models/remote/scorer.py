@@ -90,6 +90,9 @@ class Scorer:
                 try:
                     with as_mismatch():
                         record = self._record(requests[number], reading, answer, policy)
+                        empty = not len(record.logprobs) and not record.unscored
+                        if empty and requests[number].text.strip():  # it would score best of all
+                            raise MismatchError("no token of the text came back")
                 except MismatchError as error:
                     yield number, UnansweredError(self._client.name, str(error))
                 else:
@@ -168,8 +171,6 @@ class Scorer:
                 crossing=any(begin < join < end for begin, end in places[bos:]),
             )
             self.texts.update(zip(scores.ids, scores.texts, strict=True))
-        if len(scores.ids) <= reading.start and not reading.unscored and request.text.strip():
-            raise MismatchError("no token of the text came back")  # nothing scores best of all
         return Record(
             token_ids=np.array(scores.ids[reading.start :], dtype=np.int32),
             logprobs=np.minimum(np.array(scores.logprobs[reading.start :], dtype=np.float32), 0.0),
