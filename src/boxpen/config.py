@@ -101,6 +101,7 @@ _NAMES = {
     "tuple_type": "a list", "dict_type": "a table", "mapping_type": "a table",
     "dataclass_type": "a table",
 }  # fmt: skip
+_TYPES: dict[type, str] = {str: "a string", dict: "a table", list: "a list"}
 _UNKNOWN = "unknown key '"
 _OPTIONS: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
@@ -148,6 +149,7 @@ def check_config(cls: type[T], table: object, where: str, folder: Path | None = 
     Args:
         cls: The dataclass. Its annotations have the limits; ``__post_init__`` may raise a
             ``ValueError`` that begins with the name of the key, for what depends on several keys.
+            If it has a true ``holds_keys``, no message quotes a text, which might be secret.
         table: The values.
         where: Begins the message: a file, or a file and a table.
         folder: What relative paths start from.
@@ -196,7 +198,9 @@ def _told(error: ErrorDetails, errors: Sequence[ErrorDetails], cls: type) -> str
     problem, value, more = error["type"], error["input"], error.get("ctx", {})
     place = _place(error["loc"], cls)
     key, name = _dotted(place.keys), place.keys[-1] if place.keys else ""
-    found = f"{key or 'it'} is {_shown(value)}"
+    hides = getattr(cls, "holds_keys", False) and problem != "literal_error"
+    hidden = _TYPES.get(type(value)) if hides else None
+    found = f"{key or 'it'} is {hidden or _shown(value)}"
     if problem == "unexpected_keyword_argument":
         return f"{_UNKNOWN}{key}', {_near(name, place.owner)}"
     if problem == "missing":

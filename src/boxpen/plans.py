@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from boxpen.catalog import load_suite, recipes_of
@@ -221,6 +222,8 @@ class Plan:
         """Return why the kind of model cannot judge a kind of item, or None if it can."""
         model = self.model
         if self.recipe.asks:
+            if isinstance(item, Choice) and len(item.candidates) > len(ascii_uppercase):
+                return f"an item with more options than the {len(ascii_uppercase)} letters"
             lacks = isinstance(item, Translate) and not item.contrast and not self.translates
             return (
                 "an item to translate, without a wrong translation to tell apart" if lacks else None

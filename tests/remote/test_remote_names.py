@@ -88,7 +88,7 @@ def test_keys_appear_nowhere(gpt2_dir, tmp_path, suite, monkeypatch, caplog):
         monkeypatch.setenv("BOXPEN_API_KEY", KEY + "-wrong")
         refused = run(suite, "--model", f"api:{config}", "--out", place)
         assert refused.exit_code == 2
-        assert "the key in BOXPEN_API_KEY was rejected" in refused.output
+        assert "the key in BOXPEN_API_KEY, OTHER was rejected" in refused.output
     seen = [done.output, probed.output, refused.output, caplog.text]
     seen += [p.read_bytes().decode("latin-1") for p in place.rglob("*") if p.is_file()]
     with sqlite3.connect(place / "scores") as db:
@@ -105,8 +105,12 @@ def test_keys_appear_nowhere(gpt2_dir, tmp_path, suite, monkeypatch, caplog):
         ('key_env = "sk-secret"', "key_env must be the name of an environment variable"),
         ('url = "http://u:sk-secret@h"', "url contains a user name or a password"),
         ("timeout = 0", "timeout is 0, expected more than 0"),
-        ("concurrency = 0", "concurrency is 0, expected 1 or more"),
+        ("concurrency = 0", "concurrency is 0, expected 1 to 256"),
         ("url = ", "is not TOML"),
+        ('headers = "Bearer sk-secret"', "headers is a string, expected a table"),
+        ('url = ["http://u:sk-secret@h"]', "url is a list, expected a string"),
+        ("extra = { n = 5 }", "extra must not have 'n'"),
+        ("extra = { top_p = nan }", "extra must not have nan or inf"),
         ('tokenizer = "nowhere"', "does not exist"),
     ],
 )

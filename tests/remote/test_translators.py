@@ -78,7 +78,8 @@ class Translator(JsonServer):
         if parts.path == "/azure":
             return 200, [{"translations": [{"text": self.made(one["Text"])}]} for one in body]
         if parts.path == "/query":
-            return 200, {"data": {"text": self.made(parse_qs(parts.query)["q"][0])}}
+            found = self.made(parse_qs(parts.query)["q"][0])
+            return 200, {"data": {"text": found}, "usage": {"prompt_tokens": 0}}  # not characters
         return 404, {"error": "no such path"}
 
     def made(self, text):
@@ -357,6 +358,8 @@ def test_chat_translations_that_fail_are_left_out():
         ("Die Kiste.", "The box.", "Die Kiste."),
         (" “Die Kiste.” ", "The box.", "Die Kiste."),
         ('"Die Kiste."', '"The box."', '"Die Kiste."'),
+        ('"Der Traum der roten Kammer"', "《红楼梦》", '"Der Traum der roten Kammer"'),
+        ("„Ja, gut“", "“好”，“对”", "„Ja, gut“"),
         ('"Ja", sagte er, "gut"', "Yes, he said, good", '"Ja", sagte er, "gut"'),
         ("Sure! Here is the translation:\nDie Kiste.", "The box.", "Die Kiste."),
         ("**German:** Die Kiste.", "The box.", "Die Kiste."),

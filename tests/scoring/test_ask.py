@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen import Choice, Entail
+from boxpen.analysis.order_effects import order_effects
 from boxpen.scoring.ask import (
     Outcome,
     Question,
@@ -85,10 +86,48 @@ def test_answers_that_are_not_clear(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["I'm sorry, but I can't help with that.", "As an AI, I have no fridge."]
+    "text",
+    [
+        "I'm sorry, but I can't help with that.",
+        "I’m unable to say.",  # with an apostrophe as models write it
+        "As an AI, I have no fridge.",
+    ],
 )
 def test_refusals(text):
     assert read_answer(text, questions(PAIR, ASK)[0]) == (Outcome.REFUSED, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A. banana bread\nB. coffee",  # all options repeated
+        "A. banana bread\nB. coffee\nWhich one?",
+        "Option A: banana bread\nOption B: coffee\nThe answer is B",
+        "B\nThe answer is A",
+        "A, B",  # 'B' is also the beginning of 'banana bread'
+        "A-B",
+        "A. B",
+        "A coffee",  # the beginning of 'a coffee with milk', or A
+    ],
+)
+def test_answers_that_choose_two_options_are_not_clear(text):
+    options = ("banana bread", "coffee", "a coffee with milk")
+    assert read_answer(text, Question("", (0, 1, 2), options)) == (Outcome.UNPARSED, None)
+    options = ("coffee and bread", "banana", "a coffee with milk")
+    assert read_answer("A coffee", Question("", (0, 1, 2), options)) == (Outcome.UNPARSED, None)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 6])
+def test_the_first_option_is_expected_once_for_every_option(count):
+    item = Choice(id="1", candidates=tuple(f"text {n}" for n in range(count)), gold=0)
+    asked = questions(item, ASK)
+    found = order_effects(answered(item, asked, ["A"] * len(asked)))
+    assert found.expected == pytest.approx(1 / count)
+    assert found.unchanged.value == 0
+    same = order_effects(answered(item, asked, ["text 1"] * len(asked)))
+    assert same.unchanged.value == 1
+    assert same.first.value == pytest.approx(1 / count)
+    assert order_effects(answered(item, asked, ["?"] * len(asked))).unchanged.value == 0
 
 
 @given(st.integers(2, 6), st.data())

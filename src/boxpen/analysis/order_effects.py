@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from boxpen.metrics.intervals import Estimate, share
-from boxpen.scoring.ask import Answer, Outcome, orders
+from boxpen.scoring.ask import Answer, Outcome, options_shown
 
 __all__ = ["OrderEffects", "order_effects", "order_notes"]
 
@@ -29,7 +29,7 @@ class OrderEffects:
         expected: What ``first`` is without a preference for a position: every candidate is shown
             first equally often.
         places: Share of clear choices by letter.
-        unchanged: Share of items whose clear choices are one candidate, whatever the order.
+        unchanged: Share of items with the same clear choice in every order.
     """
 
     questions: int
@@ -67,9 +67,9 @@ def order_effects(answers: Sequence[Answer], failed: int = 0) -> OrderEffects:
         refused=_share(answers, Outcome.REFUSED),
         failed=share([0.0] * len(items) + [1.0] * failed),
         first=share([float(a.place == 0) for a in clear], [a.item for a in clear]),
-        expected=sum(1 / _options(items[a.item]) for a in clear) / max(1, len(clear)),
+        expected=sum(1 / options_shown(a.prompt) for a in clear) / max(1, len(clear)),
         places={ascii_uppercase[p or 0]: n / len(clear) for p, n in sorted(places.items())},
-        unchanged=share([float(len({a.chosen for a in few}) == 1) for few in items.values()]),
+        unchanged=share([float(_is_one_choice(few)) for few in items.values()]),
     )
 
 
@@ -77,9 +77,9 @@ def _share(answers: Sequence[Answer], outcome: Outcome) -> Estimate:
     return share([float(a.outcome == outcome) for a in answers], [a.item for a in answers])
 
 
-def _options(few: Sequence[Answer]) -> int:
-    """Return how many options an item has, by the number of its orders."""
-    return next(n for n in range(2, len(few) + 1) if len(orders(n)) == len(few))
+def _is_one_choice(few: Sequence[Answer]) -> bool:
+    chosen = {answer.chosen for answer in few}
+    return len(chosen) == 1 and None not in chosen
 
 
 def order_notes(found: OrderEffects) -> Iterator[str]:

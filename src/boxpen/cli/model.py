@@ -12,6 +12,7 @@ from boxpen.cli.app import app
 from boxpen.cli.command import command, group
 from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, print_lines
+from boxpen.printable import printable
 from boxpen.report.plain_table import plain_table
 
 __all__ = ["model"]
@@ -164,4 +165,4 @@ def _print_facts(facts: dict[str, str], *, json: bool) -> None:
         print_json(facts)
         return
     for key, value in facts.items():
-        print(f"{key:16} {value}")
+        print(f"{key:16} {printable(value)}")

@@ -99,7 +99,8 @@ def run(
     recipe: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="How to present items: sound, paper or translate (with a prompt)."
+            metavar="NAME",
+            help="How to present items: sound, paper, translate (with a prompt), ask, ask-letters.",
         ),
     ] = "sound",
     template: Annotated[

@@ -27,6 +27,7 @@ __all__ = [
     "answered",
     "as_choice",
     "decide_asked",
+    "options_shown",
     "orders",
     "questions",
     "read_answer",
@@ -123,6 +124,11 @@ def questions(
     return found
 
 
+def options_shown(prompt: str) -> int:
+    """Return how many options a question has."""
+    return prompt.split("\n\n")[-2].count("\n") + 1
+
+
 _LABEL = (
     "If the premise is true, the hypothesis is true as well (entailment), or it is false "
     "(contradiction), or it may be either (neutral). Which label is right?"
@@ -131,7 +137,8 @@ _CLOSING = "Answer with the letter of one option and nothing else."
 
 
 _REFUSAL = re.compile(
-    r"\b(i(?:'m| am) sorry|i can(?:'t|not)|i(?:'m| am) (?:not able|unable)|as an ai\b|i won't)",
+    r"\b(i(?:['’]m| am) sorry|i can(?:['’]t|not)|i(?:['’]m| am) (?:not able|unable)|as an ai\b"
+    r"|i won['’]t)",
     re.I,
 )
 _LEAD = re.compile(
@@ -140,7 +147,7 @@ _LEAD = re.compile(
     re.I,
 )
 _MARKS = "*_`\"'“”‘’()[]{}<>"
-_ENDS = ".:;,)-–—"
+_ENDS = ".:;,)-–—。：；，、"
 
 
 def read_answer(text: str, question: Question) -> tuple[Outcome, int | None]:
@@ -148,17 +155,16 @@ def read_answer(text: str, question: Question) -> tuple[Outcome, int | None]:
 
     Only answers that can mean one thing count: a letter on its own ('B', '(b).', '**B**'), behind
     'the answer is', or before its option ('B. he put a turkey …'); or the exact text of one option.
-    'A turkey' is not the letter A.
+    It must be in the first or the last line, and no line may choose another one: a model that
+    repeats all options has chosen none. 'A turkey' is not the letter A.
     """
     shown = text.strip()
     if shown.startswith(REFUSED):
         return Outcome.REFUSED, None
-    lines = shown.splitlines()
-    first = lines[0] if lines else ""
-    if (place := _place(first, question)) is None and len(lines) > 1:
-        place = _place(lines[-1], question)  # a conclusion after some reasoning
-    if place is not None:
-        return Outcome.CHOSEN, question.order[place]
+    places = [_place(line, question) for line in shown.splitlines()]
+    chosen = {place for place in places if place is not None}
+    if len(chosen) == 1 and not chosen.isdisjoint((places[0], places[-1])):
+        return Outcome.CHOSEN, question.order[chosen.pop()]
     if _REFUSAL.search(shown):
         return Outcome.REFUSED, None
     return Outcome.UNPARSED, None
@@ -176,9 +182,12 @@ def _place(line: str, question: Question) -> int | None:
     if len(same) == 1:
         return same[0]
     if place >= 0 and said[:1].isupper() and (rest[0] in _ENDS or rest[0].isspace()):
-        # Some repeat the option behind its letter, as far as the answer goes.
-        explained, option = map(_plain, (rest.lstrip(_ENDS + " "), question.options[place]))
-        if explained and option.startswith(explained):
+        # Some repeat the option behind its letter, as far as the answer goes. 'A, B' does not, nor
+        # does 'A turkey', which may be the beginning of another option.
+        explained = _plain(rest.lstrip(_ENDS + " "))
+        starts = [i for i, one in enumerate(question.options) if _plain(one).startswith(explained)]
+        others = [one for one in question.options if _plain(one).startswith(_plain(said))]
+        if place in starts and not others and explained.upper() not in question.letters:
             return place
     return None
 

@@ -1,7 +1,8 @@
 """Ask models with a cache: only what is not in the cache reaches the model."""
 
 from boxpen.models.cached.answers import answer_texts, likeliest_letters
-from boxpen.models.cached.requests import Progress, ScoredRequests, scored
+from boxpen.models.cached.lookup import Progress
+from boxpen.models.cached.requests import ScoredRequests, scored
 from boxpen.models.cached.translations import BEAM, translated
 
 __all__ = [

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from boxpen.models.base import Model, ResolvedPolicy
-from boxpen.models.cached.requests import Progress
-from boxpen.models.cached.texts import cached_texts
+from boxpen.models.cached.lookup import Progress, looked_up
 from boxpen.scoring.ask import REFUSED, Question
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record
@@ -31,7 +30,8 @@ def answer_texts(
     settings = {"task": "answer", **model.answer_settings(), **model.exactness()}
     prompts = dict.fromkeys(question.prompt for question in questions)
     keys = {p: cache_key(model.fingerprint, settings, (p,)) for p in prompts}
-    return cached_texts(model, keys, model.answer, cache, label, progress)
+    load, save = cache.translations, cache.add_translations
+    return looked_up(model, keys, load, save, model.answer, label, progress)
 
 
 def likeliest_letters(
@@ -46,24 +46,17 @@ def likeliest_letters(
 
     A question without an answer is missing; ``model.unanswered`` may have the reason.
     """
-    report = progress or (lambda *_: None)
     model.attach(cache)
     settings = {"task": "letters", **model.answer_settings()}
     settings |= policy.as_dict() | model.exactness()
     of = {q.prompt: q for q in questions}
     keys = {p: cache_key(model.fingerprint, settings, (p, q.letters)) for p, q in of.items()}
-    known = cache.records(list(keys.values()))
-    records = {p: known[key] for p, key in keys.items() if key in known}
-    missing = [question for prompt, question in of.items() if prompt not in records]
-    report(label, len(records), len(of))
-    if missing:
-        with cache.writing() as write:
-            for batch in model.letters(missing, policy):
-                found = [(missing[i].prompt, record) for i, record in batch]
-                write([(keys[prompt], record) for prompt, record in found])
-                records.update(found)
-                told = model.detail(len(records), len(of))
-                report(label, len(records), len(of), *([told] if told else []))
+
+    def produce(missing: list[str]) -> Iterator[list[tuple[int, Record]]]:
+        return model.letters([of[prompt] for prompt in missing], policy)
+
+    with cache.writing() as save:
+        records = looked_up(model, keys, cache.records, save, produce, label, progress)
     return {prompt: _likeliest(of[prompt], record) for prompt, record in records.items()}
 
 

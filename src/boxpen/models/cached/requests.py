@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.cached.lookup import Progress, looked_up
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Progress", "ScoredRequests", "scored"]
-
-Progress = Callable[..., None]
-"""Called with a label, the number of requests done, the total, and tokens and cost if any."""
+__all__ = ["ScoredRequests", "scored"]
 
 
 @dataclass(frozen=True)
@@ -45,26 +43,22 @@ def scored(
         progress: Called as requests are done.
     """
     started = time.time()
-    report = progress or (lambda *_: None)
     model.attach(cache)
     settings = policy.as_dict() | model.exactness()
     keys = {r: cache_key(model.fingerprint, settings, r.parts()) for r in requests}
-    known = cache.records(list(keys.values()))
-    records = {r: known[key] for r, key in keys.items() if key in known}
-    missing = [r for r in requests if r not in records]
-    engine: dict[str, object] = {"scored": label, "from_cache": len(records), **model.exactness()}
-    if requests:
-        report(label, len(records), len(requests))
+    missing: list[Request] = []
+    before = replace(model.tally)
+
+    def produce(few: list[Request]) -> Iterator[list[tuple[int, Record]]]:
+        missing.extend(few)
+        return model.score(few, policy)
+
+    with cache.writing() as save:
+        records = looked_up(model, keys, cache.records, save, produce, label, progress)
+    stored = len(keys) - len(missing)
+    engine: dict[str, object] = {"scored": label, "from_cache": stored, **model.exactness()}
     if missing:
-        before = replace(model.tally)
-        with cache.writing() as write:
-            for batch in model.score(missing, policy):
-                found = [(missing[i], record) for i, record in batch]
-                write([(keys[r], record) for r, record in found])
-                records.update(found)
-                told = model.detail(len(records), len(requests))
-                report(label, len(records), len(requests), *([told] if told else []))
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}
         engine |= {"how": model.engine, **cost}
-    failed = {r: model.unanswered[r] for r in missing if r in model.unanswered}
+    failed = {r: model.unanswered.get(r, "no answer") for r in missing if r not in records}
     return ScoredRequests(records, engine, time.time() - started, failed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from boxpen.models.base import Model, ResolvedPolicy
-from boxpen.models.cached.requests import Progress
-from boxpen.models.cached.texts import cached_texts
+from boxpen.models.cached.lookup import Progress, looked_up
 from boxpen.scoring.cache import ScoreCache, cache_key
 
 __all__ = ["BEAM", "translated"]
@@ -66,4 +65,5 @@ def translated(
             for batch in model.translate(texts, languages, beam=BEAM, contexts=contexts):
                 yield [(start + number, text) for number, text in batch]
 
-    return cached_texts(model, keys, produce, cache, label, progress)
+    load, save = cache.translations, cache.add_translations
+    return looked_up(model, keys, load, save, produce, label, progress)

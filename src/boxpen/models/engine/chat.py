@@ -46,7 +46,8 @@ def answers(model: Any, questions: Sequence[str]) -> Iterator[list[tuple[int, st
     for i, row in enumerate(ids):
         if len(row) + ANSWER > limit:
             model.unanswered[questions[i]] = f"longer than the {limit:,} tokens that it reads"
-    settings = {"max_new_tokens": ANSWER, "do_sample": False, "num_beams": 1}
+    settings: dict[str, Any] = {"max_new_tokens": ANSWER, "do_sample": False, "num_beams": 1}
+    settings |= {"repetition_penalty": 1.0, "no_repeat_ngram_size": 0}  # letters are in the prompt
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
 
     def run(few: Sequence[int]) -> list[str]:

@@ -6,7 +6,6 @@ reject ``temperature``, or want ``max_completion_tokens`` instead of ``max_token
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -73,17 +72,11 @@ class Chat:
             MismatchError: If the answer is not one.
             UnansweredError: If the server rejects every way of asking.
         """
-        most = self._settings.max_answer
-        first = self._adapted(most)
-        again = self._read(self._call(self._body(_QUESTION, most)))
-        if first.text != again.text:
-            self.notes.append("the same question has different answers: they are drawn at random")
-
-    def _adapted(self, most: int) -> Reply:
-        """Ask a question, leaving out parameters that the server rejects by name."""
-        while True:
+        said: list[str] = []
+        while len(said) < 2:
             try:
-                return self._read(self._call(self._body(_QUESTION, most)))
+                answer = self._call(_QUESTION, self._body(_QUESTION, self._settings.max_answer))
+                said.append(self._read(answer).text)
             except UnansweredError as error:
                 if error.status not in (400, 422):
                     raise
@@ -95,6 +88,8 @@ class Chat:
                     self.notes.append("the server rejects temperature 0, so its own is used")
                 else:
                     raise
+        if said[0] != said[1]:
+            self.notes.append("the same question has different answers: they are drawn at random")
 
     def check_letters(self) -> None:
         """Check the log-probabilities of likely tokens.
@@ -106,27 +101,23 @@ class Chat:
         for top in _TOP:
             self._top = top
             try:
-                found = [self._tops(question) for question in (*_LETTERS, *_LETTERS[::-1])]
+                asked = (*_LETTERS, *_LETTERS[::-1])
+                answers = [self._call(each, self._letter_body(each)) for each in asked]
                 break
             except UnansweredError as error:
                 if error.status not in (400, 422) or top == _TOP[-1]:
                     raise
+        found = [_checked(first_token(answer, None)) for answer in answers]
         check_sums(found)
         for token in found:
-            values = tops(token)
-            if len(values) < 2:
+            if len(token.top) < 2:
                 raise MismatchError("the answer has no log-probabilities of the likeliest tokens")
-            if max(values) > 1e-3 or not all(map(math.isfinite, values)):
-                raise MismatchError(f"a log-probability is {max(values):g}")
-            not_constant(values)
+            not_constant(tops(token))
         one, other, other_again, again = map(tops, found)
         if not (all_close(one, again) and all_close(other, other_again)):
             raise MismatchError("the same request has different log-probabilities")
         if found[0].top == found[1].top:
             raise MismatchError("two different questions have the same log-probabilities")
-
-    def _tops(self, question: str) -> FirstToken:
-        return first_token(self._call(self._letter_body(question)), None)
 
     def ask(
         self, prompts: Sequence[str], most: Sequence[int]
@@ -168,7 +159,7 @@ class Chat:
         """Read the likeliest first tokens; None if a filter refused."""
         self._seen(answer)
         refused = choice_of(answer).get("finish_reason") in _FILTERED
-        return None if refused else first_token(answer, None)
+        return None if refused else _checked(first_token(answer, None))
 
     def _each(
         self,
@@ -197,9 +188,8 @@ class Chat:
         # Some servers apply the temperature to log-probabilities: at 0, one of them is 0.
         return body | ({"temperature": 1} if self._temperature else {})
 
-    def _call(self, body: dict[str, Any]) -> Answer:
-        bound = _bound(json.dumps(body["messages"]))
-        return self._client.call("/chat/completions", body, tokens=bound)
+    def _call(self, prompt: str, body: dict[str, Any]) -> Answer:
+        return self._client.call("/chat/completions", body, tokens=_bound(prompt))
 
     def _seen(self, answer: Answer) -> None:
         if system := answer.get("system_fingerprint"):
@@ -231,6 +221,14 @@ class Chat:
 def _bound(prompt: str) -> int:
     """Return a number of tokens that a question cannot exceed."""
     return len(prompt.encode()) + _FRAME
+
+
+def _checked(token: FirstToken) -> FirstToken:
+    """Return the likeliest tokens, unless one of their log-probabilities cannot be right."""
+    for _, _, value in token.top:
+        if not value <= 1e-3:  # true of NaN as well
+            raise MismatchError(f"a log-probability is {value:g}")
+    return token
 
 
 def _listed(token: FirstToken, letters: str) -> Record:

@@ -10,16 +10,9 @@ from boxpen.models.remote.client import MismatchError
 from boxpen.models.remote.protocol import FirstToken, TokenScores
 
 __all__ = [
-    "all_close",
-    "as_scores",
-    "check_sums",
-    "close",
-    "first_difference",
-    "noise",
-    "not_constant",
-    "same_before",
+    "all_close", "check_sums", "close", "first_difference", "noise", "not_constant", "same_before",
     "tops",
-]
+]  # fmt: skip
 
 
 def close(first: float, second: float) -> bool:
@@ -30,11 +23,6 @@ def close(first: float, second: float) -> bool:
 def tops(token: FirstToken) -> list[float]:
     """Return the log-probabilities of the most likely tokens, highest first."""
     return sorted((logprob for _, _, logprob in token.top), reverse=True)
-
-
-def as_scores(token: FirstToken) -> TokenScores:
-    """Return the most likely tokens as if they were those of a prompt."""
-    return TokenScores((), (), tuple(tops(token)))
 
 
 def all_close(one: Sequence[float], other: Sequence[float]) -> bool:

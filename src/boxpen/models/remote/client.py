@@ -17,6 +17,7 @@ import contextlib
 import email.utils
 import importlib.util
 import json
+import logging
 import os
 import queue
 import random
@@ -33,7 +34,10 @@ from boxpen.printable import printable
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage"]
+__all__ = [
+    "Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage",
+    "as_mismatch",
+]  # fmt: skip
 
 _T = TypeVar("_T")
 
@@ -46,10 +50,22 @@ PATIENCE = 600.0  # seconds of nothing but 429 before a request fails
 _GONE = 12  # failures in a row after which the server counts as gone
 _QUOTED = 200  # characters of a server's own message
 _UNPAID = (402, 456)  # the second is DeepL's
+_MANY = 10**9  # tokens that no request has
 
 
 class MismatchError(ValueError):
     """An answer that does not fit its request; the message names what was seen."""
+
+
+@contextlib.contextmanager
+def as_mismatch() -> Iterator[None]:
+    """Turn whatever an answer of unknown shape leads to into a ``MismatchError``."""
+    try:
+        yield
+    except MismatchError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise MismatchError("the answer has an unknown shape") from None
 
 
 class UnansweredError(ModelError):
@@ -66,6 +82,12 @@ class UnansweredError(ModelError):
         self.reason = reason
         self.status = status
         self.code = code
+
+    def rejection(self) -> str:
+        """Return why the server rejected the request; raise if it did not answer at all."""
+        if self.status is None:
+            raise self
+        return self.reason
 
 
 class Call(NamedTuple):
@@ -117,9 +139,10 @@ class Client:
             raise ModelError(
                 f"model '{self.name}' needs httpx: pip install 'boxpen[api]'"
             ) from None
+        logging.getLogger("hpack").setLevel(logging.INFO)  # or it logs headers, with keys in them
         return httpx.Client(
             headers=headers,
-            verify=self.settings.url.startswith("https"),  # certificates take 0.1 s to load
+            verify=not self.settings.url.startswith("http://"),  # certificates take 0.1 s to load
             http2=importlib.util.find_spec("h2") is not None,
             timeout=httpx.Timeout(self.settings.timeout, connect=min(10.0, self.settings.timeout)),
             limits=httpx.Limits(max_connections=self.settings.concurrency),
@@ -149,7 +172,7 @@ class Client:
         """
         stop = stop or threading.Event()
         allowed = self.settings.retries if retries is None else retries
-        tries = 0
+        tries = rounds = 0
         while True:
             try:
                 with self._pace.turn(stop):
@@ -164,8 +187,9 @@ class Client:
                 if tries > allowed:
                     many = f"{tries} tries" if tries > 1 else "1 try"
                     raise UnansweredError(self.name, f"{again.reason} after {many}") from None
-                delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** max(0, tries - 1))
+                delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(rounds, 10))
                 delay *= random.uniform(0.5, 1.0)
+                rounds += 1
                 if again.after is not None:
                     delay = min(again.after, LONGEST_RETRY_AFTER) + 0.1 * delay
                 self._pace.slow_down(delay if again.limited else 0.0)
@@ -207,7 +231,12 @@ class Client:
         failures = 0
         try:
             while workers:
-                one = done.get()
+                try:
+                    one = done.get()
+                except KeyboardInterrupt as error:  # what is in flight is paid for, so wait once
+                    if stop.is_set():
+                        raise
+                    one = (Call("", None), error)
                 if one is None:
                     workers -= 1
                     continue
@@ -251,9 +280,12 @@ class Client:
                 yield call, answer
                 continue
             try:
-                yield call, read(call, answer)
+                with as_mismatch():
+                    found = read(call, answer)
             except MismatchError as error:
                 yield call, UnansweredError(self.name, str(error), 200)
+            else:
+                yield call, found
 
     def _paid(self, path: str, body: Any, tokens: int) -> Answer:
         """Send a request once, within the budget, and count what it used."""
@@ -263,7 +295,9 @@ class Client:
             budget.reserve(most)
         try:
             answer = self._once(path, body)
-            sent, made = _used(answer) or (tokens, _limit(body))
+            sent, made = tokens, _limit(body)
+            if not self.settings.any_json:  # a translator is paid by the character
+                sent, made = _used(answer, sent, made)
             cost = self.settings.cost(sent, made)
             with self._lock:
                 self.usage.sent += sent
@@ -309,7 +343,7 @@ class Client:
         if status == 200:
             try:
                 answer: Answer = json.loads(response.content)
-            except ValueError:
+            except (ValueError, RecursionError):
                 kind = response.headers.get("content-type", "").partition(";")[0].strip()
                 page = response.content[:256].lstrip()[:1] == b"<"
                 what = "HTML" if page else printable(kind) or "something else"
@@ -345,7 +379,7 @@ class Client:
         try:
             found = json.loads(response.content)
             error = found.get("error", found)
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             return "", ""
         if not isinstance(error, dict):
             error = {"message": error}
@@ -355,7 +389,7 @@ class Client:
 
     def redacted(self, text: str) -> str:
         """Return a text without keys."""
-        for secret in filter(None, self._hidden):
+        for secret in (one for one in self._hidden if len(one) > 3):  # '1' is no key
             text = text.replace(secret, "…")
         return printable(text)
 
@@ -366,14 +400,14 @@ def _limit(body: Any) -> int:
     return next((body[n] for n in names if n in body), 0) if isinstance(body, dict) else 0
 
 
-def _used(answer: Answer) -> tuple[int, int] | None:
-    """Return the tokens that were sent and made; None if the server does not count them."""
-    usage = answer.get("usage") if isinstance(answer, dict) else None
+def _used(answer: Answer, sent: int, made: int) -> tuple[int, int]:
+    """Return the tokens that were sent and made; the most there can be if they are not counted."""
+    usage = answer.get("usage")
     if not isinstance(usage, dict):
-        return None
-    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
-    sent, made = (count if isinstance(count, int) else 0 for count in counts)
-    return sent, made
+        return sent, made
+    counts = (usage.get("prompt_tokens"), sent), (usage.get("completion_tokens"), made)
+    used = [n if isinstance(n, int) and 0 <= n < _MANY else most for n, most in counts]
+    return used[0], used[1]
 
 
 def _seconds(header: str | None) -> float | None:

@@ -24,7 +24,6 @@ from boxpen.errors import ModelError, nearest
 from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import (
     all_close,
-    as_scores,
     check_sums,
     close,
     first_difference,
@@ -33,7 +32,14 @@ from boxpen.models.remote.checks import (
     same_before,
     tops,
 )
-from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.client import (
+    Answer,
+    Call,
+    Client,
+    MismatchError,
+    UnansweredError,
+    as_mismatch,
+)
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
@@ -65,6 +71,7 @@ _FILLER = " The little boy looked for his toy box."
 _TOP = 5
 
 Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
+Values = Callable[[Sequence[Prompt]], list[Sequence[float]]]
 
 
 def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findings:
@@ -87,6 +94,8 @@ def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findi
             findings.access = access
             break
         findings.rejected[access] = reason
+    if findings.access == "none":  # what failed a check identifies nothing
+        findings.values, findings.notes = (), []
     if chat or findings.access == "none":
         check_chat(client, settings, findings)
     if chat:
@@ -119,13 +128,12 @@ def _failure(check: Callable[[], None]) -> str | None:
         UnansweredError: If the server did not answer, so that nothing is known.
     """
     try:
-        check()
+        with as_mismatch():
+            check()
     except MismatchError as error:
         return str(error)
     except UnansweredError as error:
-        if error.status is None:
-            raise
-        return error.reason
+        return error.rejection()
     return None
 
 
@@ -134,27 +142,33 @@ def _listed(client: Client, wanted: str | None) -> Findings:
     try:
         listed = client.call("/models").get("data")
     except UnansweredError as error:
-        if error.status is None:
-            raise
+        error.rejection()
         listed = None
-    known = [m for m in listed or () if isinstance(m, dict) and isinstance(m.get("id"), str)]
+    every = listed if isinstance(listed, list) else []
+    known = [m for m in every if isinstance(m, dict) and isinstance(m.get("id"), str)]
     names = [m["id"] for m in known]
     if wanted is None:
         if len(names) != 1:
             offer = f"; the server has {', '.join(names[:8])}" if names else ""
             raise ModelError(f"model '{client.name}' names no model, expected URL#MODEL{offer}")
         wanted = names[0]
-    found = next((m for m in known if wanted == m["id"] or m["id"].endswith(f"/{wanted}")), None)
-    if found is None and names:
-        aliases = [alias for m in known for alias in m.get("aliases") or ()]
-        if wanted not in aliases:
-            raise ModelError(
-                f"model '{client.name}': the server has no model '{wanted}', "
-                + nearest(wanted, names[:20])
-            )
-    meta = (found or {}).get("meta") or {}
-    length = (found or {}).get("max_model_len") or meta.get("n_ctx")
-    return Findings(found["id"] if found else wanted, max_length=length)
+    exact = [m for m in known if wanted == m["id"]] or [
+        m for m in known if isinstance(m.get("aliases"), list) and wanted in m["aliases"]
+    ]
+    found = exact or [m for m in known if m["id"].endswith(f"/{wanted}")]
+    if len(found) > 1 and not exact:
+        several = ", ".join(m["id"] for m in found[:8])
+        raise ModelError(f"model '{client.name}' may be any of {several}; give the whole name")
+    if names and not found:
+        raise ModelError(
+            f"model '{client.name}': the server has no model '{wanted}', "
+            + nearest(wanted, names[:20])
+        )
+    first = found[0] if found else {}
+    meta = first.get("meta")
+    lengths = first.get("max_model_len"), meta.get("n_ctx") if isinstance(meta, dict) else None
+    length = next((n for n in lengths if isinstance(n, int) and n > 0), None)
+    return Findings(first.get("id", wanted), max_length=length)
 
 
 class _Probe:
@@ -170,7 +184,8 @@ class _Probe:
         if folder is not None:
             self.findings.tokenizer = FolderTokenizer(folder)
             return
-        with contextlib.suppress(ModelError):  # gateways deny paths that they do not know
+        # Gateways deny paths that they do not know, or answer them with something else.
+        with contextlib.suppress(ModelError, MismatchError), as_mismatch():
             self.findings.tokenizer = ServerTokenizer(self.client, self.findings.model)
 
     def check(self, access: Access) -> None:
@@ -188,29 +203,22 @@ class _Probe:
                 )
             self._check_forced(tokenizer)
             return
-        if tokenizer is not None:
-            try:
-                self._check_prompts(access, tokenizer)
-                return
-            except UnansweredError as error:
-                if error.status is None:
-                    raise
-                reason = error.reason
+        try:
+            self._check_prompts(access, tokenizer)
+        except UnansweredError as error:
+            reason = error.rejection()
+            if tokenizer is None:
+                raise
             self._check_prompts(access, None)
             self.findings.notes.append(f"token ids are not accepted as a prompt ({reason})")
             self.findings.tokenizer = None
-        else:
-            self._check_prompts(access, None)
 
     def _ask(self, access: Access, prompts: Sequence[Prompt], top: int = 1) -> list[Answer]:
-        model = self.findings.model
-        return self._send([(p, body_of(access, model, p, top=top)) for p in prompts])
-
-    def _send(self, bodies: Sequence[tuple[Prompt, dict[str, object]]]) -> list[Answer]:
         """Send prompts concurrently; answers come back in their order."""
+        model = self.findings.model
         calls = [
-            Call("/completions", body, token_bound(prompt), number)
-            for number, (prompt, body) in enumerate(bodies)
+            Call("/completions", body_of(access, model, p, top=top), token_bound(p), number)
+            for number, p in enumerate(prompts)
         ]
         found: dict[int, Answer] = {}
         for call, answer in self.client.each(calls):
@@ -262,47 +270,38 @@ class _Probe:
                 "two different words have the same log-probability: it is shifted by one"
             )
         same_before(scores[0], scores[-1])
-        self._check_beginning(ask, tokenizer)
+
+        def values(prompts: Sequence[Prompt]) -> list[Sequence[float]]:
+            return [found.logprobs[1:] for found in ask(prompts)]
+
+        self._check_beginning(values, tokenizer)
         self._check_generated(ask, tokenizer)
         self._check_foreign(ask, tokenizer)
         if tokenizer is not None:
-            one, other = ask(texts[:2])
-            self._check_tokenizer(
-                tokenizer,
-                texts[:2],
-                [one.logprobs[1:], other.logprobs[1:]],
-                lambda sent: [found.logprobs[1:] for found in ask(sent)],
-            )
+            self._check_tokenizer(values, tokenizer, texts[:2])
 
-    def _check_tokenizer(
-        self,
-        tokenizer: Tokenizer,
-        texts: Sequence[str],
-        values: Sequence[Sequence[float]],
-        ask: Callable[[Sequence[Prompt]], Sequence[Sequence[float]]],
-    ) -> None:
+    def _check_tokenizer(self, values: Values, tokenizer: Tokenizer, texts: Sequence[str]) -> None:
         """Compare the values of texts with those of their tokens; find out what is added."""
+        expected = values(texts)
         plain = self._ids(tokenizer, texts)
         bos = () if tokenizer.bos is None else (tokenizer.bos,)
         for adds in dict.fromkeys((tokenizer.adds, (), bos)):
-            found = ask([(*adds, *ids) for ids in plain])
-            if all(all_close(*pair) for pair in zip(values, found, strict=True)):
+            found = values([(*adds, *ids) for ids in plain])
+            if all(all_close(*pair) for pair in zip(expected, found, strict=True)):
                 self.findings.bos = bool(adds)
                 return
         raise MismatchError(f"the tokenizer ({tokenizer.source}) is not the server's")
 
-    def _check_beginning(self, ask: Ask, tokenizer: Tokenizer | None) -> None:
+    def _check_beginning(self, values: Values, tokenizer: Tokenizer | None) -> None:
         """Check that the beginning of a long text is read."""
         for times in (16, 3):
             texts = [head + _FILLER * times for head in ("Red.", "No.")]
             try:
-                one, other = ask(self._prompts(tokenizer, texts))
+                one, other = values(self._prompts(tokenizer, texts))
             except UnansweredError as error:
-                if error.status is None:
-                    raise
-                reason = error.reason
+                reason = error.rejection()
                 continue
-            if one.logprobs[-20:] == other.logprobs[-20:]:
+            if one[-20:] == other[-20:]:
                 raise MismatchError("the beginning of a long text changes nothing: it is cut off")
             return
         self.findings.notes.append(f"long texts were not checked ({reason})")
@@ -324,8 +323,8 @@ class _Probe:
         try:
             made = [first_token(a, None) for a in self._ask("none", prompts, top=_TOP)]
         except (MismatchError, UnansweredError) as error:
-            if isinstance(error, UnansweredError) and error.status is None:
-                raise
+            if isinstance(error, UnansweredError):
+                error.rejection()
             self.findings.notes.append(f"generated tokens were not compared ({error})")
             return
         check_sums(made)
@@ -348,14 +347,12 @@ class _Probe:
             self.findings.notes.append("generated tokens could not be compared")
 
     def _check_forced(self, tokenizer: Tokenizer) -> None:
+        def values(prompts: Sequence[Prompt]) -> list[Sequence[float]]:
+            return [*map(tops, self._first(prompts))]
+
         heads = [head for head, *_ in _PAIRS]
         prompts = self._framed(tokenizer, heads)
-        self._check_tokenizer(
-            tokenizer,
-            heads,
-            [*map(tops, self._first(heads))],
-            lambda p: [*map(tops, self._first(p))],
-        )
+        self._check_tokenizer(values, tokenizer, heads)
         made = self._first(prompts)
         check_sums(made)
         expected: dict[Node, float] = {}
@@ -382,7 +379,7 @@ class _Probe:
             raise MismatchError("the same request has different answers")
         not_constant(found)
         self.findings.values = (*itertools.chain.from_iterable(map(tops, made)), *found)
-        self._check_beginning(lambda long: [*map(as_scores, self._first(long))], tokenizer)
+        self._check_beginning(values, tokenizer)
         (foreign,) = self._framed(tokenizer, [_FOREIGN])
         try:
             self._forced(tokenizer, [foreign[: i + 1] for i in range(1, min(4, len(foreign)))])

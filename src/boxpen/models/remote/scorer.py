@@ -8,7 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boxpen.models.base import ResolvedPolicy, Tally
-from boxpen.models.remote.client import Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.client import (
+    Call,
+    Client,
+    MismatchError,
+    UnansweredError,
+    as_mismatch,
+)
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
@@ -82,9 +88,15 @@ class Scorer:
                     yield number, answer
                     continue
                 try:
-                    yield number, self._record(requests[number], reading, answer, policy)
+                    with as_mismatch():
+                        record = self._record(requests[number], reading, answer, policy)
+                        empty = not len(record.logprobs) and not record.unscored
+                        if empty and requests[number].text.strip():  # it would score best of all
+                            raise MismatchError("no token of the text came back")
                 except MismatchError as error:
                     yield number, UnansweredError(self._client.name, str(error))
+                else:
+                    yield number, record
 
     def _readings(
         self, requests: Sequence[Request], policy: ResolvedPolicy

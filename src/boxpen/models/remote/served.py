@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from boxpen.errors import ModelError, PolicyError
 from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
@@ -35,17 +36,23 @@ class ServedModel(Model):
     def engine(self) -> str:  # type: ignore[override]
         """What was sent so far."""
         used = self.client.usage
-        cost = f", cost {used.cost:.4g}" if self.client.settings.priced else ""
+        cost = f", cost {used.cost:.4g}" if self.client.settings.prices else ""
         return (
             f"api:{self.access}: {used.requests:,} requests, {used.retries:,} of them repeated, "
             f"{used.sent:,} {self.unit} sent, {used.made:,} made{cost}"
         )
 
+    def adjust(self, **settings: Any) -> None:
+        """Change how texts are run; raise if scores should be bit-identical."""
+        if settings.get("deterministic"):
+            raise ModelError(f"--deterministic is up to the server of '{self.name}'; leave it out")
+        super().adjust(**settings)
+
     def detail(self, done: int, total: int) -> str:
         """Return tokens and cost so far, and the cost to come."""
         used = self.client.usage
         text = f"{used.sent + used.made:,} {self.unit}"
-        if self.client.settings.priced:
+        if self.client.settings.prices:
             text += f", cost {used.cost:.3g}"
             if self._fresh and done < total:
                 text += f" + about {(used.cost - self._before) / self._fresh * (total - done):.2g}"
@@ -94,8 +101,13 @@ def limit_cost(models: Sequence[Model], limit: float) -> None:
     if not remote:
         raise PolicyError("--max-cost is for models behind an API; leave it out")
     for model in remote:
-        if not model.client.settings.priced:
+        if not model.client.settings.prices:
             raise PolicyError(f"--max-cost needs the prices of '{model.name}': set {model.prices}")
-    budget = Budget(limit, spent=sum(model.client.usage.cost for model in remote))
+    spent = sum(model.client.usage.cost for model in remote)
+    if math.isnan(limit):
+        raise PolicyError("--max-cost is not a number")
+    if spent > limit:
+        raise PolicyError(f"--max-cost is {limit:g}, but the probe alone has cost {spent:.4g}")
+    budget = Budget(limit, spent=spent)
     for model in remote:
         model.client.budget = budget

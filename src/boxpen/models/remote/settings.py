@@ -9,6 +9,7 @@ A key is never part of a name. ``OPENAI_API_KEY`` is only sent where ``openai:``
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from boxpen.config import AtLeast1, ConfigPath, NotNegative, Positive, load_config
 from boxpen.errors import ConfigError, ModelError
@@ -29,7 +30,10 @@ OPENAI = "https://api.openai.com/v1"
 _EXAMPLE = "api:http://localhost:8000#MODEL"
 
 _NAMED = re.compile(r"\$(\w+)")
-_TAKEN = {"model", "messages", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs"}
+_TAKEN = {
+    "model", "messages", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs",
+    "n", "best_of", "stream",  # several answers cost more than was set aside
+}  # fmt: skip
 
 Price = Annotated[float, Ge(0)]
 
@@ -48,11 +52,12 @@ class ServerSettings:
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    concurrency: AtLeast1 = 16
+    concurrency: Annotated[int, Ge(1), Le(256)] = 16
     timeout: Positive = 60.0
     retries: NotNegative = 5
 
     any_json: ClassVar[bool] = False  # whether an answer may be a list
+    holds_keys: ClassVar[bool] = True  # so that no message quotes a value
 
     def __post_init__(self) -> None:
         # No message may quote the value: it might be a key.
@@ -78,13 +83,14 @@ class ServerSettings:
         return False
 
     @property
-    def priced(self) -> bool:
-        """Whether the cost of a request is known."""
-        return False
+    def prices(self) -> tuple[float, float] | None:
+        """Prices of a million units sent and made, if they are known."""
+        return None
 
-    def cost(self, sent: int, made: int) -> float:  # noqa: ARG002
+    def cost(self, sent: int, made: int) -> float:
         """Return the price of what was sent and made; 0 if prices are unknown."""
-        return 0.0
+        of_sent, of_made = self.prices or (0.0, 0.0)
+        return (of_sent * sent + of_made * made) / 1e6
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -98,9 +104,9 @@ class ServerSettings:
             ModelError: If an environment variable is not set, or its value cannot be a header.
         """
         found = {name: filled(value) for name, value in self.headers.items()}
-        for name, value in found.items():
-            if not _is_plain(value):
-                raise ModelError(f"header {name} contains characters that a key cannot have")
+        if not all(map(_is_plain, found.values())):
+            named = ", ".join(self.variables)
+            raise ModelError(f"{named} contains characters that a key cannot have")
         return found
 
 
@@ -133,6 +139,10 @@ class ApiSettings(ServerSettings):
             raise ValueError("key_env must be the name of an environment variable, not a key")
         if taken := sorted(_TAKEN & self.extra.keys()):
             raise ValueError(f"extra must not have '{taken[0]}', which boxpen sets itself")
+        try:
+            json.dumps(self.extra, allow_nan=False)
+        except ValueError:
+            raise ValueError("extra must not have nan or inf") from None
         super().__post_init__()
 
     @property
@@ -147,18 +157,16 @@ class ApiSettings(ServerSettings):
         return self.base.rpartition("/v")[0]
 
     @property
-    def priced(self) -> bool:
-        """Whether both prices are known."""
-        return self.prompt_price is not None and self.completion_price is not None
-
-    def cost(self, sent: int, made: int) -> float:
-        """Return the price of prompt and completion tokens; 0 if prices are unknown."""
-        return ((self.prompt_price or 0) * sent + (self.completion_price or 0) * made) / 1e6
+    def prices(self) -> tuple[float, float] | None:
+        """Prices of prompt and completion tokens, if both are known."""
+        if self.prompt_price is None or self.completion_price is None:
+            return None
+        return self.prompt_price, self.completion_price
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The environment variables that hold keys."""
-        return (self.key_env,)
+        return (self.key_env, *super().variables)
 
     def secrets(self) -> dict[str, str]:
         """Return all headers of a request, with keys; raise as for other servers."""

@@ -80,13 +80,9 @@ class TranslatorSettings(ServerSettings):
         return "{context}" in json.dumps(self.body)
 
     @property
-    def priced(self) -> bool:
-        """Whether the price of a character is known."""
-        return self.price is not None
-
-    def cost(self, sent: int, made: int) -> float:  # noqa: ARG002
-        """Return the price of the characters that are sent."""
-        return (self.price or 0) * sent / 1e6
+    def prices(self) -> tuple[float, float] | None:
+        """Price of the characters that are sent, if it is known."""
+        return None if self.price is None else (self.price, 0.0)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -117,7 +113,7 @@ class TranslatorSettings(ServerSettings):
             try:
                 if step == "*":
                     (many,) = found
-                    found = list(many) if isinstance(many, list) else [many][:0]
+                    found = many if isinstance(many, list) else []
                 else:
                     found = [one[int(step) if isinstance(one, list) else step] for one in found]
             except (KeyError, IndexError, TypeError, ValueError):

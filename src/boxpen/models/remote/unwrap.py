@@ -14,6 +14,7 @@ PROMPT = (
 )
 _CONTEXT = "For context, this is the text before it, which must not be translated:\n\n{context}"
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "»": "«", "„": "“", "「": "」"}
+_MARKS = {*_QUOTES, *_QUOTES.values(), *"『』《》〈〉‹›‚‟〝〞"}
 _HEAD = re.compile(r"[^\n]*\btranslat(?:ion|ed|es)\b[^\n]*:[ \t*]*\n+", re.I)
 
 
@@ -33,7 +34,7 @@ def unwrapped(answer: str, source: str, target: str | None) -> str:
     Three things are removed, and nothing else: a first line that ends in a colon and speaks of a
     translation ("Here is the translation:"); the label "Translation:" or the name of the target
     language, with a colon, unless the source has a colon; and one pair of quotation marks around
-    the whole, unless the source has one, too. Line breaks become spaces.
+    the whole, unless the source begins or ends with one. Line breaks become spaces.
     """
     text = answer.strip()
     if head := _HEAD.match(text):
@@ -41,7 +42,7 @@ def unwrapped(answer: str, source: str, target: str | None) -> str:
     labels = "|".join(("translation", re.escape(LANGUAGE_NAMES.get(target or "", "translation"))))
     if not re.search("[:：]", source):
         text = re.sub(rf"^\**(?:{labels})\s*[:：]\**\s*", "", text, flags=re.I)
-    if _is_quoted(text) and not _is_quoted(source.strip()):
+    if _is_quoted(text) and not {*source.strip()[:1], *source.strip()[-1:]} & _MARKS:
         text = text[1:-1].strip()
     return " ".join(text.split())
 
