@@ -36,6 +36,7 @@ class SampledModel(CTranslate2Model):
         beam: int,  # noqa: ARG002
         contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
+        """Translate, yielding one translation at a time."""
         for i, source in enumerate(sources):
             ctranslate2.set_random_seed(SEED + i)  # a new generator, so one source per call
             pieces = self._source_pieces(self._source.encode(source, out_type=str))
