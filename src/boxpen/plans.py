@@ -153,13 +153,9 @@ class Plan:
         return item
 
     def requests(self, item: Choice | Entail) -> list[Request]:
-        """Return what is scored for one item; nothing if the model is asked for its answer."""
+        """Return what is scored for one item; nothing if the model is asked instead."""
         if self.recipe.asks:
-            return [
-                Request(text=letter, prefix=self.model.chat_prompt(question.prompt))
-                for question in self.questions(item)
-                for letter in (question.letters if self.recipe.asks == "letters" else "")
-            ]
+            return []
         language, source_language = self.suite.languages_of(item)
         item = self._with_context(item)
         return self.recipe.requests(

@@ -29,6 +29,7 @@ from boxpen.models.encoded import (
     Tally,
 )
 from boxpen.plugins import MODELS
+from boxpen.scoring.ask import Question
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
@@ -210,6 +211,36 @@ class Model(ABC):
         A question whose answer cannot be had is left out, with the reason in ``unanswered``.
         """
         raise ModelError(f"{self.cannot_answer()}")
+
+    def letters(
+        self, questions: Sequence[Question], policy: ResolvedPolicy
+    ) -> Iterator[list[tuple[int, Record]]]:
+        """Yield batches of (index, log-probabilities of a question's letters).
+
+        The "tokens" of a record are the places of the letters. A question whose letters cannot be
+        had is left out, with the reason in ``unanswered``.
+        """
+        asked = [(number, letter) for number, q in enumerate(questions) for letter in q.letters]
+        prompts = [self.chat_prompt(question.prompt) for question in questions]
+        requests = [Request(text=letter, prefix=prompts[number]) for number, letter in asked]
+        found: dict[int, dict[str, Record]] = {}
+        for batch in self.score(requests, policy):
+            whole = []
+            for index, record in batch:
+                number, letter = asked[index]
+                question = questions[number]
+                of = found.setdefault(number, {})
+                of[letter] = record
+                if len(of) < len(question.letters):
+                    continue
+                if any(one.truncated for one in of.values()):
+                    self.unanswered[question.prompt] = "longer than the model reads"
+                    continue
+                totals = [of[letter].total for letter in question.letters]
+                places = np.arange(len(totals), dtype=np.int32)
+                whole.append((number, Record(places, np.array(totals, dtype=np.float32))))
+            if whole:
+                yield whole
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""
