@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,6 +32,7 @@ from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.ask import Answer, answered, as_choice
 from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.reading import Reading
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored
@@ -54,6 +56,7 @@ def evaluate(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    judge: str | Model | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -64,7 +67,8 @@ def evaluate(
             ``api:URL#MODEL``, ``openai:MODEL``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
-        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
+        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, ``ask``,
+            ``generate``, or a recipe.
         template: A prompt that replaces the recipe's own.
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
@@ -77,6 +81,8 @@ def evaluate(
         deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
+        judge: The model that judges translations under the recipe ``generate``; ``smollm2`` if
+            None.
         progress: Called as the work goes on.
         **policy: Fields of ``ScoringPolicy`` that override the recipe's.
 
@@ -99,6 +105,7 @@ def evaluate(
         token_budget=token_budget,
         deterministic=deterministic,
         labels=labels,
+        judge=judge,
         **policy,
     )
     if isinstance(cache, ScoreCache):
@@ -115,7 +122,7 @@ def run_plans(
     progress: Progress | None = None,
 ) -> list[Run]:
     """Run plans; requests of several plans to the same model are scored together."""
-    if translate and any(p.sources for p in plans):
+    if any(p.sources and (translate or p.recipe.generates) for p in plans):
         require_sacrebleu()
     report = progress or (lambda *_: None)
     runs: dict[int, Run] = {}
@@ -159,15 +166,19 @@ def _decided(
     started = time.time()
     _leave_out(planned, _unanswered(planned, results))
     texts = _answer_texts(planned, cache, report) if planned.recipe.asks else {}
-    translations = _translations(planned, cache, report) if translate else []
+    recipe = planned.recipe
+    made = _translations(planned, cache, report) if translate or recipe.generates else []
     answers = _answers(planned, texts)
-    candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
+    readings = _readings(planned, made, cache, report)
+    unscored = recipe.asks or recipe.generates
+    candidates = _shown(planned) if unscored else _candidates(planned, results)
     gone = {i for ids in planned.left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
     info = RunInfo(
         suite=SuiteInfo.of(judged),
         model=ModelInfo.of(planned.model, remark),
-        recipe=RecipeInfo.of(planned.recipe),
+        recipe=RecipeInfo.of(recipe),
+        judge=planned.judge.info(readings) if planned.judge else None,
         policy=planned.policy,
         resolved_policy=planned.resolved_policy.as_dict(),
         beam=BEAM,
@@ -178,13 +189,13 @@ def _decided(
         unread_sources=sum(
             isinstance(c, Choice)
             and c.source is not None
-            and not planned.recipe.sees_source(c, encoder=planned.model.encoder)
+            and not recipe.sees_source(c, encoder=planned.model.encoder)
             for c in planned.judged
         ),
         unread_contexts=sum(
             isinstance(c, Choice)
             and c.context is not None
-            and not planned.recipe.sees_context(
+            and not recipe.sees_context(
                 c, encoder=planned.model.encoder, before=planned.model.reads_context
             )
             for c in planned.judged
@@ -193,7 +204,7 @@ def _decided(
         engine=dict(results.engine),
         seconds=round(results.seconds + time.time() - started, 3),
     )
-    return Run.decided(info, planned.model, planned.judged, candidates, translations, answers)
+    return Run.decided(info, planned.model, planned.judged, candidates, made, answers, readings)
 
 
 def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored]]:
@@ -256,6 +267,34 @@ def _answers(planned: Plan, texts: Mapping[str, str]) -> list[Answer]:
     return found
 
 
+def _readings(
+    planned: Plan, made: Sequence[Translation], cache: ScoreCache, report: Progress
+) -> list[Reading]:
+    """Have translations judged, and leave out the items of those that stay undecided."""
+    if planned.judge is None:
+        return []
+    translations = {one.id: one for one in made}
+    tidied = planned.recipe.tidied
+    items = [
+        replace(item, candidates=tuple(map(tidied, item.candidates)))
+        for item in planned.judged
+        if isinstance(item, Choice)
+    ]
+    label = f"{planned.suite.name} ← {planned.judge.model.short}"
+    found = planned.judge.read(items, translations, cache, label, report)
+    lost: dict[str, list[str]] = {}
+    for reading in found:
+        if reading.chosen is None:
+            lost.setdefault(reading.undecided, []).append(reading.id)
+    if len(found) == sum(map(len, lost.values())):
+        raise ModelError(
+            f"no translation of '{planned.model.name}' is decided on suite "
+            f"'{planned.suite.name}': {next(iter(lost), 'there is none')}"
+        )
+    _drop(planned, lost)
+    return found
+
+
 def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:
     """Return the items with a request that failed for good, by reason."""
     found: dict[str, list[str]] = {}
@@ -282,10 +321,16 @@ def _leave_out(planned: Plan, unanswered: Mapping[str, Sequence[str]]) -> None:
             f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
             f"{next(iter(unanswered))}"
         )
-    for reason, ids in unanswered.items():
-        planned.left_out.setdefault(f"unanswered: {reason}", []).extend(ids)
-    planned.judged = [item for item in planned.judged if item.id not in gone]
+    _drop(planned, {f"unanswered: {reason}": ids for reason, ids in unanswered.items()})
     planned.sources = [item for item in planned.sources if item.id not in gone]
+
+
+def _drop(planned: Plan, lost: Mapping[str, Sequence[str]]) -> None:
+    """Leave out items, given by reason, from those to decide."""
+    for reason, ids in lost.items():
+        planned.left_out.setdefault(reason, []).extend(ids)
+    gone = {item for ids in lost.values() for item in ids}
+    planned.judged = [item for item in planned.judged if item.id not in gone]
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

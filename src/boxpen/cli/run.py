@@ -98,7 +98,9 @@ def run(
     recipe: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="How to present items: sound, paper or translate (with a prompt)."
+            metavar="NAME",
+            help="How to present items: sound, paper, translate (with a prompt), ask, or generate "
+            "(judge free translations).",
         ),
     ] = "sound",
     template: Annotated[
@@ -109,6 +111,14 @@ def run(
         typer.Option(
             help="Labels of an inference classifier in output order, if the checkpoint does not "
             "name them: entailment,neutral,contradiction."
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="With --recipe generate: language model that judges translations.",
+            show_default="smollm2",
         ),
     ] = None,
     limit: Annotated[
@@ -158,7 +168,7 @@ def run(
     """
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.plans import plan
+    from boxpen.plans import READING_JUDGE, plan
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
@@ -172,6 +182,10 @@ def run(
         "recipe": recipe, "template": template, "seed": seed, "check_languages": check_languages,
         **asdict(scoring),
     }  # fmt: skip
+    if recipe == "generate":  # one judge for all models
+        settings["judge"] = _resolved(judge or READING_JUDGE, None, None, loading)
+    elif judge is not None:
+        raise PolicyError(f"--judge is for --recipe generate, not for {recipe}")
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
         resolved = _resolved(name, labels, scoring.dtype, loading)
