@@ -52,5 +52,15 @@ def drawn(runs: list[Run]) -> list[FreeTranslation]:
     return found
 
 
+def halves(made: list[FreeTranslation]) -> tuple[list[FreeTranslation], list[FreeTranslation]]:
+    """Split translations by block: one half to develop the rule on, the other to test it."""
+    blocks = sorted({one.cluster for one in made}, key=lambda block: lot(SEED, "half", block))
+    first = set(blocks[: len(blocks) // 2])
+    return (
+        [one for one in made if one.cluster in first],
+        [one for one in made if one.cluster not in first],
+    )
+
+
 if __name__ == "__main__":
     main()

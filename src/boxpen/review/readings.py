@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boxpen.errors import RunError
+from boxpen.review.journal import Journal
 from boxpen.review.judgement import Option, Question, VerdictSet
 from boxpen.review.translations import TranslationTask
 from boxpen.runs.run import Run
@@ -18,7 +19,6 @@ from boxpen.runs.run import Run
 __all__ = ["NEITHER", "FreeTranslation", "ReadingTask", "free_translations"]
 
 NEITHER = "neither"
-_MOST = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,14 @@ class ReadingTask(TranslationTask[FreeTranslation]):
     target = "runs of translation models on a contrastive suite"
     journal_file = "readings.jsonl"
     only_by_name = True
-    verdicts = VerdictSet(
-        {**{str(n): () for n in range(1, _MOST + 1)}, NEITHER: ("n",)},
-        beside=frozenset({NEITHER}),
-    )
+
+    def __init__(
+        self, made: Sequence[FreeTranslation], journal: Journal | None = None, runs: int = 1
+    ) -> None:
+        super().__init__(made, journal, runs)
+        most = max((len(one.candidates) for one in made), default=0)
+        numbers = {str(number): () for number in range(1, most + 1)}
+        self.verdicts = VerdictSet({**numbers, NEITHER: ("n",)}, beside=frozenset({NEITHER}))
 
     @classmethod
     def translations(cls, systems: Iterable[tuple[str, Sequence[Run]]]) -> list[FreeTranslation]:
