@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from boxpen.analysis.reading_judge import ReadingJudge
 from boxpen.catalog.lint import lint
 from boxpen.errors import ModelError
 from boxpen.folders import default_cache
@@ -56,7 +57,7 @@ def evaluate(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
-    judge: str | Model | None = None,
+    judge: str | Model | ReadingJudge | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -81,8 +82,8 @@ def evaluate(
         deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
-        judge: The model that judges translations under the recipe ``generate``; ``smollm2`` if
-            None.
+        judge: Who judges translations under the recipe ``generate``: a language model, or a
+            ``ReadingJudge`` with a rule of its own; ``smollm2`` if None.
         progress: Called as the work goes on.
         **policy: Fields of ``ScoringPolicy`` that override the recipe's.
 

@@ -42,7 +42,7 @@ def plan(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
-    judge: str | Model | None = None,
+    judge: str | Model | ReadingJudge | None = None,
     **policy: Any,
 ) -> Plan:
     """Check that a model can be evaluated on a suite, and plan how; nothing is scored yet.
@@ -88,11 +88,15 @@ def plan(
     contexts = other_contexts(suite, settings.context)
     planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
     if chosen.generates:
-        planned.judge = ReadingJudge(
-            resolve_model(judge or READING_JUDGE, device=device, deterministic=deterministic)
-        )
+        planned.judge = _reading_judge(judge, device=device, deterministic=deterministic)
     planned.sort_out(check_languages=check_languages)
     return planned
+
+
+def _reading_judge(judge: str | Model | ReadingJudge | None, **options: Any) -> ReadingJudge:
+    if isinstance(judge, ReadingJudge):
+        return judge
+    return ReadingJudge(resolve_model(judge or READING_JUDGE, **options))
 
 
 @dataclass

@@ -81,7 +81,7 @@ def _paired(a: Run, b: Run) -> RecipePair | None:
         accuracies=(accuracy(a.verdicts), accuracy(b.verdicts)),
         common=(accuracy(first), accuracy(second)),
         agree=share([float(x == y) for x, y in zip(*choices, strict=True)], blocks),
-        kappa=cohen_estimate(*choices, blocks),
+        kappa=cohen_estimate(*choices, blocks or range(len(first))),
         signatures=(a.signature, b.signature),
     )
 
