@@ -23,6 +23,7 @@ from boxpen.analysis.recipes import recipe_pairs
 from boxpen.errors import BoxpenError, ModelError, PolicyError, RunError
 from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.cached import scored
+from boxpen.review.readings import ReadingTask, free_translations
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.reading import ReadingRule
@@ -165,6 +166,13 @@ def test_a_run_has_verdicts_for_what_is_decided(run, lenient):
     assert "norm:" not in run.signature
 
 
+def test_readers_are_also_asked_about_what_is_undecided(run):
+    found = free_translations(run)
+    assert [one.id for one in found] == ["1", "2", "3", "4"]
+    assert [one.id for one in ReadingTask.translations([("", [run])])] == ["1", "2", "4"]
+    assert found[0].cluster == found[1].cluster != found[3].cluster
+
+
 def test_white_space_of_candidates_does_not_reach_the_judge(run):
     assert run.readings[1].candidates == ("the tree", "the river", "the house")
 
@@ -231,7 +239,9 @@ def test_what_cannot_be_judged_is_refused(gpt2, lenient):
     )
     undecided = Phrasebook(dict.fromkeys(MADE, ""))
     refused(ModelError, "the translation is empty", lambda: generated(lenient, model=undecided))
-    sourceless = Suite("none", (Choice(id="1", candidates=("a", "b"), gold=0),), Card(language="en"))
+    sourceless = Suite(
+        "none", (Choice(id="1", candidates=("a", "b"), gold=0),), Card(language="en")
+    )
     refused(PolicyError, "has no recipe 'generate'", lambda: generated(lenient, sourceless))
 
 

@@ -15,6 +15,8 @@ from boxpen.review.journal import Journal
 from boxpen.review.judgement import Option, Question, VerdictSet
 from boxpen.review.translations import TranslationTask
 from boxpen.runs.run import Run
+from boxpen.scoring.reading import Reading
+from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["NEITHER", "FreeTranslation", "ReadingTask", "free_translations"]
 
@@ -91,22 +93,26 @@ def free_translations(run: Run) -> list[FreeTranslation]:
     Raises:
         RunError: If there are none.
     """
-    verdicts = {verdict.id: verdict for verdict in run.verdicts}
+    asked: dict[str, Verdict | Reading] = {one.id: one for one in run.readings or run.verdicts}
     suite = run.info.suite.name  # other suites may call their blocks the same
     found = []
     for made in run.translations:
-        verdict = verdicts.get(made.id)
-        if verdict is None:
+        item = asked.get(made.id)
+        if item is None:
             continue
+        if isinstance(item, Reading):  # also of what its judge left undecided
+            candidates = item.candidates
+        else:
+            candidates = tuple(scored.text.strip() for scored in run.candidates[made.id])
         found.append(
             FreeTranslation(
                 run=run.name,
                 id=made.id,
                 source=made.source,
                 translation=made.translation,
-                candidates=tuple(scored.text.strip() for scored in run.candidates[made.id]),
-                gold=verdict.gold,
-                cluster=f"{suite}, block {verdict.block or made.id}",
+                candidates=candidates,
+                gold=item.gold,
+                cluster=f"{suite}, block {item.block or made.id}",
                 part=made.tags.get("set", ""),
                 context=made.context,
                 language=made.language,
