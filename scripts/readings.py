@@ -1,41 +1,92 @@
 """Draw translations for readers, and measure how the reading judge agrees with them.
 
-readings.py sheets RUN SAMPLED OUT      two blind sheets: 240 translations of one run, and 80 of
-                                        another (scripts/sampled.py)
+    readings.py sheets RUN SAMPLED OUT   two blind sheets: 240 translations of a run on CommonMT, 80
+                                         of another (scripts/sampled.py)
+    readings.py tables RUN SAMPLED       agreement with the readers (docs/results/readings.jsonl)
+    readings.py recipes RUN...           contrastive and generated accuracy
+
+The translations are split by block: the threshold of the judge was fixed on one half, and the other
+half tests it.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from boxpen.review import write_sheet
+from results import DOCS, write
+
+from boxpen import Choice
+from boxpen.analysis.reading_judge import ReadingJudge
+from boxpen.folders import default_cache
+from boxpen.metrics.agreement import cohen_estimate
+from boxpen.metrics.intervals import Estimate, share
+from boxpen.models.cached import scored
+from boxpen.models.resolve import resolve_model
+from boxpen.plans import READING_JUDGE
+from boxpen.report.recipes import recipes_page
+from boxpen.review import Journal, Judgement, latest, write_sheet
 from boxpen.review.assignment import ordered
 from boxpen.review.judgement import lot
-from boxpen.review.readings import FreeTranslation, ReadingTask
-from boxpen.runs.run import Run
+from boxpen.review.readings import NEITHER, FreeTranslation, ReadingTask
+from boxpen.runs.run import Run, Translation
+from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.policy import ScoringPolicy
 
 SEED = 22
 DRAWN = (240, 80)
 READERS = ("reader-a", "reader-b")
+JOURNAL = DOCS / "readings.jsonl"
+PAGE = "readings.md"
+
+
+class Judged(NamedTuple):
+    """A translation, what readers say of it, and what the judge does."""
+
+    made: FreeTranslation
+    readers: tuple[str, str]
+    lead: float
+    """Of the first candidate, by the rule of the judge; negative if the second leads."""
+    others: Mapping[str, float]
+    """The same by other features."""
+
+    @property
+    def agreed(self) -> bool:
+        """Whether both readers say the same."""
+        return self.readers[0] == self.readers[1]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["sheets"])
-    parser.add_argument("paths", nargs="*", type=Path)
+    parser.add_argument("command", choices=["sheets", "tables", "recipes"])
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--cache", type=Path, default=None)
     given = parser.parse_args()
-    *runs, out = given.paths
-    sheets([Run.load(path) for path in runs], out)
+    if given.command == "sheets":
+        sheets([Run.load(path) for path in given.paths[:-1]], given.paths[-1])
+        return
+    runs = [Run.load(path) for path in given.paths]
+    if given.command == "recipes":
+        page = recipes_page(runs)
+        assert page is not None, "expected runs of one model under two recipes"
+        lines = [line for grid in page.grids for line in grid.markdown()]
+        write(PAGE, "recipes", "\n".join(lines[2:]).rstrip())
+        return
+    with ScoreCache(given.cache or default_cache()) as cache:
+        judge = ReadingJudge(resolve_model(READING_JUDGE))
+        judged = judgements(judge, drawn(runs), cache)
+    write(PAGE, "agreement", agreement(judged, judge.rule.threshold))
+    write(PAGE, "features", features(judged, judge.rule.threshold))
 
 
 def sheets(runs: list[Run], out: Path) -> None:
     """Write the same questions for both readers, in two orders."""
     questions = [one.question for one in drawn(runs)]
     for reader in READERS:
-        own = [
-            question.shuffled(reader, SEED) for question in ordered(questions, "own", reader, SEED)
-        ]
+        own = [q.shuffled(reader, SEED) for q in ordered(questions, "own", reader, SEED)]
         write_sheet(out / f"{reader}.csv", own, reader, blind=True)
 
 
@@ -45,21 +96,154 @@ def drawn(runs: list[Run]) -> list[FreeTranslation]:
     for run, size in zip(runs, DRAWN, strict=True):
         known = {one.id for one in found}
         made = ReadingTask.translations([("", [run])])
-        rest = sorted(
-            (one for one in made if one.id not in known), key=lambda one: lot(SEED, one.id)
-        )
-        found += rest[:size]
+        rest = [one for one in made if one.id not in known]
+        found += sorted(rest, key=lambda one: lot(SEED, one.id))[:size]
     return found
 
 
-def halves(made: list[FreeTranslation]) -> tuple[list[FreeTranslation], list[FreeTranslation]]:
+def halves(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:
     """Split translations by block: one half to develop the rule on, the other to test it."""
-    blocks = sorted({one.cluster for one in made}, key=lambda block: lot(SEED, "half", block))
+    blocks = sorted({j.made.cluster for j in judged}, key=lambda block: lot(SEED, "half", block))
     first = set(blocks[: len(blocks) // 2])
     return (
-        [one for one in made if one.cluster in first],
-        [one for one in made if one.cluster not in first],
+        [j for j in judged if j.made.cluster in first],
+        [j for j in judged if j.made.cluster not in first],
     )
+
+
+def judgements(
+    judge: ReadingJudge, made: Sequence[FreeTranslation], cache: ScoreCache
+) -> list[Judged]:
+    """Have translations judged, and put the verdicts of the readers beside."""
+    rule, model = judge.rule, judge.model
+    said = latest(Journal(JOURNAL).read().judgements)
+    asked = [rule.directions(t.translation, c, t.language) for t in made for c in t.candidates]
+    requests = list(dict.fromkeys(request for three in asked for request in three))
+    records = scored(model, model.resolve_policy(ScoringPolicy()), requests, cache, "").records
+    items = [Choice(t.question.item, t.candidates, t.gold, source=t.source) for t in made]
+    texts = {
+        t.question.item: Translation(t.id, t.source, "", t.translation, t.language, {})
+        for t in made
+    }
+    read = {r.id: r.scores for r in judge.read(items, texts, cache, "")}
+    found = []
+    for one in made:
+        three = [rule.directions(one.translation, c, one.language) for c in one.candidates]
+        forward = [records[t.forward].total for t in three]
+        backward = [records[t.backward].total for t in three]
+        free = [records[t.free].total for t in three]
+        pairs = {
+            "log p(t after c)": forward,
+            "log p(c after t)": backward,
+            "log p(c after t) − log p(c)": [b - f for b, f in zip(backward, free, strict=True)],
+            "chrF": [chrf(one.translation, c) for c in one.candidates],
+            "words that only c has": own_words(one.translation, one.candidates),
+        }
+        others = {name: a - b for name, (a, b) in pairs.items()}
+        first, second = read[one.question.item]
+        found.append(Judged(one, verdicts(said[one.question.item]), first - second, others))
+    return found
+
+
+def verdicts(said: Mapping[str, Judgement]) -> tuple[str, str]:
+    first, second = (said[reader].verdict for reader in READERS)
+    return first, second
+
+
+def chrf(translation: str, candidate: str) -> float:
+    from sacrebleu.metrics import CHRF
+
+    return float(CHRF().sentence_score(translation, [candidate]).score)
+
+
+def own_words(translation: str, candidates: Sequence[str]) -> list[float]:
+    """Return how many words of the translation are in each candidate and not in the other."""
+    there, first, second = (set(re.findall(r"\w+", t.lower())) for t in (translation, *candidates))
+    return [float(len(there & (first - second))), float(len(there & (second - first)))]
+
+
+def agreement(judged: Sequence[Judged], threshold: float) -> str:
+    """Return the table of agreement, half by half."""
+    lines = [
+        "| translations | against | n | undecided | decided | κ [95 %] | same | of these neither |",
+        "|---|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    development, held_out = halves(judged)
+    beam, weak = judged[0].made.run, judged[-1].made.run
+    parts = {
+        "development half": development,
+        "**held-out half**": held_out,
+        "held out, beam search": [j for j in held_out if j.made.run == beam],
+        "held out, sampled": [j for j in held_out if j.made.run == weak],
+        **{
+            f"held out, {part}": [j for j in held_out if j.made.part == part]
+            for part in dict.fromkeys(j.made.part for j in held_out)
+        },
+    }
+    for name, some in parts.items():
+        lines.append(_line(name, "both readers, where they agree", threshold, some, None))
+        for place, reader in enumerate(READERS) if name == "**held-out half**" else ():
+            lines.append(_line(name, reader, threshold, some, place))
+    both = [j.readers for j in judged]
+    kappa = cohen_estimate(*zip(*both, strict=True), [j.made.cluster for j in judged])
+    same = sum(j.agreed for j in judged)
+    opposite = sum(NEITHER not in pair and pair[0] != pair[1] for pair in both)
+    lines += [
+        "",
+        f"The readers agree with each other on {same} of {len(judged)} translations, κ "
+        f"{_shown(kappa)}; they choose opposite readings of {opposite}.",
+    ]
+    return "\n".join(lines)
+
+
+def _line(name: str, against: str, threshold: float, some: Sequence[Judged], at: int | None) -> str:
+    asked = [j for j in some if j.agreed] if at is None else list(some)
+    said = [(j.readers[at or 0], j) for j in asked]
+    decided = [(verdict, j) for verdict, j in said if abs(j.lead) >= threshold]
+    theirs = [verdict for verdict, _ in decided]
+    ours = ["1" if j.lead > 0 else "2" for _, j in decided]
+    clusters = [j.made.cluster for _, j in decided]
+    kappa = cohen_estimate(theirs, ours, clusters)
+    same = share([float(a == b) for a, b in zip(theirs, ours, strict=True)], clusters)
+    undecided = 1 - len(decided) / len(asked)
+    cells = (name, against, len(asked), f"{undecided:.0%}", len(decided), _shown(kappa),
+             f"{same.value:.1%}", theirs.count(NEITHER))  # fmt: skip
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def features(judged: Sequence[Judged], threshold: float) -> str:
+    """Return how features compare on the development half, deciding as much as the judge does."""
+    development = [j for j in halves(judged)[0] if j.agreed]
+    number = sum(abs(j.lead) >= threshold for j in development)
+    lines = [
+        "| feature | κ, surest | same, surest | same, all with a reading |",
+        "|---|---:|---:|---:|",
+    ]
+    names = {
+        "mean of both directions (the judge)": None,
+        **{name: name for name in judged[0].others},
+    }
+    for shown, name in names.items():
+        leads = [(j.readers[0], j.lead if name is None else j.others[name]) for j in development]
+        surest = sorted(leads, key=lambda pair: -abs(pair[1]))[:number]
+        theirs = [verdict for verdict, _ in surest]
+        ours = ["1" if lead > 0 else "2" for _, lead in surest]
+        kappa = cohen_estimate(theirs, ours, range(len(surest)))
+        same = sum(a == b for a, b in zip(theirs, ours, strict=True)) / len(surest)
+        having = [(verdict, lead) for verdict, lead in leads if verdict != NEITHER]
+        every = sum(lead != 0 and (lead > 0) == (verdict == "1") for verdict, lead in having)
+        lines.append(f"| {shown} | {kappa.value:.2f} | {same:.1%} | {every / len(having):.1%} |")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Surest: the {number} of {len(development)} on which a feature leads most.",
+        ]
+    )
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from boxpen.scoring.recipe import UNSPACED
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["Reading", "ReadingRule", "decide_reading"]
+__all__ = ["Directions", "Reading", "ReadingRule", "decide_reading"]
 
 _UNDECIDED = "undecided by the reading judge"
 
@@ -53,7 +53,7 @@ class Reading:
         return _UNDECIDED if told else f"{_UNDECIDED}: {self.by}"
 
 
-class _Directions(NamedTuple):
+class Directions(NamedTuple):
     """The requests for one candidate."""
 
     forward: Request
@@ -93,7 +93,7 @@ class ReadingRule:
     ) -> Iterator[Request]:
         """Yield everything that the judge scores for a translation."""
         for candidate in candidates:
-            yield from self._directions(translation, candidate, language)
+            yield from self.directions(translation, candidate, language)
 
     def scores(
         self,
@@ -109,7 +109,7 @@ class ReadingRule:
         """
         found = []
         for candidate in candidates:
-            asked = self._directions(translation, candidate, language)
+            asked = self.directions(translation, candidate, language)
             forward = score(records[asked.forward], translation, "sum")
             backward = score(
                 records[asked.backward], candidate, "pmi", unconditional=records[asked.free]
@@ -122,9 +122,10 @@ class ReadingRule:
         best, second = sorted(scores, reverse=True)[:2]
         return scores.index(best) if best - second >= self.threshold and best > second else None
 
-    def _directions(self, translation: str, candidate: str, language: str | None) -> _Directions:
+    def directions(self, translation: str, candidate: str, language: str | None) -> Directions:
+        """Return what the judge scores for a candidate."""
         glue = "" if language in UNSPACED else " "
-        return _Directions(
+        return Directions(
             Request(text=glue + translation, prefix=candidate + self.frame),
             Request(text=glue + candidate, prefix=translation + self.frame),
             Request(text=glue + candidate, prefix=self.frame.strip()),
