@@ -1,17 +1,19 @@
 """Compare a GGUF file behind llama.cpp's server with the same file loaded here.
 
-    python scripts/remote.py [--limit 60] [--cache FILE]
+    python scripts/remote.py [--limit 60] [--cache FILE] [--asked]
 
-Starts the server (``pip install xllamacpp``), scores the suite ``starter`` both ways, and prints
-the figures of docs/remote.md.
+Starts the server (``pip install xllamacpp``), scores the suite ``starter`` both ways (or asks its
+questions, with ``--asked``), and prints the figures of docs/remote.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
-from boxpen import Run, evaluate, resolve_model
+from boxpen import Model, Run, evaluate, resolve_model
+from boxpen.analysis.order_effects import order_effects
 from boxpen.models.loading.embedded import smollm2_path
 
 
@@ -39,16 +41,42 @@ def totals(run: Run) -> dict[tuple[str, int], tuple[float, int]]:
     }
 
 
+def ask(model: Model, limit: int | None, cache: str) -> None:
+    """Ask the model behind the server and the one loaded here, and count equal answers."""
+    for recipe in ("ask-letters", "ask"):
+        options: dict[str, Any] = {"recipe": recipe, "limit": limit, "cache": cache}
+        began = time.time()
+        remote = evaluate(model, "starter", **options)
+        seconds = time.time() - began
+        local = evaluate(f"gguf:{smollm2_path()}", "starter", **options)
+        pairs = list(zip(local.answers, remote.answers, strict=True))
+        same = sum(a.chosen == b.chosen for a, b in pairs)
+        texts = sum(a.text == b.text for a, b in pairs)
+        print(f"{recipe}: {len(remote.verdicts)} items, {len(pairs)} questions, {seconds:.0f} s")
+        print(f"  same choice: {same}, same text: {texts}")
+        for name, run in (("here", local), ("there", remote)):
+            found = order_effects(run.answers, run.info.unanswered)
+            accuracy = next(row for row in run.summary() if row.metric == "accuracy")
+            print(
+                f"  {name}: accuracy {accuracy.value:.3f}, first option {found.first.value:.1%}, "
+                f"unparsed {found.unparsed.value:.1%}, failed {found.failed.value:.1%}"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--cache", default=":memory:")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--asked", action="store_true")
     args = parser.parse_args()
     url = start_server(args.threads)
     began = time.time()
     model = resolve_model(f"api:{url}")
     print(f"probe: {time.time() - began:.1f} s, access {model.access}")
+    if args.asked:
+        ask(model, args.limit, args.cache)
+        return
     began = time.time()
     remote = evaluate(model, "starter", limit=args.limit, cache=args.cache)
     seconds = time.time() - began

@@ -29,7 +29,7 @@ from boxpen.models.cached import (
     translated,
 )
 from boxpen.plans import Plan, plan
-from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
+from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.ask import Answer, answered, as_choice
 from boxpen.scoring.cache import ScoreCache
@@ -50,7 +50,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     cache: str | Path | ScoreCache | None = None,
-    translate: bool = True,
+    translate: bool | None = None,
     check_languages: bool = True,
     device: str | None = None,
     batch_size: int | None = None,
@@ -65,7 +65,7 @@ def evaluate(
 
     Args:
         model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``,
-            ``api:URL#MODEL``, ``openai:MODEL``, or a
+            ``api:URL#MODEL``, ``openai:MODEL``, ``translator:NAME``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How to score the suite: ``sound``, ``paper``, ``translate``, ``ask``,
@@ -74,7 +74,8 @@ def evaluate(
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
         cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
-        translate: Whether a translation model also translates the sources, for BLEU.
+        translate: Whether a model that can translate also translates the sources, for BLEU; if
+            None, chat models behind an API do not.
         check_languages: Whether to skip languages that the model cannot read.
         device: Where to compute.
         batch_size: Maximum sequences per batch.
@@ -107,12 +108,13 @@ def evaluate(
         deterministic=deterministic,
         labels=labels,
         judge=judge,
+        translate=translate,
         **policy,
     )
     if isinstance(cache, ScoreCache):
-        return run_plans([planned], cache, translate=translate, progress=progress)[0]
+        return run_plans([planned], cache, progress=progress)[0]
     with ScoreCache(cache or default_cache()) as opened:
-        return run_plans([planned], opened, translate=translate, progress=progress)[0]
+        return run_plans([planned], opened, progress=progress)[0]
 
 
 def run_plans(
@@ -177,12 +179,16 @@ def _decided(
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
     info = RunInfo(
         suite=SuiteInfo.of(judged),
-        model=ModelInfo.of(planned.model, remark),
+        model=ModelInfo.of(
+            planned.model,
+            "; ".join(dict.fromkeys(filter(None, (remark, *_remarks(planned))))),
+            asked=bool(recipe.asks),
+        ),
         recipe=RecipeInfo.of(recipe),
         judge=planned.judge.info(readings) if planned.judge else None,
         policy=planned.policy,
         resolved_policy=planned.resolved_policy.as_dict(),
-        beam=BEAM,
+        beam=0 if planned.model.access else BEAM,
         left_out={reason: list(ids) for reason, ids in planned.left_out.items()},
         parts_left_out={
             reason: list(planned.whole_parts(ids)) for reason, ids in planned.left_out.items()
@@ -202,10 +208,22 @@ def _decided(
             for c in planned.judged
         ),
         findings=tuple(lint(judged)),
-        engine=dict(results.engine),
+        engine=_engine(planned, results),
         seconds=round(results.seconds + time.time() - started, 3),
     )
     return Run.decided(info, planned.model, planned.judged, candidates, made, answers, readings)
+
+
+def _remarks(planned: Plan) -> list[str]:
+    """Return what readers should know about the model."""
+    lack = None if planned.judges else planned.model.cannot_score()
+    return [*([f"translations only: {lack}"] if lack else []), *planned.model.remarks]
+
+
+def _engine(planned: Plan, results: ScoredRequests) -> dict[str, object]:
+    """Return what was computed and how; of a server, what was sent in the end."""
+    how = {"how": planned.model.engine} if planned.model.access else {}
+    return {**results.engine, **how}
 
 
 def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored]]:
@@ -322,7 +340,7 @@ def _leave_out(planned: Plan, unanswered: Mapping[str, Sequence[str]]) -> None:
             f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
             f"{next(iter(unanswered))}"
         )
-    _drop(planned, {f"unanswered: {reason}": ids for reason, ids in unanswered.items()})
+    _drop(planned, {f"{UNANSWERED}{reason}": ids for reason, ids in unanswered.items()})
     planned.sources = [item for item in planned.sources if item.id not in gone]
 
 

@@ -43,6 +43,7 @@ def plan(
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
     judge: str | Model | ReadingJudge | None = None,
+    translate: bool | None = None,
     **policy: Any,
 ) -> Plan:
     """Check that a model can be evaluated on a suite, and plan how; nothing is scored yet.
@@ -82,11 +83,17 @@ def plan(
         )
     if judge is not None and not chosen.generates:
         raise PolicyError(f"a judge is for the recipe 'generate', not for '{chosen.name}'")
-    if chosen.asks and (lack := resolved.cannot_answer()) is not None:
+    if chosen.asks and (lack := resolved.cannot_answer(chosen.asks)) is not None:
         raise PolicyError(f"recipe '{chosen.name}' asks questions, and {lack}")
+    if translate is None:  # a translation may cost money
+        translate = resolved.translates_unasked
+    free = chosen.asks or chosen.generates  # of log-probabilities
+    if not free and not translate and (lack := resolved.cannot_score()) is not None:
+        raise PolicyError(f"{lack}; use --recipe ask, or --bleu for translations only")
     resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
-    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
+    translates = (translate or chosen.generates) and resolved.can_translate()
+    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts, translates)
     if chosen.generates:
         planned.judge = _reading_judge(judge, device=device, deterministic=deterministic)
     planned.sort_out(check_languages=check_languages)
@@ -106,6 +113,7 @@ class Plan:
     Attributes:
         contexts: Contexts of items that get another context than their own, or none.
         judge: Decides which candidate a translation carries, if the recipe has them judged.
+        translates: Whether sources are translated.
     """
 
     suite: Suite
@@ -114,6 +122,7 @@ class Plan:
     policy: ScoringPolicy
     resolved_policy: ResolvedPolicy
     contexts: dict[str, str | None] = field(default_factory=dict)
+    translates: bool = False
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -137,9 +146,9 @@ class Plan:
                 self.left_out.setdefault(reason, []).append(item.id)
                 continue
             choice = item.as_choice() if isinstance(item, Translate) else item
-            if choice is not None:
+            if choice is not None and self.judges:
                 self.judged.append(choice)
-            if self.model.can_translate() and not isinstance(item, Entail) and item.source:
+            if self.translates and not isinstance(item, Entail) and item.source:
                 self.sources.append(item)
         if check_languages:
             self._drop_unreadable()
@@ -150,6 +159,12 @@ class Plan:
             )
         if self.policy.norm == "pmi":
             self._check_pmi()
+
+    @property
+    def judges(self) -> bool:
+        """Whether candidates are judged; otherwise sources are translated, and nothing else."""
+        free = self.recipe.asks or self.recipe.generates
+        return bool(free) or self.model.cannot_score() is None
 
     def all_requests(self) -> Iterator[Request]:
         """Yield everything that must be scored."""
@@ -230,7 +245,7 @@ class Plan:
         if self.recipe.generates and (isinstance(item, Entail) or item.source is None):
             return "there is no source sentence to translate"
         if self.recipe.asks:
-            lacks = isinstance(item, Translate) and not item.contrast
+            lacks = isinstance(item, Translate) and not item.contrast and not self.translates
             return (
                 "an item to translate, without a wrong translation to tell apart" if lacks else None
             )
@@ -246,8 +261,10 @@ class Plan:
             return "an inference classifier judges premises and hypotheses only"
         if model.kind == "choice" and item.source is not None:
             return "a multiple-choice model reads no source sentence"
-        if isinstance(item, Translate) and not item.contrast and not model.can_translate():
+        if isinstance(item, Translate) and not item.contrast and not self.translates:
             return "an item to translate, without a wrong translation to tell apart"
+        if not self.judges and item.source is None:
+            return "it only translates, and there is no source sentence"
         if model.encoder and item.source is None:
             return "a translation model needs a source sentence, and there is none"
         return None

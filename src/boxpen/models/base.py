@@ -73,6 +73,8 @@ class Model(ABC):
             else and is bit-identical across runs.
         engine: How texts are scored, in a few words; empty before the first one.
         access: How a model behind an API is asked, as in ``echo``; empty for local models.
+        chat_access: How it is asked questions, as in ``chat``.
+        translates_unasked: Whether a model that can translate does so without being told to.
     """
 
     name: str
@@ -90,11 +92,18 @@ class Model(ABC):
     deterministic: bool = False
     engine: str = ""
     access: str = ""
+    chat_access: str = ""
+    translates_unasked: bool = True
 
     @cached_property
     def unanswered(self) -> dict[Request | str, str]:
-        """Requests and questions without an answer, with reasons."""
+        """Requests, questions and sources without an answer, with reasons."""
         return {}
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What readers of the results should know about the model."""
+        return []
 
     def attach(self, cache: ScoreCache) -> None:  # noqa: B027 (local models have nothing to keep)
         """Prepare for scoring with a cache."""
@@ -197,9 +206,25 @@ class Model(ABC):
         """
         return None
 
-    def cannot_answer(self) -> str | None:
-        """Return why the model cannot be asked questions; None if it can."""
+    def cannot_score(self) -> str | None:
+        """Return why the model cannot score texts; None if it can."""
+        return None
+
+    def cannot_answer(self, asks: str = "text") -> str | None:  # noqa: ARG002
+        """Return why the model cannot be asked questions; None if it can.
+
+        Args:
+            asks: For an answer as ``text``, or for the log-probabilities of ``letters``.
+        """
         return f"'{self.name}' is a {self.kind} model, which answers none"
+
+    def answer_settings(self) -> dict[str, object]:
+        """Return the settings that answers depend on."""
+        return {"most": ANSWER}
+
+    def translation_settings(self) -> dict[str, object]:
+        """Return the settings that translations depend on, besides those of the interface."""
+        return {}
 
     def chat_prompt(self, question: str) -> str:  # noqa: ARG002
         """Return the text that the model continues with its answer to a question."""
@@ -255,6 +280,8 @@ class Model(ABC):
         contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
         """Yield batches of (index, translation).
+
+        A source that cannot be translated is left out, with the reason in ``unanswered``.
 
         Args:
             sources: The sentences to translate.

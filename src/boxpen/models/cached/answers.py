@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from boxpen.models.base import ANSWER, Model, ResolvedPolicy
+from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached.requests import Progress
 from boxpen.models.cached.texts import cached_texts
-from boxpen.scoring.ask import Question
+from boxpen.scoring.ask import REFUSED, Question
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record
 
@@ -28,7 +28,7 @@ def answer_texts(
     A question without one is missing; ``model.unanswered`` may have the reason.
     """
     model.attach(cache)
-    settings = {"task": "answer", "most": ANSWER, **model.exactness()}
+    settings = {"task": "answer", **model.answer_settings(), **model.exactness()}
     prompts = dict.fromkeys(question.prompt for question in questions)
     keys = {p: cache_key(model.fingerprint, settings, (p,)) for p in prompts}
     return cached_texts(model, keys, model.answer, cache, label, progress)
@@ -48,7 +48,8 @@ def likeliest_letters(
     """
     report = progress or (lambda *_: None)
     model.attach(cache)
-    settings = {"task": "letters", **policy.as_dict(), **model.exactness()}
+    settings = {"task": "letters", **model.answer_settings()}
+    settings |= policy.as_dict() | model.exactness()
     of = {q.prompt: q for q in questions}
     keys = {p: cache_key(model.fingerprint, settings, (p, q.letters)) for p, q in of.items()}
     known = cache.records(list(keys.values()))
@@ -69,4 +70,5 @@ def likeliest_letters(
 def _likeliest(question: Question, record: Record) -> str:
     if not len(record.logprobs):
         return ""
-    return question.letters[int(record.token_ids[int(np.argmax(record.logprobs))])]
+    place = int(record.token_ids[int(np.argmax(record.logprobs))])
+    return REFUSED if place < 0 else question.letters[place]

@@ -47,6 +47,7 @@ def translated(
         "beam": BEAM,
         "max_length": policy.max_length,
         "cut": "own source",  # what bounds the length of a translation
+        **model.translation_settings(),
         **model.exactness(),
     }
     keys = {
