@@ -79,6 +79,7 @@ def main() -> None:
         judge = ReadingJudge(resolve_model(READING_JUDGE))
         judged = judgements(judge, drawn(runs), cache)
     write(PAGE, "agreement", agreement(judged, judge.rule.threshold))
+    write(PAGE, "right", right(judged, judge.rule.threshold))
     write(PAGE, "features", features(judged, judge.rule.threshold))
 
 
@@ -120,7 +121,7 @@ def judgements(
     asked = [rule.directions(t.translation, c, t.language) for t in made for c in t.candidates]
     requests = list(dict.fromkeys(request for three in asked for request in three))
     records = scored(model, model.resolve_policy(ScoringPolicy()), requests, cache, "").records
-    items = [Choice(t.question.item, t.candidates, t.gold, source=t.source) for t in made]
+    items = [Choice(id=t.question.item, candidates=t.candidates, gold=t.gold) for t in made]
     texts = {
         t.question.item: Translation(t.id, t.source, "", t.translation, t.language, {})
         for t in made
@@ -211,6 +212,28 @@ def _line(name: str, against: str, threshold: float, some: Sequence[Judged], at:
     return f"| {' | '.join(map(str, cells))} |"
 
 
+def right(judged: Sequence[Judged], threshold: float) -> str:
+    """Return how often translations have the right reading, by readers and by the judge."""
+    lines = [
+        "| beam search, where readers agree on a reading | n | readers | judge |",
+        "|---|---:|---:|---:|",
+    ]
+    some = [
+        j
+        for j in judged
+        if j.made.run == judged[0].made.run and j.agreed and j.readers[0] != NEITHER
+    ]
+    decided = [j for j in some if abs(j.lead) >= threshold]
+    rest = [j for j in some if abs(j.lead) < threshold]
+    for name, these in (("all", some), ("decided", decided), ("undecided", rest)):
+        clusters = [j.made.cluster for j in these]
+        readers = share([float(int(j.readers[0]) - 1 == j.made.gold) for j in these], clusters)
+        ours = share([float((j.lead < 0) == j.made.gold) for j in these], clusters)
+        cells = (name, len(these), _percent(readers), _percent(ours) if name == "decided" else "")
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
 def features(judged: Sequence[Judged], threshold: float) -> str:
     """Return how features compare on the development half, deciding as much as the judge does."""
     development = [j for j in halves(judged)[0] if j.agreed]
@@ -240,6 +263,10 @@ def features(judged: Sequence[Judged], threshold: float) -> str:
             f"Surest: the {number} of {len(development)} on which a feature leads most.",
         ]
     )
+
+
+def _percent(found: Estimate) -> str:
+    return f"{found.value:.1%} [{found.low:.1%}, {found.high:.1%}]"
 
 
 def _shown(estimate: Estimate) -> str:
