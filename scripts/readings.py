@@ -2,6 +2,7 @@
 
     readings.py sheets RUN SAMPLED OUT   two blind sheets: 240 translations of a run on CommonMT, 80
                                          of another (scripts/sampled.py)
+    readings.py again RUN SAMPLED OUT    two more, of 240 translations of other blocks
     readings.py tables RUN SAMPLED       agreement with the readers (docs/results/readings.jsonl)
     readings.py recipes RUN...           contrastive and generated accuracy
 
@@ -38,6 +39,9 @@ from boxpen.scoring.policy import ScoringPolicy
 
 SEED = 22
 DRAWN = (240, 80)
+AGAIN = 240
+FIRST_LEAD = 3.0
+"""The threshold that the development half gave; the held-out half was seen with this one only."""
 READERS = ("reader-a", "reader-b")
 JOURNAL = DOCS / "readings.jsonl"
 PAGE = "readings.md"
@@ -61,12 +65,14 @@ class Judged(NamedTuple):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["sheets", "tables", "recipes"])
+    parser.add_argument("command", choices=["sheets", "again", "tables", "recipes"])
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, default=None)
     given = parser.parse_args()
-    if given.command == "sheets":
-        sheets([Run.load(path) for path in given.paths[:-1]], given.paths[-1])
+    if given.command in ("sheets", "again"):
+        *runs, out = given.paths
+        draw = drawn if given.command == "sheets" else drawn_again
+        sheets(draw([Run.load(path) for path in runs]), out)
         return
     runs = [Run.load(path) for path in given.paths]
     if given.command == "recipes":
@@ -83,9 +89,9 @@ def main() -> None:
     write(PAGE, "features", features(judged, judge.rule.threshold))
 
 
-def sheets(runs: list[Run], out: Path) -> None:
+def sheets(made: list[FreeTranslation], out: Path) -> None:
     """Write the same questions for both readers, in two orders."""
-    questions = [one.question for one in drawn(runs)]
+    questions = [one.question for one in made]
     for reader in READERS:
         own = [q.shuffled(reader, SEED) for q in ordered(questions, "own", reader, SEED)]
         write_sheet(out / f"{reader}.csv", own, reader, blind=True)
@@ -100,6 +106,14 @@ def drawn(runs: list[Run]) -> list[FreeTranslation]:
         rest = [one for one in made if one.id not in known]
         found += sorted(rest, key=lambda one: lot(SEED, one.id))[:size]
     return found
+
+
+def drawn_again(runs: list[Run]) -> list[FreeTranslation]:
+    """Draw translations of the first run from blocks that were not drawn before."""
+    known = {one.cluster for one in drawn(runs)}
+    made = ReadingTask.translations([("", runs[:1])])
+    rest = [one for one in made if one.cluster not in known]
+    return sorted(rest, key=lambda one: lot(SEED, "again", one.id))[:AGAIN]
 
 
 def halves(judged: Sequence[Judged]) -> tuple[list[Judged], list[Judged]]:

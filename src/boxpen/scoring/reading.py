@@ -74,7 +74,7 @@ class ReadingRule:
     """
 
     frame: str = " In other words:"
-    threshold: float = 3.0
+    threshold: float = 4.5
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < float("inf"):
