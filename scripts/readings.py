@@ -36,6 +36,7 @@ from boxpen.review.readings import NEITHER, FreeTranslation, ReadingTask
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.reading import ReadingRule
 
 SEED = 22
 DRAWN = (240, 80)
@@ -81,12 +82,14 @@ def main() -> None:
         lines = [line for grid in page.grids for line in grid.markdown()]
         write(PAGE, "recipes", "\n".join(lines[2:]).rstrip())
         return
+    lead = ReadingRule().threshold
     with ScoreCache(given.cache or default_cache()) as cache:
         judge = ReadingJudge(resolve_model(READING_JUDGE))
         judged = judgements(judge, drawn(runs), cache)
-    write(PAGE, "agreement", agreement(judged, judge.rule.threshold))
-    write(PAGE, "right", right(judged, judge.rule.threshold))
-    write(PAGE, "features", features(judged, judge.rule.threshold))
+        again = judgements(judge, drawn_again(runs), cache)
+    write(PAGE, "agreement", agreement(judged, again, lead))
+    write(PAGE, "right", right(judged, lead))
+    write(PAGE, "features", features(judged))
 
 
 def sheets(made: list[FreeTranslation], out: Path) -> None:
@@ -132,6 +135,7 @@ def judgements(
     """Have translations judged, and put the verdicts of the readers beside."""
     rule, model = judge.rule, judge.model
     said = latest(Journal(JOURNAL).read().judgements)
+    made = [one for one in made if one.question.item in said]
     asked = [rule.directions(t.translation, c, t.language) for t in made for c in t.candidates]
     requests = list(dict.fromkeys(request for three in asked for request in three))
     records = scored(model, model.resolve_policy(ScoringPolicy()), requests, cache, "").records
@@ -177,51 +181,51 @@ def own_words(translation: str, candidates: Sequence[str]) -> list[float]:
     return [float(len(there & (first - second))), float(len(there & (second - first)))]
 
 
-def agreement(judged: Sequence[Judged], threshold: float) -> str:
-    """Return the table of agreement, half by half."""
+def agreement(judged: Sequence[Judged], again: Sequence[Judged], lead: float) -> str:
+    """Return the table of agreement, rule by rule."""
     lines = [
-        "| translations | against | n | undecided | decided | κ [95 %] | same | of these neither |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
+        "| lead | translations | against | n | undecided | decided | κ [95 %] | same | neither |",
+        "|---:|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     development, held_out = halves(judged)
-    beam, weak = judged[0].made.run, judged[-1].made.run
-    parts = {
-        "development half": development,
-        "**held-out half**": held_out,
-        "held out, beam search": [j for j in held_out if j.made.run == beam],
-        "held out, sampled": [j for j in held_out if j.made.run == weak],
-        **{
-            f"held out, {part}": [j for j in held_out if j.made.part == part]
-            for part in dict.fromkeys(j.made.part for j in held_out)
-        },
-    }
-    for name, some in parts.items():
-        lines.append(_line(name, "both readers, where they agree", threshold, some, None))
-        for place, reader in enumerate(READERS) if name == "**held-out half**" else ():
-            lines.append(_line(name, reader, threshold, some, place))
-    both = [j.readers for j in judged]
-    kappa = cohen_estimate(*zip(*both, strict=True), [j.made.cluster for j in judged])
-    same = sum(j.agreed for j in judged)
+    lines += [_line(FIRST_LEAD, "development half", development), *_lines(FIRST_LEAD, held_out)]
+    lines += [
+        _line(FIRST_LEAD, f"held out, {part}", [j for j in held_out if j.made.part == part])
+        for part in dict.fromkeys(j.made.part for j in held_out)
+    ]
+    lines.append(_line(lead, "both halves, now development", judged))
+    lines += _lines(lead, again, "read afterwards") if again else []
+    both = [j.readers for j in (*judged, *again)]
+    clusters = [j.made.cluster for j in (*judged, *again)]
+    kappa = cohen_estimate(*zip(*both, strict=True), clusters)
+    same = sum(a == b for a, b in both)
     opposite = sum(NEITHER not in pair and pair[0] != pair[1] for pair in both)
     lines += [
         "",
-        f"The readers agree with each other on {same} of {len(judged)} translations, κ "
+        f"The readers agree with each other on {same} of {len(both)} translations, κ "
         f"{_shown(kappa)}; they choose opposite readings of {opposite}.",
     ]
     return "\n".join(lines)
 
 
-def _line(name: str, against: str, threshold: float, some: Sequence[Judged], at: int | None) -> str:
+def _lines(lead: float, some: Sequence[Judged], name: str = "held-out half") -> list[str]:
+    """Return the lines of a test: against both readers, and against each."""
+    each = [_line(lead, name, some, place) for place in range(len(READERS))]
+    return [_line(lead, f"**{name}**", some), *each]
+
+
+def _line(lead: float, name: str, some: Sequence[Judged], at: int | None = None) -> str:
+    against = "both readers, where they agree" if at is None else READERS[at]
     asked = [j for j in some if j.agreed] if at is None else list(some)
     said = [(j.readers[at or 0], j) for j in asked]
-    decided = [(verdict, j) for verdict, j in said if abs(j.lead) >= threshold]
+    decided = [(verdict, j) for verdict, j in said if abs(j.lead) >= lead]
     theirs = [verdict for verdict, _ in decided]
     ours = ["1" if j.lead > 0 else "2" for _, j in decided]
     clusters = [j.made.cluster for _, j in decided]
     kappa = cohen_estimate(theirs, ours, clusters)
     same = share([float(a == b) for a, b in zip(theirs, ours, strict=True)], clusters)
     undecided = 1 - len(decided) / len(asked)
-    cells = (name, against, len(asked), f"{undecided:.0%}", len(decided), _shown(kappa),
+    cells = (lead, name, against, len(asked), f"{undecided:.0%}", len(decided), _shown(kappa),
              f"{same.value:.1%}", theirs.count(NEITHER))  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
@@ -248,10 +252,10 @@ def right(judged: Sequence[Judged], threshold: float) -> str:
     return "\n".join(lines)
 
 
-def features(judged: Sequence[Judged], threshold: float) -> str:
+def features(judged: Sequence[Judged]) -> str:
     """Return how features compare on the development half, deciding as much as the judge does."""
     development = [j for j in halves(judged)[0] if j.agreed]
-    number = sum(abs(j.lead) >= threshold for j in development)
+    number = sum(abs(j.lead) >= FIRST_LEAD for j in development)
     lines = [
         "| feature | κ, surest | same, surest | same, all with a reading |",
         "|---|---:|---:|---:|",
