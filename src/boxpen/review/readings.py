@@ -61,7 +61,7 @@ class FreeTranslation:
 
 
 class ReadingTask(TranslationTask[FreeTranslation]):
-    """Which of the candidates says what the translation says? Other errors do not count."""
+    """Which of the candidates has the meaning of the translation? Other errors do not count."""
 
     name = "readings"
     target = "runs of translation models on a contrastive suite"

@@ -1,7 +1,7 @@
 """Reading a free translation: which of an item's candidates does it carry?
 
 Contrastive conditioning (Vamvas and Sennrich 2021) in both directions, with a language model as the
-judge: a translation that says what a candidate says is likelier after it, and makes it likelier in
+judge: a translation with the meaning of a candidate is likelier after it, and makes it likelier in
 turn. A difference too small to be trusted leaves the translation *undecided*.
 """
 
