@@ -128,7 +128,7 @@ def test_answers_are_kept_one_by_one(tmp_path):
             candidates=(f"Dog {n}: the {a} is in the {b}.", f"Dog {n}: in the {a} is a {b}."),
             gold=0,
         )
-        for n in range(1 + KILLS // 8)
+        for n in range(KILLS)
         for a in THINGS
         for b in THINGS[:2]
         if a != b
