@@ -41,8 +41,8 @@ from boxpen.scoring.reading import ReadingRule
 SEED = 22
 DRAWN = (240, 80)
 AGAIN = 240
-FIRST_LEAD = 3.0
-"""The threshold that the development half gave; the held-out half was seen with this one only."""
+FIRST = ReadingRule(surface=0.0, threshold=3.0)
+"""What the development half gave; the held-out half was seen with this rule only."""
 READERS = ("reader-a", "reader-b")
 JOURNAL = DOCS / "readings.jsonl"
 PAGE = "readings.md"
@@ -55,6 +55,8 @@ class Judged(NamedTuple):
     readers: tuple[str, str]
     lead: float
     """Of the first candidate, by the rule of the judge; negative if the second leads."""
+    first: float
+    """The same by the first rule."""
     others: Mapping[str, float]
     """The same by other features."""
 
@@ -82,13 +84,12 @@ def main() -> None:
         lines = [line for grid in page.grids for line in grid.markdown()]
         write(PAGE, "recipes", "\n".join(lines[2:]).rstrip())
         return
-    lead = ReadingRule().threshold
     with ScoreCache(given.cache or default_cache()) as cache:
         judge = ReadingJudge(resolve_model(READING_JUDGE))
         judged = judgements(judge, drawn(runs), cache)
         again = judgements(judge, drawn_again(runs), cache)
-    write(PAGE, "agreement", agreement(judged, again, lead))
-    write(PAGE, "right", right(judged, lead))
+    write(PAGE, "agreement", agreement(judged, again))
+    write(PAGE, "right", right((*judged, *again), ReadingRule().threshold))
     write(PAGE, "features", features(judged))
 
 
@@ -159,8 +160,9 @@ def judgements(
             "words that only c has": own_words(one.translation, one.candidates),
         }
         others = {name: a - b for name, (a, b) in pairs.items()}
-        first, second = read[one.question.item]
-        found.append(Judged(one, verdicts(said[one.question.item]), first - second, others))
+        before = FIRST.scores(one.translation, one.candidates, one.language, records)
+        (lead, first) = (scores[0] - scores[1] for scores in (read[one.question.item], before))
+        found.append(Judged(one, verdicts(said[one.question.item]), lead, first, others))
     return found
 
 
@@ -181,20 +183,17 @@ def own_words(translation: str, candidates: Sequence[str]) -> list[float]:
     return [float(len(there & (first - second))), float(len(there & (second - first)))]
 
 
-def agreement(judged: Sequence[Judged], again: Sequence[Judged], lead: float) -> str:
+def agreement(judged: Sequence[Judged], again: Sequence[Judged]) -> str:
     """Return the table of agreement, rule by rule."""
     lines = [
-        "| lead | translations | against | n | undecided | decided | κ [95 %] | same | neither |",
-        "|---:|---|---|---:|---:|---:|---:|---:|---:|",
+        "| rule | translations | against | n | undecided | decided | κ [95 %] | same | neither |",
+        "|---|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    development, held_out = halves(judged)
-    lines += [_line(FIRST_LEAD, "development half", development), *_lines(FIRST_LEAD, held_out)]
-    lines += [
-        _line(FIRST_LEAD, f"held out, {part}", [j for j in held_out if j.made.part == part])
-        for part in dict.fromkeys(j.made.part for j in held_out)
-    ]
-    lines.append(_line(lead, "both halves, now development", judged))
-    lines += _lines(lead, again, "read afterwards") if again else []
+    earlier = [j._replace(lead=j.first) for j in judged]
+    development, held_out = halves(earlier)
+    lines += [_line(FIRST, "development half", development), *_lines(FIRST, held_out)]
+    lines.append(_line(ReadingRule(), "both halves, now development", judged))
+    lines += _lines(ReadingRule(), again, "read afterwards")
     both = [j.readers for j in (*judged, *again)]
     clusters = [j.made.cluster for j in (*judged, *again)]
     kappa = cohen_estimate(*zip(*both, strict=True), clusters)
@@ -208,24 +207,29 @@ def agreement(judged: Sequence[Judged], again: Sequence[Judged], lead: float) ->
     return "\n".join(lines)
 
 
-def _lines(lead: float, some: Sequence[Judged], name: str = "held-out half") -> list[str]:
-    """Return the lines of a test: against both readers, and against each."""
-    each = [_line(lead, name, some, place) for place in range(len(READERS))]
-    return [_line(lead, f"**{name}**", some), *each]
+def _lines(rule: ReadingRule, some: Sequence[Judged], name: str = "held-out half") -> list[str]:
+    """Return the lines of a test: against both readers, against each, and by set."""
+    each = [_line(rule, name, some, place) for place in range(len(READERS))]
+    parts = [
+        _line(rule, f"{name}, {part}", [j for j in some if j.made.part == part])
+        for part in sorted({j.made.part for j in some})
+    ]
+    return [_line(rule, f"**{name}**", some), *each, *parts]
 
 
-def _line(lead: float, name: str, some: Sequence[Judged], at: int | None = None) -> str:
+def _line(rule: ReadingRule, name: str, some: Sequence[Judged], at: int | None = None) -> str:
     against = "both readers, where they agree" if at is None else READERS[at]
     asked = [j for j in some if j.agreed] if at is None else list(some)
     said = [(j.readers[at or 0], j) for j in asked]
-    decided = [(verdict, j) for verdict, j in said if abs(j.lead) >= lead]
+    decided = [(verdict, j) for verdict, j in said if abs(j.lead) >= rule.threshold]
     theirs = [verdict for verdict, _ in decided]
     ours = ["1" if j.lead > 0 else "2" for _, j in decided]
     clusters = [j.made.cluster for _, j in decided]
     kappa = cohen_estimate(theirs, ours, clusters)
     same = share([float(a == b) for a, b in zip(theirs, ours, strict=True)], clusters)
     undecided = 1 - len(decided) / len(asked)
-    cells = (lead, name, against, len(asked), f"{undecided:.0%}", len(decided), _shown(kappa),
+    shown = f"{'with' if rule.surface else 'without'} chrF, lead {rule.threshold:g}"
+    cells = (shown, name, against, len(asked), f"{undecided:.0%}", len(decided), _shown(kappa),
              f"{same.value:.1%}", theirs.count(NEITHER))  # fmt: skip
     return f"| {' | '.join(map(str, cells))} |"
 
@@ -255,17 +259,21 @@ def right(judged: Sequence[Judged], threshold: float) -> str:
 def features(judged: Sequence[Judged]) -> str:
     """Return how features compare on the development half, deciding as much as the judge does."""
     development = [j for j in halves(judged)[0] if j.agreed]
-    number = sum(abs(j.lead) >= FIRST_LEAD for j in development)
+    number = sum(abs(j.first) >= FIRST.threshold for j in development)
     lines = [
         "| feature | κ, surest | same, surest | same, all with a reading |",
         "|---|---:|---:|---:|",
     ]
     names = {
-        "mean of both directions (the judge)": None,
+        "both directions and chrF (the judge)": "lead",
+        "mean of both directions (the first rule)": "first",
         **{name: name for name in judged[0].others},
     }
     for shown, name in names.items():
-        leads = [(j.readers[0], j.lead if name is None else j.others[name]) for j in development]
+        leads = [
+            (j.readers[0], j.others[name] if name in j.others else getattr(j, name))
+            for j in development
+        ]
         surest = sorted(leads, key=lambda pair: -abs(pair[1]))[:number]
         theirs = [verdict for verdict, _ in surest]
         ours = ["1" if lead > 0 else "2" for _, lead in surest]

@@ -2,7 +2,8 @@
 
 Contrastive conditioning (Vamvas and Sennrich 2021) in both directions, with a language model as the
 judge: a translation with the meaning of a candidate is likelier after it, and makes it likelier in
-turn. A difference too small to be trusted leaves the translation *undecided*.
+turn. So does the surface: a translation shares words and word order with the candidate it carries
+(chrF, Popović 2015). A difference too small to be trusted leaves the translation *undecided*.
 """
 
 from __future__ import annotations
@@ -70,11 +71,13 @@ class ReadingRule:
 
     Attributes:
         frame: What joins two texts; the second follows it.
+        surface: What one point of chrF between translation and candidate is worth, in nats.
         threshold: Lead of the best candidate, in nats, below which a translation is undecided.
     """
 
     frame: str = " In other words:"
-    threshold: float = 4.5
+    surface: float = 0.2
+    threshold: float = 5.0
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < float("inf"):
@@ -84,7 +87,7 @@ class ReadingRule:
 
     @property
     def digest(self) -> str:
-        """Six hex digits that change with the frame; the threshold is shown as it is."""
+        """Six hex digits that change with all but the threshold, which is shown as it is."""
         parts = {k: v for k, v in asdict(self).items() if k != "threshold"}
         return hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()[:6]
 
@@ -102,7 +105,7 @@ class ReadingRule:
         language: str | None,
         records: Mapping[Request, Record],
     ) -> tuple[float, ...]:
-        """Return the score of every candidate: the mean of both directions, in nats.
+        """Return the score of every candidate: the mean of both directions, and the surface.
 
         Forward, log p(translation | candidate); backward, log p(candidate | translation) less
         log p(candidate), so that a candidate gains nothing by being likely in itself.
@@ -114,7 +117,8 @@ class ReadingRule:
             backward = score(
                 records[asked.backward], candidate, "pmi", unconditional=records[asked.free]
             )
-            found.append((forward + backward) / 2)
+            surface = self.surface * _chrf(translation, candidate)
+            found.append((forward + backward) / 2 + surface)
         return tuple(found)
 
     def choose(self, scores: Sequence[float]) -> int | None:
@@ -130,6 +134,12 @@ class ReadingRule:
             Request(text=glue + candidate, prefix=translation + self.frame),
             Request(text=glue + candidate, prefix=self.frame.strip()),
         )
+
+
+def _chrf(translation: str, candidate: str) -> float:
+    from sacrebleu.metrics import CHRF
+
+    return float(CHRF().sentence_score(translation, [candidate]).score)
 
 
 def decide_reading(item: Choice, reading: Reading) -> Verdict:
