@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from boxpen.analysis.reading_judge import ReadingJudge
 from boxpen.catalog.lint import lint
 from boxpen.errors import ModelError
 from boxpen.folders import default_cache
@@ -31,6 +33,7 @@ from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteIn
 from boxpen.runs.run import Run, Translation
 from boxpen.scoring.ask import Answer, answered, as_choice
 from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.reading import Reading
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored
@@ -54,6 +57,7 @@ def evaluate(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    judge: str | Model | ReadingJudge | None = None,
     progress: Progress | None = None,
     **policy: Any,
 ) -> Run:
@@ -64,7 +68,8 @@ def evaluate(
             ``api:URL#MODEL``, ``openai:MODEL``, ``translator:NAME``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
-        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
+        recipe: How to score the suite: ``sound``, ``paper``, ``translate``, ``ask``,
+            ``generate``, or a recipe.
         template: A prompt that replaces the recipe's own.
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
@@ -78,6 +83,8 @@ def evaluate(
         deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
+        judge: Who judges translations under the recipe ``generate``: a language model, or a
+            ``ReadingJudge`` with a rule of its own; ``smollm2`` if None.
         progress: Called as the work goes on.
         **policy: Fields of ``ScoringPolicy`` that override the recipe's.
 
@@ -100,6 +107,7 @@ def evaluate(
         token_budget=token_budget,
         deterministic=deterministic,
         labels=labels,
+        judge=judge,
         translate=translate,
         **policy,
     )
@@ -117,7 +125,7 @@ def run_plans(
     progress: Progress | None = None,
 ) -> list[Run]:
     """Run plans; requests of several plans to the same model are scored together."""
-    if translate and any(p.sources for p in plans):
+    if any(p.sources and (translate or p.recipe.generates) for p in plans):
         require_sacrebleu()
     report = progress or (lambda *_: None)
     runs: dict[int, Run] = {}
@@ -161,9 +169,12 @@ def _decided(
     started = time.time()
     _leave_out(planned, _unanswered(planned, results))
     texts = _answer_texts(planned, cache, report) if planned.recipe.asks else {}
-    translations = _translations(planned, cache, report) if translate else []
+    recipe = planned.recipe
+    made = _translations(planned, cache, report) if translate or recipe.generates else []
     answers = _answers(planned, texts)
-    candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
+    readings = _readings(planned, made, cache, report)
+    unscored = recipe.asks or recipe.generates
+    candidates = _shown(planned) if unscored else _candidates(planned, results)
     gone = {i for ids in planned.left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
     info = RunInfo(
@@ -171,9 +182,10 @@ def _decided(
         model=ModelInfo.of(
             planned.model,
             "; ".join(dict.fromkeys(filter(None, (remark, *_remarks(planned))))),
-            asked=bool(planned.recipe.asks),
+            asked=bool(recipe.asks),
         ),
-        recipe=RecipeInfo.of(planned.recipe),
+        recipe=RecipeInfo.of(recipe),
+        judge=planned.judge.info(readings) if planned.judge else None,
         policy=planned.policy,
         resolved_policy=planned.resolved_policy.as_dict(),
         beam=0 if planned.model.access else BEAM,
@@ -184,13 +196,13 @@ def _decided(
         unread_sources=sum(
             isinstance(c, Choice)
             and c.source is not None
-            and not planned.recipe.sees_source(c, encoder=planned.model.encoder)
+            and not recipe.sees_source(c, encoder=planned.model.encoder)
             for c in planned.judged
         ),
         unread_contexts=sum(
             isinstance(c, Choice)
             and c.context is not None
-            and not planned.recipe.sees_context(
+            and not recipe.sees_context(
                 c, encoder=planned.model.encoder, before=planned.model.reads_context
             )
             for c in planned.judged
@@ -199,7 +211,7 @@ def _decided(
         engine=_engine(planned, results),
         seconds=round(results.seconds + time.time() - started, 3),
     )
-    return Run.decided(info, planned.model, planned.judged, candidates, translations, answers)
+    return Run.decided(info, planned.model, planned.judged, candidates, made, answers, readings)
 
 
 def _remarks(planned: Plan) -> list[str]:
@@ -274,6 +286,34 @@ def _answers(planned: Plan, texts: Mapping[str, str]) -> list[Answer]:
     return found
 
 
+def _readings(
+    planned: Plan, made: Sequence[Translation], cache: ScoreCache, report: Progress
+) -> list[Reading]:
+    """Have translations judged, and leave out the items of those that stay undecided."""
+    if planned.judge is None:
+        return []
+    translations = {one.id: one for one in made}
+    tidied = planned.recipe.tidied
+    items = [
+        replace(item, candidates=tuple(map(tidied, item.candidates)))
+        for item in planned.judged
+        if isinstance(item, Choice)
+    ]
+    label = f"{planned.suite.name} ← {planned.judge.model.short}"
+    found = planned.judge.read(items, translations, cache, label, report)
+    lost: dict[str, list[str]] = {}
+    for reading in found:
+        if reading.chosen is None:
+            lost.setdefault(reading.undecided, []).append(reading.id)
+    if len(found) == sum(map(len, lost.values())):
+        raise ModelError(
+            f"no translation of '{planned.model.name}' is decided on suite "
+            f"'{planned.suite.name}': {next(iter(lost), 'there is none')}"
+        )
+    _drop(planned, lost)
+    return found
+
+
 def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:
     """Return the items with a request that failed for good, by reason."""
     found: dict[str, list[str]] = {}
@@ -300,10 +340,16 @@ def _leave_out(planned: Plan, unanswered: Mapping[str, Sequence[str]]) -> None:
             f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
             f"{next(iter(unanswered))}"
         )
-    for reason, ids in unanswered.items():
-        planned.left_out.setdefault(f"{UNANSWERED}{reason}", []).extend(ids)
-    planned.judged = [item for item in planned.judged if item.id not in gone]
+    _drop(planned, {f"{UNANSWERED}{reason}": ids for reason, ids in unanswered.items()})
     planned.sources = [item for item in planned.sources if item.id not in gone]
+
+
+def _drop(planned: Plan, lost: Mapping[str, Sequence[str]]) -> None:
+    """Leave out items, given by reason, from those to decide."""
+    for reason, ids in lost.items():
+        planned.left_out.setdefault(reason, []).extend(ids)
+    gone = {item for ids in lost.values() for item in ids}
+    planned.judged = [item for item in planned.judged if item.id not in gone]
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:

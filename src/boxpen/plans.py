@@ -9,6 +9,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
 
+from boxpen.analysis.reading_judge import ReadingJudge
 from boxpen.catalog import load_suite, recipes_of
 from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
@@ -21,10 +22,11 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Request
 
-__all__ = ["Plan", "other_contexts", "plan"]
+__all__ = ["READING_JUDGE", "Plan", "other_contexts", "plan"]
 
 _UNREADABLE = 0.2  # share of unknown tokens above which a text counts as not read
 _SAMPLE = 64
+READING_JUDGE = "smollm2"
 
 
 def plan(
@@ -41,6 +43,7 @@ def plan(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    judge: str | Model | ReadingJudge | None = None,
     translate: bool | None = None,
     **policy: Any,
 ) -> Plan:
@@ -74,18 +77,34 @@ def plan(
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source directly and takes no prompt")
+    if chosen.generates and not resolved.can_translate():
+        raise PolicyError(
+            f"recipe '{chosen.name}' judges free translations, and '{resolved.name}' "
+            f"({resolved.kind}) does not translate"
+        )
+    if judge is not None and not chosen.generates:
+        raise PolicyError(f"a judge is for the recipe 'generate', not for '{chosen.name}'")
     if chosen.asks and (lack := resolved.cannot_answer(chosen.asks)) is not None:
         raise PolicyError(f"recipe '{chosen.name}' asks questions, and {lack}")
     if translate is None:  # a translation may cost money
         translate = resolved.translates_unasked
-    if not chosen.asks and not translate and (lack := resolved.cannot_score()) is not None:
+    free = chosen.asks or chosen.generates  # of log-probabilities
+    if not free and not translate and (lack := resolved.cannot_score()) is not None:
         raise PolicyError(f"{lack}; use --recipe ask, or --bleu for translations only")
     resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
-    translates = translate and resolved.can_translate()
+    translates = (translate or chosen.generates) and resolved.can_translate()
     planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts, translates)
+    if chosen.generates:
+        planned.judge = _reading_judge(judge, device=device, deterministic=deterministic)
     planned.sort_out(check_languages=check_languages)
     return planned
+
+
+def _reading_judge(judge: str | Model | ReadingJudge | None, **options: Any) -> ReadingJudge:
+    if isinstance(judge, ReadingJudge):
+        return judge
+    return ReadingJudge(resolve_model(judge or READING_JUDGE, **options))
 
 
 @dataclass
@@ -94,6 +113,7 @@ class Plan:
 
     Attributes:
         contexts: Contexts of items that get another context than their own, or none.
+        judge: Decides which candidate a translation carries, if the recipe has them judged.
         translates: Whether sources are translated.
     """
 
@@ -107,6 +127,7 @@ class Plan:
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
+    judge: ReadingJudge | None = None
 
     def __repr__(self) -> str:
         left_out = sum(map(len, self.left_out.values()))
@@ -143,11 +164,12 @@ class Plan:
     @property
     def judges(self) -> bool:
         """Whether candidates are judged; otherwise sources are translated, and nothing else."""
-        return bool(self.recipe.asks) or self.model.cannot_score() is None
+        free = self.recipe.asks or self.recipe.generates
+        return bool(free) or self.model.cannot_score() is None
 
     def all_requests(self) -> Iterator[Request]:
         """Yield everything that must be scored."""
-        for item in self.judged:
+        for item in () if self.recipe.generates else self.judged:
             yield from self.requests(item)
             yield from self.unconditional(item)
 
@@ -167,8 +189,8 @@ class Plan:
         return item
 
     def requests(self, item: Choice | Entail) -> list[Request]:
-        """Return what is scored for one item; nothing if the model is asked instead."""
-        if self.recipe.asks:
+        """Return what a model reads of one item; nothing if it is asked or told instead."""
+        if self.recipe.asks or (self.recipe.generates and not self.model.encoder):
             return []
         language, source_language = self.suite.languages_of(item)
         item = self._with_context(item)
@@ -221,6 +243,8 @@ class Plan:
     def _unfit_kind(self, item: Item) -> str | None:
         """Return why the kind of model cannot judge a kind of item, or None if it can."""
         model = self.model
+        if self.recipe.generates and (isinstance(item, Entail) or item.source is None):
+            return "there is no source sentence to translate"
         if self.recipe.asks:
             if isinstance(item, Choice) and len(item.candidates) > len(ascii_uppercase):
                 return f"an item with more options than the {len(ascii_uppercase)} letters"

@@ -281,6 +281,7 @@ TASKS = Registry(
         "duals": "boxpen.build.duals.review:DualTask",
         "classes": "boxpen.analysis.discourse.people:ClassTask",
         "errors": "boxpen.analysis.translation_errors:ErrorTask",
+        "readings": "boxpen.review.readings:ReadingTask",
         "answers": "boxpen.review.answers:AnswerTask",
         "tags": "boxpen.analysis.tagging:TagTask",
     },

@@ -176,16 +176,16 @@ def test_a_file_is_a_suite_too(tmp_path):
 
 
 RECIPES = {
-    "starter": {"sound", "translate"},
+    "starter": {"sound", "translate", "generate"},
     "starter-graph": {"sound"},
-    "commonmt": {"sound", "translate", "paper"},
+    "commonmt": {"sound", "translate", "generate", "paper"},
     "cats": {"sound", "paper"},
     "cats-dual": {"sound", "paper"},
     "senmaking": {"sound", "paper"},
     "comve": {"sound"},
     "comve-train": {"sound"},
     "piqa": {"sound"},
-    "discourse": {"sound", "translate"},
+    "discourse": {"sound", "translate", "generate"},
 }
 
 
@@ -211,7 +211,7 @@ def test_recipes_of_files_and_suites(tmp_path):
     sourced = Suite("my.own", (replace(plain.items[0], source="s"),))
     exported = replace(plain, name="cats", card=ENTRIES["cats"].card)
     namesake = replace(plain, name="cats")
-    for suite, expected in ((plain, ALWAYS), (sourced, ALWAYS | {"translate"})):
+    for suite, expected in ((plain, ALWAYS), (sourced, ALWAYS | {"translate", "generate"})):
         write_suite(suite, tmp_path / "x.jsonl")
         assert set(recipes_of(suite)) == set(recipes_of(tmp_path / "x.jsonl")) == expected
     write_suite(exported, tmp_path / "x.jsonl")

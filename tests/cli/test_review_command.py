@@ -148,6 +148,9 @@ def case(request, tmp_path) -> Case:
     if name in ("classes", "errors"):
         run = translated(tmp_path / "runs", sets=True)
         return Case(run, tmp_path / "out.csv", task, ("right", "w" if name == "classes" else "c+o"))
+    if name == "readings":
+        run = translated(tmp_path / "runs", sets=False)
+        return Case(run, tmp_path / "out.csv", task, pick=chosen)
     write_suite(small_suite(4, "mine"), tmp_path / "mine.jsonl")
     if name == "tags":
         tag = ("--tag", "steps")

@@ -11,11 +11,13 @@ from json_server import JsonServer
 from typer.testing import CliRunner
 
 import boxpen
+from boxpen.analysis.reading_judge import ReadingJudge
 from boxpen.catalog.files import write_suite
 from boxpen.cli.app import app
 from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Translate
 from boxpen.models.remote.unwrap import prompt_of, unwrapped
+from boxpen.scoring.reading import ReadingRule
 
 pytest.importorskip("httpx")
 pytest.importorskip("sacrebleu")
@@ -372,3 +374,14 @@ def test_chat_translations_that_fail_are_left_out():
 )
 def test_what_is_around_a_translation_is_removed(answer, source, expected):
     assert unwrapped(answer, source, "de") == expected
+
+
+def test_free_translations_of_a_translator_are_judged(deepl, gpt2, tmp_path):
+    judge = ReadingJudge(gpt2, ReadingRule(threshold=0.0))
+    run = run_of(f"translator:deepl#{deepl.url}", recipe="generate", judge=judge)
+    assert [v.id for v in run.verdicts] == ["box", "pen"]
+    assert all(v.scores[v.winner] == max(v.scores) for v in run.verdicts)
+    assert made(run) == WORDS
+    assert (run.info.unread_sources, run.info.left_out) == (0, {})
+    again = boxpen.Run.load(run.save(tmp_path))
+    assert again.signature == run.signature

@@ -314,7 +314,10 @@ def test_slices_tell_how_many_items_each_run_has():
 def test_methods_name_the_fields_that_must_agree():
     page = html_report([ONE, TWO])
     methods = page[page.index('id="methods"') :]
-    assert "agree in suite, sample, recipe, norm, nli, ties, context, version;" in methods
+    assert (
+        "agree in suite, sample, recipe, norm, nli, judge, rule, lead, ties, context, version;"
+        in methods
+    )
     assert "of one kind, also in bos, eos, pll." in methods
     assert "(model, kind, api, dtype, batch, max)" in methods
 

@@ -11,7 +11,7 @@ from boxpen.catalog.files import FORMATS, read_suite
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
 from boxpen.plugins import SUITES
-from boxpen.scoring.recipe import ASK, ASK_LETTERS, SOUND, TRANSLATE, Recipe
+from boxpen.scoring.recipe import ASK, ASK_LETTERS, GENERATE, SOUND, TRANSLATE, Recipe
 
 __all__ = ["entries", "is_suite", "load_suite", "recipes_of", "suite_names"]
 
@@ -22,6 +22,7 @@ def entries() -> dict[str, Entry]:
 
 
 _ALWAYS = {recipe.name: recipe for recipe in (SOUND, ASK, ASK_LETTERS)}
+_OF_SOURCES = {recipe.name: recipe for recipe in (TRANSLATE, GENERATE)}
 
 
 def suite_names(*, parts: bool = False) -> list[str]:
@@ -66,7 +67,7 @@ def load_suite(name: str | Path, *, validate: bool = True) -> Suite:
 
 
 def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
-    """Return the recipes of a suite by name; ``translate`` is among them if it has sources.
+    """Return the recipes of a suite by name; ``translate`` and ``generate`` need sources.
 
     Args:
         suite: A suite, or what ``load_suite`` takes. A suite that was exported under its name of
@@ -89,12 +90,12 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
         entry = found[0]
         common = dict(_ALWAYS)
         if entry.card.source_language is not None:
-            common["translate"] = TRANSLATE
+            common |= _OF_SOURCES
         return common | dict(entry.recipes)
     if not isinstance(suite, Suite):
         return recipes_of(read_suite(suite, validate=False))
     has_sources = any(not isinstance(i, Entail) and i.source is not None for i in suite)
-    return _ALWAYS | ({"translate": TRANSLATE} if has_sources else {})
+    return _ALWAYS | (_OF_SOURCES if has_sources else {})
 
 
 def _entry(name: str) -> tuple[Entry, str | None] | None:

@@ -123,6 +123,7 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
         places: Their directories; None for a run that was not saved.
     """
     from boxpen.analysis.order_effects import order_effects
+    from boxpen.report.recipes import recipes_object
     from boxpen.report.terminal import notes
 
     return {
@@ -142,6 +143,7 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
             }
             for run, place in zip(runs, places, strict=True)
         ],
+        "recipes": recipes_object(runs),
     }
 
 
@@ -157,6 +159,7 @@ def print_runs(
     """
     from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.failures import failure_tables
+    from boxpen.report.recipes import recipes_page
     from boxpen.report.terminal import main_tags, notes, run_table
 
     screen = console()
@@ -175,6 +178,9 @@ def print_runs(
         if place:
             screen.print(f"{where:10} {place}", style="dim", soft_wrap=True)
         screen.print()
+    if page := recipes_page(runs):
+        for shown in page.terminal():
+            screen.print(shown)
 
 
 @contextlib.contextmanager

@@ -47,8 +47,8 @@ class Asked:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="triples, wrong-answers, wordings, candidates, duals, classes, errors, answers "
-            "or tags.",
+            help="triples, wrong-answers, wordings, candidates, duals, classes, errors, readings, "
+            "answers or tags.",
             show_default="by target",
         ),
     ] = None

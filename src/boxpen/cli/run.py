@@ -100,7 +100,8 @@ def run(
         str,
         typer.Option(
             metavar="NAME",
-            help="How to present items: sound, paper, translate (with a prompt), ask, ask-letters.",
+            help="How to present items: sound, paper, translate (with a prompt), ask, ask-letters, "
+            "or generate (judge free translations).",
         ),
     ] = "sound",
     template: Annotated[
@@ -111,6 +112,14 @@ def run(
         typer.Option(
             help="Labels of an inference classifier in output order, if the checkpoint does not "
             "name them: entailment,neutral,contradiction."
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="With --recipe generate: language model that judges translations.",
+            show_default="smollm2",
         ),
     ] = None,
     limit: Annotated[
@@ -165,7 +174,7 @@ def run(
     """
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.plans import plan
+    from boxpen.plans import READING_JUDGE, plan
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
@@ -180,6 +189,10 @@ def run(
         "translate": translate,
         **asdict(scoring),
     }  # fmt: skip
+    if recipe == "generate":  # one judge for all models
+        settings["judge"] = _resolved(judge or READING_JUDGE, None, None, loading)
+    elif judge is not None:
+        raise PolicyError(f"--judge is for --recipe generate, not for {recipe}")
     plans = []
     for name in dict.fromkeys(model or ["smollm2"]):
         resolved = _resolved(name, labels, scoring.dtype, loading)

@@ -89,6 +89,9 @@ def notes(run: Run) -> Iterator[str]:
     yield from _human_notes(run)
     if run.answers:
         yield from order_notes(order_effects(run.answers, run.info.unanswered))
+    if judge := run.info.judge:
+        lead = f", undecided below a lead of {judge.threshold:g} nats" if judge.fingerprint else ""
+        yield f"translations judged by {judge}{lead}; decided items are not a random sample"
     if remark := run.info.model.remark:
         yield remark
     if run.setting == "2-way":

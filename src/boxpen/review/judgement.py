@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -130,6 +130,8 @@ class VerdictSet:
     """Verdicts that need an edit; the others allow none."""
     joined: frozenset[str] = frozenset()
     """Verdicts of which several may be given at once: 'tense+word order'."""
+    beside: frozenset[str] = frozenset()
+    """Verdicts that are given by name where the others are the numbers of options."""
 
     def read(self, text: str) -> str | None:
         """Return the verdict that a text stands for, ignoring case; None if there is none.
@@ -143,6 +145,17 @@ class VerdictSet:
         if len(set(found)) < len(found) or not self.joined.issuperset(found):
             return None
         return JOINT.join(verdict for verdict in self.forms if verdict in found)
+
+    def read_option(self, text: str, options: Sequence[Option]) -> str | None:
+        """Return the verdict for the number of an option, or one that is given by name."""
+        chosen = {str(n): option.verdict for n, option in enumerate(options, 1)}
+        named = self.read(text)
+        return chosen.get(text.strip()) or (named if named in self.beside else None)
+
+    def of_options(self, options: Sequence[Option]) -> str:
+        """Say what may be answered to a question with options."""
+        named = (f" or '{verdict}'" for verdict in self.forms if verdict in self.beside)
+        return f"a number from 1 to {len(options)}{''.join(named)}"
 
     def _single(self, text: str) -> str | None:
         wanted = text.strip().lower()

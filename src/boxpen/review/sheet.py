@@ -301,9 +301,9 @@ def _answer(
     verdict: str | None = ""
     wanted = str(verdicts)
     if question.options:
-        chosen = {str(n): option.verdict for n, option in enumerate(question.options, 1)}
-        wanted = f"a number from 1 to {len(chosen)}"
-        verdict = "" if text in ("", _WITHDRAWN) else chosen.get(text)
+        wanted = verdicts.of_options(question.options)
+        if text not in ("", _WITHDRAWN):
+            verdict = verdicts.read_option(text, question.options)
     elif text not in ("", _WITHDRAWN):
         verdict = verdicts.read(text)
     if verdict is None:

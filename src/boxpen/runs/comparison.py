@@ -17,7 +17,10 @@ __all__ = ["AGREE", "AGREE_WITHIN_KIND", "DIFFER", "comparable", "compare", "lab
 
 # The fields of a signature: those that must agree if numbers of two models are to be compared,
 # those that must agree for models of one kind only, and those that may differ.
-AGREE = ("suite", "sample", "recipe", "norm", "nli", "ties", "context", "version")
+AGREE = (
+    "suite", "sample", "recipe", "norm", "nli", "judge", "rule", "lead", "ties", "context",
+    "version",
+)  # fmt: skip
 AGREE_WITHIN_KIND = ("bos", "eos", "pll")
 DIFFER = ("model", "kind", "api", "dtype", "batch", "max")
 

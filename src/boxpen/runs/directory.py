@@ -3,9 +3,9 @@
 ``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
 ``verdicts.parquet`` every decision, ``translations.parquet`` the translations of a translation
 model, ``tokens.json`` the texts of tokens, ``answers.parquet`` the answers of a model that was
-asked. The directory is written under a temporary name and
-renamed last. A run of human answers has verdicts but no records; one of an inference classifier
-has one record per item, with a log-probability for every label.
+asked, ``readings.parquet`` what the reading judge made of translations. The directory is written
+under a temporary name and renamed last. A run of human answers has verdicts but no records; one of
+an inference classifier has one record per item, with a log-probability for every label.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from boxpen.runs.tables import (
     parquet,
     read_answers,
     read_candidates,
+    read_readings,
     read_translations,
     read_verdicts,
     run_frame,
 )
 from boxpen.scoring.ask import Answer
+from boxpen.scoring.reading import Reading
 from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["check_writable", "read_run", "run_directories", "write_run"]
@@ -52,6 +54,8 @@ def _files(run: RunContent) -> dict[str, bytes]:
     tables = ["verdicts", "records", "translations"]
     if run.info.asked:
         tables.append("answers")
+    if run.info.generated:
+        tables.append("readings")
     return {
         # Bytes of a file name that are not UTF-8 become escapes of JSON.
         "run.json": f"{info}\n".encode("utf-8", "backslashreplace"),
@@ -98,7 +102,10 @@ def read_run(path: Path) -> RunContent:
     with _blamed(path, "answers.parquet"):
         answers = read_answers(path / "answers.parquet")
         _check_answers(info, verdicts, answers)
-    return RunContent(info, verdicts, candidates, translations, tokens, answers)
+    with _blamed(path, "readings.parquet"):
+        readings = read_readings(path / "readings.parquet")
+        _check_readings(info, verdicts, readings)
+    return RunContent(info, verdicts, candidates, translations, tokens, answers, readings)
 
 
 def _tokens(path: Path) -> dict[int, str]:
@@ -168,6 +175,18 @@ def _check_answers(info: RunInfo, verdicts: Sequence[Verdict], answers: Sequence
         chosen = of[v.id]
         if [chosen.count(c) / len(chosen) for c in range(len(v.scores))] != list(v.scores):
             raise ValueError(f"the answers of item '{v.id}' are not those of its verdict")
+
+
+def _check_readings(
+    info: RunInfo, verdicts: Sequence[Verdict], readings: Sequence[Reading]
+) -> None:
+    """Raise if the readings are not those that the verdicts were made of."""
+    decided = {r.id: (r.chosen, r.gold, r.scores) for r in readings if r.chosen is not None}
+    if decided.keys() != ({v.id for v in verdicts} if info.generated else set()):
+        raise ValueError("it does not have the readings of every item")
+    for v in verdicts if info.generated else ():
+        if decided[v.id] != (v.winner, v.gold, v.scores):
+            raise ValueError(f"the reading of item '{v.id}' is not that of its verdict")
 
 
 def _check_labels(

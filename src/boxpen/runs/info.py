@@ -26,6 +26,7 @@ __all__ = [
     "HumanInfo",
     "JudgeInfo",
     "ModelInfo",
+    "ReadingJudgeInfo",
     "RecipeInfo",
     "RunInfo",
     "Sample",
@@ -222,14 +223,20 @@ class RecipeInfo(_Part):
     def of(cls, recipe: Recipe) -> RecipeInfo:
         """Describe a recipe."""
         more = {key: value for key, value in asdict(recipe).items() if key != "name"}
-        if not recipe.asks:
-            del more["asks"]
+        for new in ("asks", "generates"):
+            if not more[new]:
+                del more[new]
         return cls(name=recipe.name, digest=recipe.digest, more=more)
 
     @property
     def asks(self) -> bool:
         """Whether the model was asked for an answer instead of scoring candidates."""
         return bool(self.more.get("asks"))
+
+    @property
+    def generates(self) -> bool:
+        """Whether free translations were judged instead of scoring candidates."""
+        return bool(self.more.get("generates"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the object as it is written, with the digest last."""
@@ -278,6 +285,31 @@ class HumanInfo(_Part):
     by_judge: tuple[JudgeInfo, ...] = field(metadata={"read": _judges})
     agreement: Mapping[str, float | None] = field(metadata={"read": _numbers})
     gold_in_one_place: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingJudgeInfo(_Part):
+    """Who decided which candidate a free translation carries.
+
+    Attributes:
+        name: The model, or ``words`` where class words decided everything.
+        short: Its name in tables.
+        fingerprint: Of the model; empty if there was none.
+        rule: Digest of what the model was shown.
+        threshold: Lead of a candidate, in nats, below which a translation is undecided.
+        words: How many translations class words decided or left undecided.
+    """
+
+    name: str
+    short: str
+    fingerprint: str
+    rule: str
+    threshold: float
+    words: int
+
+    def __str__(self) -> str:
+        by_model = f"{self.short}@{self.fingerprint[:8]}" if self.fingerprint else ""
+        return "+".join(filter(None, ("words" if self.words else "", by_model)))
 
 
 def _policy(data: Mapping[str, Any]) -> ScoringPolicy:
@@ -329,6 +361,7 @@ class RunInfo(_Part):
         findings: What lint found in the suite.
         engine: What was computed and how.
         human: The judges, if people answered.
+        judge: The judge of free translations, if there is one.
     """
 
     format: int = FORMAT
@@ -350,7 +383,15 @@ class RunInfo(_Part):
     human: HumanInfo | None = field(
         default=None, metadata={"read": HumanInfo.from_json, **_OPTIONAL}
     )
+    judge: ReadingJudgeInfo | None = field(
+        default=None, metadata={"read": ReadingJudgeInfo.from_json, **_OPTIONAL}
+    )
     signature: str = ""
+
+    @property
+    def generated(self) -> bool:
+        """Whether free translations were judged instead of scoring candidates."""
+        return self.recipe.generates
 
     @property
     def asked(self) -> bool:
@@ -369,6 +410,8 @@ class RunInfo(_Part):
         info = super().from_json(data)
         if info.model.kind == "human" and info.human is None:
             raise KeyError("human")
+        if info.generated and info.judge is None:
+            raise KeyError("judge")
         return info
 
     def signed(self) -> RunInfo:
@@ -384,10 +427,13 @@ class RunInfo(_Part):
             recipe=f"{self.recipe.name}@{self.recipe.digest}",
             bos=self.resolved_policy.get("bos"),
             eos=self.resolved_policy.get("eos"),
-            norm=None if model.kind in ("nli", "choice") else policy.norm,
+            norm=None if self.generated or model.kind in ("nli", "choice") else policy.norm,
             nli=self.setting,
             pll=self.resolved_policy.get("pll"),
-            ties=policy.ties,
+            judge=None if self.judge is None else str(self.judge),
+            rule=self.judge.rule if self.judge and self.judge.fingerprint else None,
+            lead=self.judge.threshold if self.judge and self.judge.fingerprint else None,
+            ties=None if self.generated else policy.ties,
             context=None if policy.context == "given" else policy.context,
             dtype=model.dtype,
             batch=model.batch,

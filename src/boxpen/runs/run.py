@@ -18,8 +18,9 @@ from boxpen.metrics.summary import Row, Translation, summarise
 from boxpen.runs.directory import read_run, write_run
 from boxpen.runs.info import RunInfo
 from boxpen.runs.tables import RunContent, run_frame
-from boxpen.scoring.ask import Answer, decide_asked
+from boxpen.scoring.ask import Answer, as_choice, decide_asked
 from boxpen.scoring.labels import names_of
+from boxpen.scoring.reading import Reading, decide_reading
 from boxpen.scoring.verdicts import Scored, Verdict, decide
 
 if TYPE_CHECKING:
@@ -42,18 +43,22 @@ class Run(RunContent):
         candidates: Mapping[str, Sequence[Scored]],
         translations: Sequence[Translation],
         answers: Sequence[Answer] = (),
+        readings: Sequence[Reading] = (),
     ) -> Run:
-        """Make a run from scored candidates, or from answers if the recipe asks for them."""
+        """Make a run from scored candidates, or from answers or readings of translations."""
         if info.asked:
             of: dict[str, list[Answer]] = {}
             for answer in answers:
                 of.setdefault(answer.item, []).append(answer)
             verdicts = tuple(decide_asked(i, of[i.id]) for i in items)
+        elif info.generated:
+            read = {reading.id: reading for reading in readings}
+            verdicts = tuple(decide_reading(as_choice(i), read[i.id]) for i in items)
         else:
             verdicts = tuple(decide(i, candidates[i.id], info.policy) for i in items)
         ids = sorted({int(t) for c in candidates.values() for s in c for t in s.record.token_ids})
         tokens = dict(zip(ids, model.token_texts(ids), strict=False))
-        made = (tuple(translations), tokens, tuple(answers))
+        made = (tuple(translations), tokens, tuple(answers), tuple(readings))
         return cls(info.signed(), verdicts, candidates, *made)
 
     @property
@@ -149,7 +154,9 @@ class Run(RunContent):
 
     def to_polars(
         self,
-        table: Literal["verdicts", "records", "translations", "tokens", "answers"] = "verdicts",
+        table: Literal[
+            "verdicts", "records", "translations", "tokens", "answers", "readings"
+        ] = "verdicts",
     ) -> pl.DataFrame:
         """Return a table of the run as a Polars data frame.
 
@@ -164,6 +171,8 @@ class Run(RunContent):
                 token (item, candidate, role, position, token_id, token, logprob); ``token`` is its
                 text, the label of an inference classifier, or null if unknown. ``answers``: one row
                 per question of a model that was asked, with the fields of ``Answer``.
+                ``readings``: one row per translation that the reading judge judged, with the
+                fields of ``Reading``.
 
         Raises:
             RunError: If there is no such table.
@@ -187,6 +196,8 @@ class Run(RunContent):
             raise RunError("a run of human answers has no scores to re-evaluate")
         if self.info.asked:
             raise RunError("a run of asked questions has no scores to re-evaluate")
+        if self.info.generated:
+            raise RunError("a run of judged translations has no scores to re-evaluate")
         free = ("norm", "ties", "nli")
         fixed = sorted(k for k, v in policy.items() if v is not None and k not in free)
         if fixed:

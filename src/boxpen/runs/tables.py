@@ -16,6 +16,7 @@ from boxpen.metrics.summary import Translation
 from boxpen.runs.info import RunInfo
 from boxpen.scoring.ask import Answer
 from boxpen.scoring.labels import NAMES
+from boxpen.scoring.reading import Reading
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored, Verdict
 
@@ -28,6 +29,7 @@ __all__ = [
     "parquet",
     "read_answers",
     "read_candidates",
+    "read_readings",
     "read_translations",
     "read_verdicts",
     "run_frame",
@@ -53,6 +55,10 @@ COLUMNS = {
         "item": "str", "order": "int", "prompt": "str", "text": "str", "outcome": "str",
         "chosen": "int?", "place": "int?",
     },
+    "readings": {
+        "id": "str", "block": "str?", "gold": "int", "candidates": "strs", "scores": "scores",
+        "chosen": "int?", "by": "str",
+    },
     "tokens": {
         "item": "str", "candidate": "int", "role": "str", "position": "int", "token_id": "int",
         "token": "str", "logprob": "single",
@@ -75,6 +81,7 @@ class RunContent:
         tokens: The texts of the candidates' tokens, if the model provides them.
         answers: The answers of a model that was asked, in every order; its candidates have no
             scored tokens.
+        readings: What the reading judge made of free translations, if they were judged.
     """
 
     info: RunInfo
@@ -83,10 +90,11 @@ class RunContent:
     translations: tuple[Translation, ...] = ()
     tokens: Mapping[int, str] = field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
+    readings: tuple[Reading, ...] = ()
 
 
 def run_frame(run: RunContent, table: str) -> pl.DataFrame:
-    """Return a table of a run: verdicts, records, translations, answers or tokens.
+    """Return a table of a run: verdicts, records, translations, answers, readings or tokens.
 
     Raises:
         RunError: If there is no such table.
@@ -100,6 +108,8 @@ def run_frame(run: RunContent, table: str) -> pl.DataFrame:
         rows = ({**asdict(t), "tags": json.dumps(dict(t.tags))} for t in run.translations)
     elif table == "answers":
         rows = map(asdict, run.answers)
+    elif table == "readings":
+        rows = map(asdict, run.readings)
     elif table == "records":
         rows = (_record_row(*found) for found in _records(run))
     else:
@@ -173,6 +183,16 @@ def read_answers(path: Path) -> tuple[Answer, ...]:
     if not path.is_file():
         return ()
     return tuple(Answer(**row) for row in _rows(path, "answers"))
+
+
+def read_readings(path: Path) -> tuple[Reading, ...]:
+    """Read the table of readings; only runs of judged translations have it."""
+    if not path.is_file():
+        return ()
+    return tuple(
+        Reading(**{**row, "candidates": tuple(row["candidates"]), "scores": tuple(row["scores"])})
+        for row in _rows(path, "readings")
+    )
 
 
 def read_candidates(path: Path) -> dict[str, list[Scored]]:
@@ -257,6 +277,7 @@ def _types() -> dict[str, Any]:
         "ints": pl.List(pl.Int32()),
         "floats": pl.List(pl.Float32()),
         "scores": pl.List(pl.Float64()),
+        "strs": pl.List(pl.String()),
     }
 
 

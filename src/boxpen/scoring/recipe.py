@@ -19,7 +19,7 @@ from boxpen.items import Choice, Entail
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
-__all__ = ["ASK", "ASK_LETTERS", "SOUND", "TRANSLATE", "Recipe"]
+__all__ = ["ASK", "ASK_LETTERS", "GENERATE", "SOUND", "TRANSLATE", "Recipe"]
 
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
@@ -50,6 +50,8 @@ class Recipe:
         asks: Ask for the letter of an option instead of scoring candidates (see ``scoring.ask``):
             the answer as ``text``, or the log-probabilities of the ``letters``. The templates are
             then the questions.
+        generates: Have the model translate the source, and judge which candidate the translation
+            carries (see ``scoring.reading``).
         tidy: Drop white space at the edges, runs of white space, and literal ``[SEP]``.
         policy: Fields of the scoring policy that differ from the default.
         why: What the recipe does differently, and why.
@@ -62,6 +64,7 @@ class Recipe:
     prompt: str | None = None
     unconditional: str = ""
     asks: Literal["", "text", "letters"] = ""
+    generates: bool = False
     tidy: bool = True
     policy: Mapping[str, str] = field(default_factory=dict, hash=False)
     why: str = ""
@@ -84,7 +87,11 @@ class Recipe:
     def digest(self) -> str:
         """Six hex digits that change with anything the recipe does to a text."""
         parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
-        for new in ("prefixes", "asks"):  # recipes keep the digests that they had before
+        for new in (
+            "prefixes",
+            "asks",
+            "generates",
+        ):  # recipes keep the digests that they had before
             if not parts[new]:
                 del parts[new]
         return hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()[:6]
@@ -139,12 +146,12 @@ class Recipe:
 
     def sees_source(self, item: Choice, *, encoder: bool) -> bool:
         """Whether the model reads the item's source sentence under this recipe."""
-        shown = encoder or "{source}" in (self.prompt or "")
+        shown = encoder or self.generates or "{source}" in (self.prompt or "")
         return item.source is not None and shown
 
     def sees_context(self, item: Choice, *, encoder: bool, before: bool = False) -> bool:
         """Whether the model reads the item's context under this recipe."""
-        if encoder:
+        if encoder or self.generates:
             return before
         return item.source is None or self.prompt is not None
 
@@ -212,4 +219,10 @@ ASK_LETTERS = replace(
     name="ask-letters",
     asks="letters",
     why="the model is asked for the letter of an option, in every order; the likeliest one counts",
+)
+GENERATE = Recipe(
+    name="generate",
+    generates=True,
+    why="the model translates the source, and a judge decides which candidate the translation "
+    "carries",
 )

@@ -18,7 +18,7 @@ from boxpen.catalog.entry import Entry
 from boxpen.catalog.jsonl import read_jsonl
 from boxpen.catalog.releases.senmaking import EXPLAIN
 from boxpen.items import Card, Entail, Item
-from boxpen.scoring.recipe import TRANSLATE, Recipe
+from boxpen.scoring.recipe import GENERATE, TRANSLATE, Recipe
 
 __all__ = ["STARTER", "STARTER_GRAPH", "starter_triples"]
 
@@ -80,7 +80,7 @@ STARTER = Entry(
         notes=_NOTES,
     ),
     importer=_items,
-    recipes={"sound": _SOUND, "translate": TRANSLATE},
+    recipes={"sound": _SOUND, "translate": TRANSLATE, "generate": GENERATE},
     part_tag="part",
     parts=_PARTS,
 )

@@ -78,8 +78,11 @@ def report(
         print_csv(rows_csv(chosen_rows(loaded, metric, by)))
     elif markdown:
         from boxpen.report.formats.markdown import run_markdown
+        from boxpen.report.recipes import recipes_page
 
         print("\n".join(map(run_markdown, loaded)))
+        if page := recipes_page(loaded):
+            print(page.markdown())
     else:
         _show(loaded, run_directories(runs), json=json, where="read from")
 

@@ -57,6 +57,7 @@ def html_report(
     from boxpen.report.html import charts
     from boxpen.report.html.items import pack_items
     from boxpen.report.html.matrix import matrices
+    from boxpen.report.recipes import recipes_page
     from boxpen.report.robustness import robust_html
     from boxpen.report.terminal import notes
 
@@ -88,6 +89,7 @@ def html_report(
         shortcut_chart=_shortcut_chart,
         robust=[(v, robust_html([(e.label, e.run) for e in v.entries])) for v in views],
         notes=notes,
+        recipes=recipes_page(runs),
         noise=[noise_note(p) for p in pairs if p.noise is not None],
         must_agree=(AGREE, AGREE_WITHIN_KIND, DIFFER),
         sign=charts.marker,
