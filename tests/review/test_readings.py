@@ -108,3 +108,19 @@ def test_a_run_without_translations_is_refused(tmp_path):
     small_run("+-").save(tmp_path)
     with pytest.raises(RunError, match="has no translations of items with candidates"):
         find_task(Target((str(tmp_path),)), "readings")
+
+
+def test_on_a_page_neither_is_the_last_option(task):
+    pytest.importorskip("starlette")
+    from boxpen.review.app.web.wording import answer_of, question_json, verdict_of
+
+    for question in task.questions():
+        shown = question.shuffled("ann", 1)
+        options = question_json(task, shown)["options"]
+        assert [o["text"] for o in options] == [*(o.text for o in shown.options), "Neither"]
+        for option in options:
+            verdict = verdict_of(task, shown, option["number"], "")
+            assert answer_of(task, shown, verdict) == option["number"]
+        assert verdict == NEITHER
+        with pytest.raises(BuildError, match="expected a number from 1 to 3"):
+            verdict_of(task, shown, "4", "")

@@ -248,7 +248,8 @@ def _judgement(
     if question.options:
         by_text = {plain(option.text): option.verdict for option in question.options}
         numbers = {option.verdict: option.verdict for option in question.options}
-        verdict = by_text.get(plain(text)) or numbers.get(text.strip())
+        named = text.strip() if text.strip() in verdicts.beside else None
+        verdict = by_text.get(plain(text)) or numbers.get(text.strip()) or named
         expected = "the text of a candidate, or its number in the suite, from 1"
     else:
         verdict, expected = verdicts.read(text), str(verdicts)

@@ -12,6 +12,7 @@ __all__ = [
     "CLASSES",
     "DUALS",
     "ERRORS",
+    "READINGS",
     "TRIPLES",
     "WORDINGS",
     "WRONG_ANSWERS",
@@ -53,6 +54,35 @@ ANSWERS = Guide(
             ),
         ),
     ),
+)
+
+READINGS = Guide(
+    "Which reading does this translation carry?",
+    (
+        "The source has a word or a construction that can be understood in two ways. You see one "
+        "translation of it, and a sentence for each way.",
+        "Say what the translation means in the point in which these sentences differ. Read it as "
+        "somebody would who does not see the source: which reading fits the source better is not "
+        "the question.",
+        "Judge the meaning, not the wording. Mistakes elsewhere do not count.",
+        "Choose “neither” if no reading can be recognised, if both fit equally well, or if the "
+        "translation means something else.",
+    ),
+    (
+        Example(
+            {"source": "Der Kiefer tat ihm weh.", "translation": "His jawbone was aching."},
+            "2",
+            "“Jawbone” is another word for the jaw.",
+            ("The pine hurt him.", "His jaw hurt."),
+        ),
+        Example(
+            {"source": "Der Kiefer tat ihm weh.", "translation": "He was in pain."},
+            "3",
+            "Neither the tree nor the jaw is mentioned.",
+            ("The pine hurt him.", "His jaw hurt.", "Neither"),
+        ),
+    ),
+    {"neither": Label("Neither", "No reading, both, or another meaning")},
 )
 
 TRIPLES = Guide(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from boxpen.errors import RunError
+from boxpen.review.guides import READINGS
 from boxpen.review.journal import Journal
 from boxpen.review.judgement import Option, Question, VerdictSet
 from boxpen.review.translations import TranslationTask
@@ -67,6 +68,7 @@ class ReadingTask(TranslationTask[FreeTranslation]):
     target = "runs of translation models on a contrastive suite"
     journal_file = "readings.jsonl"
     only_by_name = True
+    guide = READINGS
 
     def __init__(
         self, made: Sequence[FreeTranslation], journal: Journal | None = None, runs: int = 1

@@ -27,7 +27,7 @@ from boxpen.review.database import DatabaseJournal, is_database
 from boxpen.review.decisions import Decision, Rule, decide
 from boxpen.review.guide import Guide
 from boxpen.review.journal import Journal
-from boxpen.review.judgement import Judgement, Question, VerdictSet, latest
+from boxpen.review.judgement import Judgement, Option, Question, VerdictSet, latest
 from boxpen.review.labels import decide_labels, label_agreement, label_pairs, labels_of
 
 if TYPE_CHECKING:
@@ -266,6 +266,12 @@ class ReviewTask(ABC):
     @abstractmethod
     def questions(self) -> list[Question]:
         """Return what judges are asked."""
+
+    def offered(self, question: Question) -> list[Option]:
+        """Return what may be chosen: the options of a question, and verdicts beside them."""
+        named = [verdict for verdict in self.verdicts.forms if verdict in self.verdicts.beside]
+        beside = [Option(self.guide.label(verdict).label, verdict) for verdict in named]
+        return [*question.options, *(beside if question.options else ())]
 
     def check(self, judgement: Judgement, question: Question) -> Judgement:  # noqa: ARG002
         """Check an answer, and return it as it is kept; errors continue 'FILE, line 2: '."""

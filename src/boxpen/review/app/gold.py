@@ -125,8 +125,9 @@ def _place(
 def _verdict(task: ReviewTask, question: Question, data: Mapping[str, Any], where: str) -> str:
     text = str(data["verdict"]).strip()
     if question.options:
-        by_text = {option.text: option.verdict for option in question.options}
-        known = {option.verdict for option in question.options}
+        choices = task.offered(question)
+        by_text = {option.text: option.verdict for option in choices}
+        known = {option.verdict for option in choices}
         verdict = by_text.get(text) or (text if text in known else None)
         wanted = "the number of a candidate in the suite, from 1, or its text"
     else:

@@ -31,7 +31,7 @@ _BY_MARGINALS = ("alpha", "cohen", "fleiss")
 def possible_answers(question: Question, verdicts: VerdictSet) -> int:
     """Return how many different answers a question allows; 0 if any text does."""
     if question.options:
-        return len(question.options)
+        return len(question.options) + len(verdicts.beside)
     joined = len(verdicts.joined)
     return len(verdicts.forms) - joined + (2**joined - 1 if joined else 0)
 

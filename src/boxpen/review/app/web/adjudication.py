@@ -46,7 +46,7 @@ def disputes_json(
         votes = [
             {
                 "judge": shown.get(row.judge, "judge"),
-                "answer": answer_of(question, row.verdict),
+                "answer": answer_of(one.task, question, row.verdict),
                 "label": answer_text(one.task, question, row.verdict),
                 "edit": row.edit,
                 "comment": row.comment,
@@ -57,9 +57,9 @@ def disputes_json(
         settled = decided.get(item)
         found.append(
             {
-                "question": question_json(question, blind=campaign.plan.blind),
+                "question": question_json(one.task, question, blind=campaign.plan.blind),
                 "votes": votes,
-                "decided": answer_of(question, settled.verdict) if settled else None,
+                "decided": answer_of(one.task, question, settled.verdict) if settled else None,
                 "decided_edit": settled.edit if settled else "",
             }
         )

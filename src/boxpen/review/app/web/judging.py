@@ -63,6 +63,7 @@ async def queue(request: Request) -> Response:
     phase, items = one.progress.queue(judge, limit, set(request.query_params.getlist("after")))
     questions = [
         question_json(
+            one.task,
             one.progress.shown(item, judge),
             training=phase == "training",
             blind=campaign.plan.blind,
@@ -89,6 +90,7 @@ async def item(request: Request) -> Response:
     current = last is not None and last.seen in ("", one.progress.digests[place])
     return JSONResponse(
         question_json(
+            one.task,
             question,
             mine=judgement_of(last) if last is not None and current else None,
             training=place in one.progress.training,
@@ -131,7 +133,7 @@ def _mine(
             {
                 "seq": row.seq,
                 "item": row.item,
-                "answer": answer_of(question, row.verdict),
+                "answer": answer_of(one.task, question, row.verdict),
                 "label": answer_text(one.task, question, row.verdict) if row.verdict else "",
                 "edit": row.edit,
                 "comment": row.comment,

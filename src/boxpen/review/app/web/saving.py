@@ -112,7 +112,8 @@ def _row(
             raise BuildError("answers of the training round stay as they were given")
         if verdict:
             right = verdict == gold.verdict
-            told = {"right": right, "answer": answer_of(question, gold.verdict), "why": gold.why}
+            answer = answer_of(task, question, gold.verdict)
+            told = {"right": right, "answer": answer, "why": gold.why}
     if place >= progress.size:
         kind = "extra"
     ms = min(max(ms, 0), _DAY)

@@ -71,6 +71,7 @@ def progress_json(one: CampaignTask, judge: str) -> dict[str, Any]:
 
 
 def question_json(
+    task: ReviewTask,
     question: Question,
     *,
     mine: Judgement | None = None,
@@ -86,10 +87,10 @@ def question_json(
         "part": question.part,
         "shown": _named(question.shown),
         "hints": [] if blind else _named({k: v for k, v in question.hints.items() if v}),
-        "options": _numbered([option.text for option in question.options]),
+        "options": _numbered([option.text for option in task.offered(question)]),
         "training": training,
         "mine": {
-            "answer": answer_of(question, mine.verdict),
+            "answer": answer_of(task, question, mine.verdict),
             "edit": mine.edit,
             "comment": mine.comment,
             "time": mine.time,
@@ -99,9 +100,9 @@ def question_json(
     }
 
 
-def answer_of(question: Question, verdict: str) -> str:
+def answer_of(task: ReviewTask, question: Question, verdict: str) -> str:
     """Return a verdict as an answer: the number of its option, as shown."""
-    for number, option in enumerate(question.options, 1):
+    for number, option in enumerate(task.offered(question), 1):
         if option.verdict == verdict:
             return str(number)
     return "" if question.options else verdict
@@ -125,7 +126,7 @@ def verdict_of(task: ReviewTask, question: Question, answer: str, edit: str) -> 
     if not answer:
         return ""
     if question.options:
-        chosen = {str(n): option.verdict for n, option in enumerate(question.options, 1)}
+        chosen = {str(n): option.verdict for n, option in enumerate(task.offered(question), 1)}
         verdict = chosen.get(answer)
         wanted = f"a number from 1 to {len(chosen)}"
     else:
