@@ -1,34 +1,124 @@
 """Compare a GGUF file behind llama.cpp's server with the same file loaded here.
 
-    python scripts/remote.py [--limit 60] [--cache FILE]
+    python scripts/remote.py [--limit 60] [--cache FILE] [--float32 FILE]
 
 Starts the server (``pip install xllamacpp``), scores the suite ``starter`` both ways, and prints
-the figures of docs/remote.md.
+the figures of docs/remote.md: once with the file as it is, and once with its weights as float32.
+llama.cpp multiplies 4-bit weights by activations that are rounded to 8 bits, and float32 weights by
+float32 activations; here, all is float32. So the second comparison tests boxpen, and the first one
+the server's arithmetic.
+
+``--order N`` compares the order of requests instead: as the texts come, or depth first by slot.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
-from boxpen import Run, evaluate, resolve_model
+import numpy as np
+
+from boxpen import Run, evaluate, load_suite, resolve_model
+from boxpen.items import Choice
 from boxpen.models.loading.embedded import smollm2_path
+from boxpen.models.remote.client import Call
+from boxpen.models.remote.forced import Node, Walk
+from boxpen.scoring.requests import Request
+
+NEAR = 0.1  # nats between two candidates that count as a near-tie
 
 
-def start_server(threads: int) -> str:
-    """Serve smollm2 on a free port; return the URL."""
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, help="Items of starter.")
+    parser.add_argument("--cache", default=":memory:", help="Rerun with the same file to resume.")
+    parser.add_argument("--threads", type=int, default=2, help="Threads of the server.")
+    parser.add_argument("--slots", type=int, default=4, help="Texts that the server keeps.")
+    parser.add_argument("--float32", type=Path, help="Where to write the file as float32.")
+    parser.add_argument("--order", type=int, metavar="N", help="Compare orders on N texts.")
+    args = parser.parse_args()
+    if args.order:
+        orders(args)
+        return
+    compare(smollm2_path(), args)
+    if args.float32:
+        if not args.float32.exists():
+            dequantise(smollm2_path(), args.float32)
+        compare(args.float32, args)
+
+
+def serve(path: Path, threads: int, slots: int) -> Any:
+    """Serve a file on a free port."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
-    params.model.path = str(smollm2_path())
+    params.model.path = str(path)
     params.port = 0
-    params.n_ctx = 4096
-    params.n_parallel = 4
+    params.n_ctx = 1024 * slots
+    params.n_parallel = slots
     params.cpuparams.n_threads = threads
     params.warmup = False
     params.verbosity = 0
-    start_server.kept = xllamacpp.Server(params)  # type: ignore[attr-defined]
-    return str(start_server.kept.listening_address)  # type: ignore[attr-defined]
+    return xllamacpp.Server(params)
+
+
+def dequantise(path: Path, target: Path) -> None:
+    """Write a GGUF file with the same values as float32."""
+    import gguf
+
+    source = gguf.GGUFReader(str(path))
+    writer = gguf.GGUFWriter(str(target), source.fields["general.architecture"].contents())
+    for field in source.fields.values():
+        if field.name.startswith("GGUF.") or field.name in (
+            "general.architecture",
+            "general.file_type",
+        ):
+            continue
+        inner = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+        writer.add_key_value(field.name, field.contents(), field.types[0], sub_type=inner)
+    writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+    for tensor in source.tensors:
+        values = gguf.quants.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+        writer.add_tensor(tensor.name, values.reshape([int(n) for n in reversed(tensor.shape)]))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def compare(path: Path, args: argparse.Namespace) -> None:
+    """Print how a server of a file differs from smollm2 as loaded here."""
+    print(f"\n{path.name}", flush=True)
+    server = serve(path, args.threads, args.slots)
+    began = time.time()
+    model = resolve_model(f"api:{server.listening_address}")
+    print(f"probe: {time.time() - began:.1f} s, access {model.access}", flush=True)
+    began = time.time()
+    remote = evaluate(model, "starter", limit=args.limit, cache=args.cache)
+    seconds = time.time() - began
+    local = evaluate(f"gguf:{smollm2_path()}", "starter", limit=args.limit, cache=args.cache)
+    ours, theirs = totals(local), totals(remote)
+    differences = [abs(ours[key][0] - theirs[key][0]) for key in theirs]
+    verdicts = {v.id: v for v in local.verdicts}
+    flipped = [v for v in remote.verdicts if v.winner != verdicts[v.id].winner]
+    tally = model.tally
+    print(f"items: {len(remote.verdicts)} of {len(local.verdicts)}, texts: {len(theirs)}")
+    print(f"same number of tokens: {all(ours[k][1] == theirs[k][1] for k in theirs)}")
+    print(f"tokens {tally.tokens:,}, nodes {tally.nodes:,}, requests sent {tally.computed:,}")
+    print(f"{seconds:.0f} s, {tally.computed / seconds:.1f} requests per second")
+    print("difference per text: ", end="")
+    print(f"median {np.median(differences):.4f}, largest {max(differences):.4f} nats")
+    near = sum(abs(verdicts[v.id].margin) < NEAR for v in flipped)
+    print(f"verdicts that differ: {len(flipped)}, of which near-ties (< {NEAR} nats): {near}")
+    for v in flipped:
+        print(f"  {v.id}: {verdicts[v.id].margin:+.4f} here, {v.margin:+.4f} there")
+    for run in (local, remote):
+        (row,) = [r for r in run.summary() if r.slice == "all" and r.metric == "accuracy"]
+        print(f"accuracy: {row.value:.4f} ({run.signature})")
+    print(f"unanswered: {remote.info.left_out}", flush=True)
 
 
 def totals(run: Run) -> dict[tuple[str, int], tuple[float, int]]:
@@ -39,39 +129,36 @@ def totals(run: Run) -> dict[tuple[str, int], tuple[float, int]]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--cache", default=":memory:")
-    parser.add_argument("--threads", type=int, default=2)
-    args = parser.parse_args()
-    url = start_server(args.threads)
-    began = time.time()
-    model = resolve_model(f"api:{url}")
-    print(f"probe: {time.time() - began:.1f} s, access {model.access}")
-    began = time.time()
-    remote = evaluate(model, "starter", limit=args.limit, cache=args.cache)
-    seconds = time.time() - began
-    local = evaluate(f"gguf:{smollm2_path()}", "starter", limit=args.limit, cache=args.cache)
-    ours, theirs = totals(local), totals(remote)
-    differences = sorted(abs(ours[key][0] - theirs[key][0]) for key in theirs)
-    verdicts = {v.id: v for v in local.verdicts}
-    flipped = [v for v in remote.verdicts if v.winner != verdicts[v.id].winner]
-    tally = model.tally
-    print(f"items: {len(remote.verdicts)} of {len(local.verdicts)}, texts: {len(theirs)}")
-    print(f"same number of tokens: {all(ours[k][1] == theirs[k][1] for k in theirs)}")
-    print(f"tokens {tally.tokens:,}, nodes {tally.nodes:,}, requests sent {tally.computed:,}")
-    print(f"{seconds:.0f} s, {tally.computed / seconds:.1f} requests per second")
-    print(
-        f"difference per text: median {differences[len(differences) // 2]:.3f}, "
-        f"largest {differences[-1]:.3f} nats"
-    )
-    print(f"verdicts that differ: {len(flipped)}")
-    for verdict in flipped:
+def orders(args: argparse.Namespace) -> None:
+    """Print how fast the nodes of some texts are answered in two orders, and whether equally."""
+    server = serve(smollm2_path(), args.threads, args.slots)
+    model = resolve_model(f"api:{server.listening_address}")
+    tokenizer = model.findings.tokenizer
+    texts = [
+        c for item in load_suite("starter") if isinstance(item, Choice) for c in item.candidates
+    ]
+    texts = texts[:: len(texts) // args.order][: args.order]
+    found = dict(tokenizer.pieces([Request(text) for text in texts]))
+    prompts = [(tokenizer.bos, *found[n].ids) for n in range(len(texts))]
+    nodes = list(dict.fromkeys(p[: i + 1] for p in prompts for i in range(1, len(p))))
+    print(f"{len(texts)} texts, {len(nodes)} nodes, {tokenizer.slots} slots")
+
+    def ask(name: str, calls: Iterable[Call]) -> dict[Node, Any]:
+        began = time.time()
+        answers = {call.tag: answer for call, answer in model.client.each(calls)}
+        seconds = time.time() - began
+        read = sum(answer["timings"]["prompt_n"] for answer in answers.values()) / len(nodes)
+        rate = len(nodes) / seconds
         print(
-            f"  {verdict.id}: {verdicts[verdict.id].margin:+.3f} here, {verdict.margin:+.3f} there"
+            f"{name}: {rate:.1f} requests per second, {read:.2f} tokens read for each", flush=True
         )
-    print(f"unanswered: {remote.info.left_out}")
+        return {node: answer["choices"][0]["logprobs"] for node, answer in answers.items()}
+
+    made = {call.tag: call for call in Walk(model.findings.model, nodes)}
+    before = ask("as the texts come", [made[node] for node in nodes])
+    after = ask("depth first by slot", Walk(model.findings.model, nodes, tokenizer.slots))
+    same = sum(before[node] == after[node] for node in nodes)
+    print(f"equal answers: {same} of {len(nodes)}")
 
 
 if __name__ == "__main__":

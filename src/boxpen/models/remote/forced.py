@@ -4,10 +4,15 @@ A node is a beginning of a text with the token that is scored last. The token is
 ``logit_bias``, and its log-probability without the bias is read from the answer. Servers withhold
 a token that is only a part of a character (llama.cpp does); such a token is looked for among the
 most likely ones instead, if need be in the whole vocabulary.
+
+A server keeps what it has read in a few slots, and a request is fast if all but its last token is
+in one of them. So each thread walks through a part of the tree of its own, depth first, and no more
+threads than slots do.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 
 from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
@@ -28,11 +33,7 @@ def force(
 ) -> Iterator[tuple[Node, float | UnansweredError]]:
     """Yield every node with its log-probability as soon as it is known."""
     hidden: list[Node] = []
-    calls = (
-        Call("/completions", body_of("forced", model, n[:-1], forced=n[-1]), len(n), n)
-        for n in nodes
-    )
-    for call, answer in client.each(calls):
+    for call, answer in client.each(Walk(model, nodes, tokenizer.slots)):
         value = _value(client, answer, call.tag, tokenizer)
         seen = not isinstance(value, UnansweredError) or value.status != 200
         if seen or tokenizer.texts(call.tag[-1:]) != [_PART]:
@@ -64,6 +65,50 @@ def force(
                     yield node, UnansweredError(client.name, reason, 200)
                 else:
                     hidden.append(node)
+
+
+class Walk(Iterator[Call]):
+    """Hands each thread the request for the next node of its own part of a tree.
+
+    Parts are contiguous in depth-first order. A thread without one takes half of the longest;
+    threads beyond the number of slots get nothing.
+
+    Args:
+        model: The server's name for the model.
+        nodes: In any order.
+        slots: Of the server; None if unknown.
+    """
+
+    def __init__(self, model: str, nodes: Sequence[Node], slots: int | None = None) -> None:
+        self._model = model
+        self._nodes = sorted(nodes)  # a node follows its parent, and its siblings follow its own
+        self._slots = slots
+        self._parts: dict[int, range] = {}  # by thread
+
+    def __next__(self) -> Call:
+        me = threading.get_ident()
+        if me not in self._parts and self._slots and len(self._parts) >= self._slots:
+            raise StopIteration
+        if not self._parts.get(me):
+            self._parts[me] = self._part()
+        if not self._parts[me]:
+            raise StopIteration
+        node = self._nodes[self._parts[me][0]]
+        self._parts[me] = self._parts[me][1:]
+        body = body_of("forced", self._model, node[:-1], forced=node[-1])
+        if self._slots:  # llama.cpp might choose the slot of another thread
+            body["id_slot"] = list(self._parts).index(me)
+        return Call("/completions", body, len(node), node)
+
+    def _part(self) -> range:
+        """Return a part for a thread that has none, taken from the longest one."""
+        if not self._parts:
+            return range(len(self._nodes))
+        owner = max(self._parts, key=lambda thread: len(self._parts[thread]))
+        longest = self._parts[owner]
+        middle = len(longest) // 2
+        self._parts[owner] = longest[:middle]
+        return longest[middle:]
 
 
 def _shown(tokenizer: Tokenizer) -> int:
