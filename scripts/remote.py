@@ -8,6 +8,7 @@ llama.cpp multiplies 4-bit weights by activations that are rounded to 8 bits, an
 float32 activations; here, all is float32. So the second comparison tests boxpen, and the first one
 the server's arithmetic.
 
+``--asked`` asks the questions of the suite instead of scoring its texts.
 ``--order N`` compares the order of requests instead: as the texts come, or depth first by slot.
 """
 
@@ -21,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from boxpen import Run, evaluate, load_suite, resolve_model
+from boxpen import Model, Run, evaluate, load_suite, resolve_model
+from boxpen.analysis.order_effects import order_effects
 from boxpen.items import Choice
 from boxpen.models.loading.embedded import smollm2_path
 from boxpen.models.remote.client import Call
@@ -39,7 +41,12 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=4, help="Texts that the server keeps.")
     parser.add_argument("--float32", type=Path, help="Where to write the file as float32.")
     parser.add_argument("--order", type=int, metavar="N", help="Compare orders on N texts.")
+    parser.add_argument("--asked", action="store_true", help="Ask instead of scoring.")
     args = parser.parse_args()
+    if args.asked:
+        server = serve(smollm2_path(), args.threads, args.slots)
+        ask(resolve_model(f"api:{server.listening_address}"), args.limit, args.cache)
+        return
     if args.order:
         orders(args)
         return
@@ -121,6 +128,28 @@ def compare(path: Path, args: argparse.Namespace) -> None:
     print(f"unanswered: {remote.info.left_out}", flush=True)
 
 
+def ask(model: Model, limit: int | None, cache: str) -> None:
+    """Ask the model behind the server and the one loaded here, and count equal answers."""
+    for recipe in ("ask-letters", "ask"):
+        options: dict[str, Any] = {"recipe": recipe, "limit": limit, "cache": cache}
+        began = time.time()
+        remote = evaluate(model, "starter", **options)
+        seconds = time.time() - began
+        local = evaluate(f"gguf:{smollm2_path()}", "starter", **options)
+        pairs = list(zip(local.answers, remote.answers, strict=True))
+        same = sum(a.chosen == b.chosen for a, b in pairs)
+        texts = sum(a.text == b.text for a, b in pairs)
+        print(f"{recipe}: {len(remote.verdicts)} items, {len(pairs)} questions, {seconds:.0f} s")
+        print(f"  same choice: {same}, same text: {texts}")
+        for name, run in (("here", local), ("there", remote)):
+            found = order_effects(run.answers, run.info.unanswered)
+            accuracy = next(row for row in run.summary() if row.metric == "accuracy")
+            print(
+                f"  {name}: accuracy {accuracy.value:.3f}, first option {found.first.value:.1%}, "
+                f"unparsed {found.unparsed.value:.1%}, failed {found.failed.value:.1%}"
+            )
+
+
 def totals(run: Run) -> dict[tuple[str, int], tuple[float, int]]:
     return {
         (item, number): (one.record.total, len(one.record.logprobs))
@@ -143,20 +172,20 @@ def orders(args: argparse.Namespace) -> None:
     nodes = list(dict.fromkeys(p[: i + 1] for p in prompts for i in range(1, len(p))))
     print(f"{len(texts)} texts, {len(nodes)} nodes, {tokenizer.slots} slots")
 
-    def ask(name: str, calls: Iterable[Call]) -> dict[Node, Any]:
+    def answers(name: str, calls: Iterable[Call]) -> dict[Node, Any]:
         began = time.time()
-        answers = {call.tag: answer for call, answer in model.client.each(calls)}
+        found = {call.tag: answer for call, answer in model.client.each(calls)}
         seconds = time.time() - began
-        read = sum(answer["timings"]["prompt_n"] for answer in answers.values()) / len(nodes)
+        read = sum(answer["timings"]["prompt_n"] for answer in found.values()) / len(nodes)
         rate = len(nodes) / seconds
         print(
             f"{name}: {rate:.1f} requests per second, {read:.2f} tokens read for each", flush=True
         )
-        return {node: answer["choices"][0]["logprobs"] for node, answer in answers.items()}
+        return {node: answer["choices"][0]["logprobs"] for node, answer in found.items()}
 
     made = {call.tag: call for call in Walk(model.findings.model, nodes)}
-    before = ask("as the texts come", [made[node] for node in nodes])
-    after = ask("depth first by slot", Walk(model.findings.model, nodes, tokenizer.slots))
+    before = answers("as the texts come", [made[node] for node in nodes])
+    after = answers("depth first by slot", Walk(model.findings.model, nodes, tokenizer.slots))
     same = sum(before[node] == after[node] for node in nodes)
     print(f"equal answers: {same} of {len(nodes)}")
 

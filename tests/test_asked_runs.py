@@ -134,12 +134,20 @@ def test_an_item_without_an_answer_is_left_out_and_not_wrong(chat, monkeypatch):
     assert [v.id for v in run.verdicts] == ["2", "3", "4", "5"]
 
 
-def test_a_question_that_is_too_long_is_left_out_with_the_reason(chat):
+@pytest.mark.parametrize(
+    ("recipe", "reason"),
+    [
+        ("ask", "longer than the 1,024 tokens that it reads"),
+        ("ask-letters", "longer than the model reads"),
+    ],
+)
+def test_a_question_that_is_too_long_is_left_out_with_the_reason(chat, recipe, reason):
     long = Choice(id="6", candidates=("x " * 2000, "y"), gold=0)
     suite = Suite("small", (*SUITE, long), Card(language="en"))
-    run = evaluate(f"hf:{chat}", suite, recipe="ask", cache=":memory:", check_languages=False)
-    assert run.info.left_out == {"unanswered: longer than the 1,024 tokens that it reads": ["6"]}
+    run = evaluate(f"hf:{chat}", suite, recipe=recipe, cache=":memory:", check_languages=False)
+    assert run.info.left_out == {f"unanswered: {reason}": ["6"]}
     assert len(run.verdicts) == 5
+    assert order_effects(run.answers, run.info.unanswered).failed.value == 1 / 6
 
 
 def test_a_model_without_a_chat_template_is_refused(gpt2_dir):

@@ -16,20 +16,26 @@ from boxpen.errors import ModelError
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.bleu import require_sacrebleu
-from boxpen.models.base import ANSWER, Model, ResolvedPolicy
-from boxpen.models.cached import Progress, ScoredRequests, scored
+from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.cached import (
+    BEAM,
+    Progress,
+    ScoredRequests,
+    answer_texts,
+    likeliest_letters,
+    scored,
+    translated,
+)
 from boxpen.plans import Plan, plan
-from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
+from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
-from boxpen.scoring.ask import Answer, Question, answered, as_choice
-from boxpen.scoring.cache import ScoreCache, cache_key
+from boxpen.scoring.ask import Answer, answered, as_choice
+from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored
 
 __all__ = ["evaluate", "run_plans"]
-
-BEAM = 5  # as in CommonMT section 5.1
 
 
 def evaluate(
@@ -41,7 +47,7 @@ def evaluate(
     limit: int | None = None,
     seed: int = 0,
     cache: str | Path | ScoreCache | None = None,
-    translate: bool = True,
+    translate: bool | None = None,
     check_languages: bool = True,
     device: str | None = None,
     batch_size: int | None = None,
@@ -55,7 +61,7 @@ def evaluate(
 
     Args:
         model: A preset, ``hf:NAME_OR_PATH``, ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``,
-            ``api:URL#MODEL``, ``openai:MODEL``, or a
+            ``api:URL#MODEL``, ``openai:MODEL``, ``translator:NAME``, or a
             ``(model, tokenizer)`` pair in memory.
         suite: A suite, the name of one, or the path of a suite file.
         recipe: How to score the suite: ``sound``, ``paper``, ``translate``, or a recipe.
@@ -63,7 +69,8 @@ def evaluate(
         limit: Draw a sample of at most N items: every set by its share, blocks kept whole.
         seed: Seed of the sample.
         cache: Path of the score cache, the user's own if None; ``:memory:`` keeps nothing.
-        translate: Whether a translation model also translates the sources, for BLEU.
+        translate: Whether a model that can translate also translates the sources, for BLEU; if
+            None, chat models behind an API do not.
         check_languages: Whether to skip languages that the model cannot read.
         device: Where to compute.
         batch_size: Maximum sequences per batch.
@@ -93,12 +100,13 @@ def evaluate(
         token_budget=token_budget,
         deterministic=deterministic,
         labels=labels,
+        translate=translate,
         **policy,
     )
     if isinstance(cache, ScoreCache):
-        return run_plans([planned], cache, translate=translate, progress=progress)[0]
+        return run_plans([planned], cache, progress=progress)[0]
     with ScoreCache(cache or default_cache()) as opened:
-        return run_plans([planned], opened, translate=translate, progress=progress)[0]
+        return run_plans([planned], opened, progress=progress)[0]
 
 
 def run_plans(
@@ -152,18 +160,23 @@ def _decided(
     """Turn the scored requests of a plan into a run."""
     started = time.time()
     _leave_out(planned, _unanswered(planned, results))
-    answers = _answers(planned, results, cache, report) if planned.recipe.asks else []
-    candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
+    texts = _answer_texts(planned, cache, report) if planned.recipe.asks else {}
     translations = _translations(planned, cache, report) if translate else []
+    answers = _answers(planned, texts)
+    candidates = _shown(planned) if planned.recipe.asks else _candidates(planned, results)
     gone = {i for ids in planned.left_out.values() for i in ids}
     judged = planned.suite.take([i for i in planned.suite if i.id not in gone])
     info = RunInfo(
         suite=SuiteInfo.of(judged),
-        model=ModelInfo.of(planned.model, remark),
+        model=ModelInfo.of(
+            planned.model,
+            "; ".join(dict.fromkeys(filter(None, (remark, *_remarks(planned))))),
+            asked=bool(planned.recipe.asks),
+        ),
         recipe=RecipeInfo.of(planned.recipe),
         policy=planned.policy,
         resolved_policy=planned.resolved_policy.as_dict(),
-        beam=BEAM,
+        beam=0 if planned.model.access else BEAM,
         left_out={reason: list(ids) for reason, ids in planned.left_out.items()},
         parts_left_out={
             reason: list(planned.whole_parts(ids)) for reason, ids in planned.left_out.items()
@@ -183,10 +196,22 @@ def _decided(
             for c in planned.judged
         ),
         findings=tuple(lint(judged)),
-        engine=dict(results.engine),
+        engine=_engine(planned, results),
         seconds=round(results.seconds + time.time() - started, 3),
     )
     return Run.decided(info, planned.model, planned.judged, candidates, translations, answers)
+
+
+def _remarks(planned: Plan) -> list[str]:
+    """Return what readers should know about the model."""
+    lack = None if planned.judges else planned.model.cannot_score()
+    return [*([f"translations only: {lack}"] if lack else []), *planned.model.remarks]
+
+
+def _engine(planned: Plan, results: ScoredRequests) -> dict[str, object]:
+    """Return what was computed and how; of a server, what was sent in the end."""
+    how = {"how": planned.model.engine} if planned.model.access else {}
+    return {**results.engine, **how}
 
 
 def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored]]:
@@ -221,64 +246,32 @@ def _shown(planned: Plan) -> dict[str, list[Scored]]:
     }
 
 
-def _answers(
-    planned: Plan, results: ScoredRequests, cache: ScoreCache, report: Progress
-) -> list[Answer]:
-    """Return the answers to all questions; items without them are left out."""
+def _answer_texts(planned: Plan, cache: ScoreCache, report: Progress) -> dict[str, str]:
+    """Ask all questions, and leave out the items that have one without an answer."""
+    model = planned.model
     asked = {item.id: planned.questions(item) for item in planned.judged}
+    every = [question for few in asked.values() for question in few]
+    label = f"{planned.suite.name} ? {model.short}"
     if planned.recipe.asks == "letters":
-        texts = _letters(planned, asked, results)
+        texts = likeliest_letters(model, planned.resolved_policy, every, cache, label, report)
     else:
-        texts = _answer_texts(planned, asked, cache, report)
+        texts = answer_texts(model, every, cache, label, report)
     lost: dict[str, list[str]] = {}
     for item, few in asked.items():
-        for question in few:
-            if question.prompt not in texts:
-                reason = planned.model.unanswered.get(question.prompt, "no answer")
-                lost.setdefault(reason, []).append(item)
-                break
+        gone = next((q.prompt for q in few if q.prompt not in texts), None)
+        if gone is not None:
+            lost.setdefault(model.unanswered.get(gone, "no answer"), []).append(item)
     _leave_out(planned, lost)
-    return [
-        answer
-        for item in planned.judged
-        for answer in answered(item, asked[item.id], [texts[q.prompt] for q in asked[item.id]])
-    ]
-
-
-def _letters(
-    planned: Plan, asked: Mapping[str, Sequence[Question]], results: ScoredRequests
-) -> dict[str, str]:
-    """Return the likeliest letter of every question."""
-    found = {}
-    for item in planned.judged:
-        requests = iter(planned.requests(item))
-        for question in asked[item.id]:
-            totals = [results.records[next(requests)].total for _ in question.letters]
-            found[question.prompt] = question.letters[int(np.argmax(totals))]
-    return found
-
-
-def _answer_texts(
-    planned: Plan,
-    asked: Mapping[str, Sequence[Question]],
-    cache: ScoreCache,
-    report: Progress,
-) -> dict[str, str]:
-    """Return the answers to all questions, from the cache where it has them."""
-    model = planned.model
-    settings = {"task": "answer", "most": ANSWER, **model.exactness()}
-    prompts = dict.fromkeys(q.prompt for few in asked.values() for q in few)
-    keys = {p: cache_key(model.fingerprint, settings, (p,)) for p in prompts}
-    known = cache.translations(list(keys.values()))
-    texts = {prompt: known[key] for prompt, key in keys.items() if key in known}
-    missing = [prompt for prompt in keys if prompt not in texts]
-    label = f"{planned.suite.name} ? {model.short}"
-    report(label, len(texts), len(keys))
-    for batch in model.answer(missing) if missing else ():
-        cache.add_translations((keys[missing[i]], text) for i, text in batch)
-        texts.update((missing[i], text) for i, text in batch)
-        report(label, len(texts), len(keys))
     return texts
+
+
+def _answers(planned: Plan, texts: Mapping[str, str]) -> list[Answer]:
+    """Read the answers, given by prompt; there are none if candidates were scored."""
+    found: list[Answer] = []
+    for item in planned.judged if texts else ():
+        asked = planned.questions(item)
+        found += answered(item, asked, [texts[q.prompt] for q in asked])
+    return found
 
 
 def _unanswered(planned: Plan, results: ScoredRequests) -> dict[str, list[str]]:
@@ -302,64 +295,59 @@ def _leave_out(planned: Plan, unanswered: Mapping[str, Sequence[str]]) -> None:
         ModelError: If there is no other item.
     """
     gone = {item for items in unanswered.values() for item in items}
-    if gone and len(gone) == len(planned.judged):
+    if gone and gone >= {item.id for item in (*planned.judged, *planned.sources)}:
         raise ModelError(
             f"model '{planned.model.name}' answered no item of suite '{planned.suite.name}': "
             f"{next(iter(unanswered))}"
         )
-    planned.left_out |= {f"unanswered: {reason}": [*ids] for reason, ids in unanswered.items()}
+    for reason, ids in unanswered.items():
+        planned.left_out.setdefault(f"{UNANSWERED}{reason}", []).extend(ids)
     planned.judged = [item for item in planned.judged if item.id not in gone]
+    planned.sources = [item for item in planned.sources if item.id not in gone]
 
 
 def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Translation]:
-    settings = {
-        "task": "translate",
-        "beam": BEAM,
-        "max_length": planned.resolved_policy.max_length,
-        "cut": "own source",  # what bounds the length of a translation
-        **planned.model.exactness(),
-    }
+    """Translate the sources of a plan; items without a translation are left out."""
+    model, suite = planned.model, planned.suite
     out: list[Translation] = []
-    for languages in dict.fromkeys(planned.suite.languages_of(i)[::-1] for i in planned.sources):
-        items = [i for i in planned.sources if planned.suite.languages_of(i)[::-1] == languages]
-        texts = {i.id: planned.recipe.tidied(_source(i)) for i in items}
-        reads = planned.model.reads_context
-        asked = {i.id: (texts[i.id], planned.context_of(i) if reads else "") for i in items}
-        keys = {
-            (text, before): cache_key(
-                planned.model.fingerprint,
-                settings,
-                (text, *languages, *([before] if reads else [])),
-            )
-            for text, before in asked.values()
-        }
-        known = cache.translations(list(keys.values()))
-        made = {text: known[key] for text, key in keys.items() if key in known}
-        missing = [text for text in keys if text not in made]
-        label = f"{planned.suite.name} → {planned.model.short}"
-        report(label, len(made), len(keys))
-        alone = [[text] for text in missing]
-        for few in alone if planned.model.deterministic or not missing else [missing]:
-            sources, contexts = [text for text, _ in few], [before for _, before in few]
-            for batch in planned.model.translate(
-                sources, languages, beam=BEAM, contexts=contexts if reads else None
-            ):
-                cache.add_translations((keys[few[i]], text) for i, text in batch)
-                made.update((few[i], text) for i, text in batch)
-                report(label, len(made), len(keys))
-        out += [
-            Translation(
-                id=i.id,
-                tags=i.tags,
-                source=texts[i.id],
-                reference=planned.recipe.tidied(_reference(i)),
-                translation=made[asked[i.id]],
-                language=languages[1],
-                context=getattr(i, "context", None),
-                reference_context=getattr(i, "reference_context", None),
+    lost: dict[str, list[str]] = {}
+    for languages in dict.fromkeys(suite.languages_of(i)[::-1] for i in planned.sources):
+        items = [i for i in planned.sources if suite.languages_of(i)[::-1] == languages]
+        asked = {
+            i.id: (
+                planned.recipe.tidied(_source(i)),
+                planned.context_of(i) if model.reads_context else "",
             )
             for i in items
-        ]
+        }
+        made = translated(
+            model,
+            list(asked.values()),
+            languages,
+            planned.resolved_policy,
+            cache,
+            f"{suite.name} → {model.short}",
+            report,
+        )
+        for i in items:
+            source = asked[i.id]
+            if source not in made:
+                reason = model.unanswered.get(source[0], "no translation")
+                lost.setdefault(reason, []).append(i.id)
+                continue
+            out.append(
+                Translation(
+                    id=i.id,
+                    tags=i.tags,
+                    source=source[0],
+                    reference=planned.recipe.tidied(_reference(i)),
+                    translation=made[source],
+                    language=languages[1],
+                    context=getattr(i, "context", None),
+                    reference_context=getattr(i, "reference_context", None),
+                )
+            )
+    _leave_out(planned, lost)
     return out
 
 

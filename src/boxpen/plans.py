@@ -40,6 +40,7 @@ def plan(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    translate: bool | None = None,
     **policy: Any,
 ) -> Plan:
     """Check that a model can be evaluated on a suite, and plan how; nothing is scored yet.
@@ -72,11 +73,16 @@ def plan(
         settings = settings.but(norm="sum")  # a recipe's own norm is for other models
     if resolved.encoder and (template is not None or chosen.name == "translate"):
         raise PolicyError(f"'{resolved.name}' reads the source directly and takes no prompt")
-    if chosen.asks and (lack := resolved.cannot_answer()) is not None:
+    if chosen.asks and (lack := resolved.cannot_answer(chosen.asks)) is not None:
         raise PolicyError(f"recipe '{chosen.name}' asks questions, and {lack}")
+    if translate is None:  # a translation may cost money
+        translate = resolved.translates_unasked
+    if not chosen.asks and not translate and (lack := resolved.cannot_score()) is not None:
+        raise PolicyError(f"{lack}; use --recipe ask, or --bleu for translations only")
     resolved_policy = resolved.resolve_policy(settings)
     contexts = other_contexts(suite, settings.context)
-    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts)
+    translates = translate and resolved.can_translate()
+    planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts, translates)
     planned.sort_out(check_languages=check_languages)
     return planned
 
@@ -87,6 +93,7 @@ class Plan:
 
     Attributes:
         contexts: Contexts of items that get another context than their own, or none.
+        translates: Whether sources are translated.
     """
 
     suite: Suite
@@ -95,6 +102,7 @@ class Plan:
     policy: ScoringPolicy
     resolved_policy: ResolvedPolicy
     contexts: dict[str, str | None] = field(default_factory=dict)
+    translates: bool = False
     judged: list[Choice | Entail] = field(default_factory=list)
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
@@ -117,9 +125,9 @@ class Plan:
                 self.left_out.setdefault(reason, []).append(item.id)
                 continue
             choice = item.as_choice() if isinstance(item, Translate) else item
-            if choice is not None:
+            if choice is not None and self.judges:
                 self.judged.append(choice)
-            if self.model.can_translate() and not isinstance(item, Entail) and item.source:
+            if self.translates and not isinstance(item, Entail) and item.source:
                 self.sources.append(item)
         if check_languages:
             self._drop_unreadable()
@@ -130,6 +138,11 @@ class Plan:
             )
         if self.policy.norm == "pmi":
             self._check_pmi()
+
+    @property
+    def judges(self) -> bool:
+        """Whether candidates are judged; otherwise sources are translated, and nothing else."""
+        return bool(self.recipe.asks) or self.model.cannot_score() is None
 
     def all_requests(self) -> Iterator[Request]:
         """Yield everything that must be scored."""
@@ -153,13 +166,9 @@ class Plan:
         return item
 
     def requests(self, item: Choice | Entail) -> list[Request]:
-        """Return what is scored for one item; nothing if the model is asked for its answer."""
+        """Return what is scored for one item; nothing if the model is asked instead."""
         if self.recipe.asks:
-            return [
-                Request(text=letter, prefix=self.model.chat_prompt(question.prompt))
-                for question in self.questions(item)
-                for letter in (question.letters if self.recipe.asks == "letters" else "")
-            ]
+            return []
         language, source_language = self.suite.languages_of(item)
         item = self._with_context(item)
         return self.recipe.requests(
@@ -212,7 +221,7 @@ class Plan:
         """Return why the kind of model cannot judge a kind of item, or None if it can."""
         model = self.model
         if self.recipe.asks:
-            lacks = isinstance(item, Translate) and not item.contrast
+            lacks = isinstance(item, Translate) and not item.contrast and not self.translates
             return (
                 "an item to translate, without a wrong translation to tell apart" if lacks else None
             )
@@ -228,8 +237,10 @@ class Plan:
             return "an inference classifier judges premises and hypotheses only"
         if model.kind == "choice" and item.source is not None:
             return "a multiple-choice model reads no source sentence"
-        if isinstance(item, Translate) and not item.contrast and not model.can_translate():
+        if isinstance(item, Translate) and not item.contrast and not self.translates:
             return "an item to translate, without a wrong translation to tell apart"
+        if not self.judges and item.source is None:
+            return "it only translates, and there is no source sentence"
         if model.encoder and item.source is None:
             return "a translation model needs a source sentence, and there is none"
         return None

@@ -6,23 +6,25 @@ protocols of vLLM (``echo``, ``prompt_logprobs``, ``/tokenize``) and llama.cpp (
 
 from __future__ import annotations
 
-import json
-import random
-import socket
-import threading
-import time
+import functools
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import torch
+from json_server import JsonServer
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 CUT = 24  # tokens that a truncating server reads
 
 
-class HonestServer:
+@functools.cache
+def _loaded(folder: Path) -> tuple[Any, Any]:
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    return AutoTokenizer.from_pretrained(folder), model
+
+
+class HonestServer(JsonServer):
     """Serves one model in a thread, and logs what it is asked.
 
     Args:
@@ -30,7 +32,7 @@ class HonestServer:
         serves: Of ``echo``, ``prompt_logprobs``, ``forced``, ``tokenize``, ``chat``.
         bos: Whether BOS is put before a text.
         key: What a client must send.
-        fault: What is wrong with it, see ``_spoilt`` and ``_sabotaged``.
+        fault: What is wrong with it, see ``spoilt`` and ``JsonServer``.
         named: Whether answers name the ids of generated tokens, as llama.cpp's do.
     """
 
@@ -46,104 +48,19 @@ class HonestServer:
         delay: float = 0.0,
         fails: Callable[[dict[str, Any]], int] = lambda body: 0,
     ) -> None:
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder).eval()
-        self.serves, self.bos, self.key, self.fault = serves, bos, key, fault
-        self.named, self.delay, self.fails = named, delay, fails
-        self.log: list[tuple[str, dict[str, Any]]] = []
-        self.headers: list[dict[str, str]] = []
-        self.most = self.busy = 0
-        self.lock = threading.Lock()
-        self.chance = random.Random(5)
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self.answer({})
-
-            def do_POST(self) -> None:
-                length = int(self.headers["content-length"])
-                self.answer(json.loads(self.rfile.read(length)))
-
-            def answer(self, body: dict[str, Any]) -> None:
-                with server.lock:
-                    server.log.append((self.path, body))
-                    server.headers.append(dict(self.headers))
-                    server.busy += 1
-                    server.most = max(server.most, server.busy)
-                try:
-                    if server.sabotaged(self):
-                        return
-                    time.sleep(server.delay)
-                    status, found = server.answer(self.path, body, dict(self.headers))
-                    self.send(status, json.dumps(found).encode())
-                finally:
-                    with server.lock:
-                        server.busy -= 1
-
-            def send(
-                self, status: int, data: bytes, kind: str = "application/json", **more: str
-            ) -> None:
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                for name, value in more.items():
-                    self.send_header(name.replace("_", "-"), value)
-                self.end_headers()
-                self.wfile.write(data)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        class Quiet(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_: Any) -> None:  # clients are killed, or hang up
-                pass
-
-        self.http = Quiet(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}"
+        self.tokenizer, self.model = _loaded(folder)
+        super().__init__(key=key, fault=fault, delay=delay)
+        self.serves, self.bos, self.named, self.fails = serves, bos, named, fails
         self.spec = f"api:{self.url}/v1#tiny"
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
-
-    def __enter__(self) -> HonestServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.http.shutdown()
-        self.http.server_close()
 
     def completions(self) -> list[dict[str, Any]]:
         """Return the bodies of all requests to ``/completions``."""
         with self.lock:
             return [body for path, body in self.log if path.endswith("/v1/completions")]
 
-    def sabotaged(self, handler: Any) -> bool:
-        """Fail at the level of HTTP, where the fault is of that kind."""
-        with self.lock:
-            lucky = self.chance.random() < 0.3
-        if self.fault == "storm" and not lucky:
-            when = "0.01" if self.chance.random() < 0.5 else "Mon, 01 Jan 2001 00:00:00 GMT"
-            handler.send(429, b'{"error": "slow down"}', Retry_After=when)
-        elif self.fault == "half_closed" and not lucky:
-            handler.send_response(200)
-            handler.send_header("Content-Length", "1000")
-            handler.end_headers()
-            handler.wfile.write(b'{"choices": [')
-            handler.connection.shutdown(socket.SHUT_WR)
-            handler.close_connection = True
-        elif self.fault == "html" or (self.fault == "some_html" and not lucky):
-            handler.send(200, b"<html><body>Sign in</body></html>", "text/html")
-        else:
-            return False
-        return True
-
     def answer(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any]:
-        if self.key and headers.get("Authorization") != f"Bearer {self.key}":
-            said = f"Incorrect API key provided: {headers.get('Authorization')}"
-            return 401, {"error": {"message": said}}
+        if denied := self.denied(headers):
+            return denied
         if path == "/v1/models":
             return 200, {"data": [{"id": "tiny", "max_model_len": 256}]}
         if path == "/tokenize" and "tokenize" in self.serves:

@@ -14,7 +14,9 @@ from boxpen.models.remote.client import Client
 from boxpen.models.remote.model import RemoteModel
 from boxpen.models.remote.probe import probe
 from boxpen.models.remote.settings import settings_of
+from boxpen.scoring.ask import questions
 from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.recipe import ASK_LETTERS
 from boxpen.scoring.requests import Request
 
 pytest.importorskip("httpx")
@@ -54,8 +56,14 @@ def url(path):
 @pytest.fixture(scope="module")
 def model(url):
     spec = f"api:{url}/v1"
-    client = Client(spec, settings_of(spec))
-    return RemoteModel(spec, client, probe(client, chat=True))
+    settings = settings_of(spec)
+    client = Client(spec, settings)
+    return RemoteModel(spec, client, settings, probe(client, settings, chat=True))
+
+
+@pytest.fixture(scope="module")
+def local(path):
+    return boxpen.resolve_model(f"gguf:{path}")
 
 
 def test_echo_is_refused_and_forced_tokens_are_used(model):
@@ -63,28 +71,27 @@ def test_echo_is_refused_and_forced_tokens_are_used(model):
     assert found.access == "forced"
     assert found.rejected["echo"] == "fewer log-probabilities came back than tokens were read"
     assert found.tokenizer.source == "/tokenize"
-    assert "the server also answers chats" in found.notes
+    assert found.chat is not None
+    assert found.chat.notes == []
+    assert found.letters == ""
     assert not any("Chinese" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("bos", ["always"])
-def test_forced_tokens_equal_the_whole_vocabulary(url, model, bos):
-    policy = model.resolve_policy(ScoringPolicy(bos=bos))
-    for batch in model.score(TEXTS[::2], policy):
+def test_forced_tokens_equal_the_whole_vocabulary(url, model):
+    texts = [Request("The box."), Request("盒")]
+    policy = model.resolve_policy(ScoringPolicy(bos="always"))
+    for batch in model.score(texts, policy):
         for number, record in batch:
-            before = [model.findings.tokenizer.bos] if bos == "always" else []
-            ids = before + [
-                t["id"] for t in post(url, "/tokenize", content=TEXTS[::2][number].text)
-            ]
-            assert record.unscored == (bos == "never")
+            found = post(url, "/tokenize", content=texts[number].text)
+            ids = [model.findings.tokenizer.bos, *(token["id"] for token in found)]
+            assert record.unscored == 0
             for place, value in zip(range(1, len(ids)), record.logprobs, strict=True):
                 exact = whole_vocabulary(url, ids[:place])[ids[place]]
                 assert value == pytest.approx(exact, abs=1e-3)
     assert not model.unanswered
 
 
-def test_it_scores_like_the_file_itself(path, model):
-    local = boxpen.resolve_model(f"gguf:{path}")
+def test_it_scores_like_the_file_itself(model, local):
     records = []
     for one in (model, local):
         asked = one.score(TEXTS, one.resolve_policy(ScoringPolicy()))
@@ -94,6 +101,49 @@ def test_it_scores_like_the_file_itself(path, model):
         assert ours.token_ids.tolist() == theirs.token_ids.tolist()
         # llama.cpp rounds activations to 8 bits; Transformers computes in float32.
         np.testing.assert_allclose(ours.logprobs, theirs.logprobs, atol=0.8)
+
+
+def test_letters_are_those_of_the_file_itself(model, local):
+    item = boxpen.Choice(
+        id="1", candidates=("The box is in the pen.", "The pen is in the box."), gold=0
+    )
+    asked = questions(item, ASK_LETTERS)
+    found = []
+    for one in (model, local):
+        policy = one.resolve_policy(ScoringPolicy())
+        records = dict(pair for batch in one.letters(asked, policy) for pair in batch)
+        found.append([dict(zip(r.token_ids, r.logprobs, strict=True)) for r in records.values()])
+    for ours, theirs in zip(*found, strict=True):
+        assert set(ours) == set(theirs) == {0, 1}
+        for place, value in ours.items():
+            assert value == pytest.approx(theirs[place], abs=0.4)
+        if abs(theirs[0] - theirs[1]) > 0.8:  # otherwise nearly a tie
+            assert max(ours, key=ours.get) == max(theirs, key=theirs.get)
+
+
+def test_it_is_asked_and_translates(model, tmp_path):
+    suite = boxpen.Suite(
+        "small",
+        (
+            boxpen.Choice(
+                id="1",
+                candidates=("La caja está en el corral.", "El corral está en la caja."),
+                gold=0,
+                source="The box is in the pen.",
+            ),
+        ),
+        boxpen.Card(language="es", source_language="en", title="Small"),
+    )
+    runs = [
+        boxpen.evaluate(model, suite, recipe="ask", translate=True, cache=tmp_path / "scores")
+        for _ in range(2)
+    ]
+    assert len(runs[0].answers) == 2
+    assert all(answer.text for answer in runs[0].answers)
+    assert runs[0].translations[0].translation
+    assert "|api:chat|" in runs[0].signature
+    sent = [run.info.engine["how"].partition(" requests")[0] for run in runs]
+    assert sent[0] == sent[1]  # all of it came from the cache
 
 
 def post(url, path, **body):

@@ -13,20 +13,13 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
-from boxpen.errors import ModelError
-from boxpen.models.remote import client
+from boxpen.errors import ModelError, PolicyError
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
 pytest.importorskip("httpx")
 
 TEXTS = [Request(f"The {a} is in the {b}.") for a in ("box", "pen") for b in ("river", "tree")]
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch):
-    monkeypatch.setattr(client, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(client, "LONGEST_DELAY", 0.05)
 
 
 def values(model, texts=TEXTS):
@@ -86,11 +79,11 @@ def test_a_bias_that_is_part_of_the_answer_is_refused(gpt2_dir):
 
 
 def test_an_ignored_echo_is_noticed(gpt2_dir):
-    with (
-        HonestServer(gpt2_dir, serves=("forced", "chat")) as server,
-        pytest.raises(ModelError, match="fewer log-probabilities came back than tokens were read"),
-    ):
-        boxpen.resolve_model(server.spec)
+    with HonestServer(gpt2_dir, serves=("forced", "chat")) as server:
+        model = boxpen.resolve_model(server.spec)
+        assert model.access == "chat"
+        with pytest.raises(PolicyError, match=r"fewer log-probabilities came back.*--recipe ask"):
+            boxpen.evaluate(model, "starter", limit=9, cache=":memory:")
 
 
 def test_a_wrong_tokenizer_is_refused(gpt2_dir, tmp_path):
@@ -146,9 +139,9 @@ def test_a_server_that_goes_away_ends_the_run_in_one_sentence(gpt2_dir):
 
 def test_requests_in_flight_adapt_to_the_server(gpt2_dir):
     texts = [Request(f"The box number {n} is in the pen.") for n in range(60)]
-    with HonestServer(gpt2_dir, delay=0.05) as server:
+    with HonestServer(gpt2_dir) as server:
         model = boxpen.resolve_model(server.spec)
-        server.most = 0
+        server.most, server.delay = 0, 0.05
         values(model, texts)
         assert 6 <= server.most <= 16  # it began with 4
         model.client._pace.slow_down(0.0)
@@ -178,8 +171,9 @@ def test_retry_after_is_honoured(gpt2_dir, after, monkeypatch):
 
 
 def test_an_interrupt_is_clean(gpt2_dir):
-    with HonestServer(gpt2_dir, delay=0.2) as server:
+    with HonestServer(gpt2_dir) as server:
         model = boxpen.resolve_model(server.spec)
+        server.delay = 0.2
         asked = model.score(TEXTS * 10, model.resolve_policy(ScoringPolicy()))
         next(asked)
         began = time.monotonic()

@@ -11,10 +11,13 @@ import sys
 import time
 
 import pytest
+from chat_server import ChatServer
 from honest_server import HonestServer
+from typer.testing import CliRunner
 
 import boxpen
 from boxpen.catalog.files import write_suite
+from boxpen.cli.app import app
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
@@ -25,10 +28,46 @@ THINGS = ("pen", "house", "river", "tree", "box", "lake", "shoe", "door", "lamp"
 KILLS = int(os.environ.get("BOXPEN_TEST_KILLS", "1"))  # more: docs/remote.md
 
 
-def committed(path):
+def committed(path, table):
     """Return the keys that the cache has."""
     with sqlite3.connect(path) as db:
-        return {key for (key,) in db.execute("SELECT key FROM records")}
+        return {key for (key,) in db.execute(f"SELECT key FROM {table}")}
+
+
+def killed_again_and_again(options, scores, table, asked, key_of):
+    """Run, kill and resume; nothing that was kept may be asked for again.
+
+    Args:
+        options: Of ``boxpen run``.
+        scores: The cache.
+        table: Its table that answers go to.
+        asked: Returns what the server was asked for so far.
+        key_of: From one of these to its key in the cache.
+    """
+    rng = random.Random(3)
+    options = ["run", *options, "--cache", str(scores)]
+    for _ in range(KILLS):
+        known, before = committed(scores, table), len(asked())
+        least = before + rng.randint(4, 12)
+        process = subprocess.Popen([sys.executable, "-m", "boxpen", *options], stderr=-3, stdout=-3)
+        # Not before something is kept, or nothing would ever be done.
+        while len(asked()) < least or committed(scores, table) == known:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        time.sleep(0.3)  # until the server has finished what was in flight
+        check(asked()[before:], known, key_of)
+    known, before = committed(scores, table), len(asked())
+    done = CliRunner().invoke(app, options)
+    assert done.exit_code == 0, done.output
+    check(asked()[before:], known, key_of)
+    assert {key_of(sent) for sent in asked()} <= committed(scores, table)
+
+
+def check(new, known, key_of):
+    assert len(new) == len(set(new))
+    assert known.isdisjoint(map(key_of, new))  # nothing that was kept is sent again
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)
@@ -49,12 +88,7 @@ def test_killed_again_and_again(gpt2_dir, tmp_path, serves):
     )
     suite, scores = tmp_path / "small.jsonl", tmp_path / "scores.sqlite"
     write_suite(boxpen.Suite("small", items, boxpen.Card(language="en", title="Small")), suite)
-    rng = random.Random(3)
     with HonestServer(gpt2_dir, serves=serves, delay=0.02) as server:
-        command = [
-            sys.executable, "-m", "boxpen", "run", str(suite), "--model", server.spec,
-            "--cache", str(scores), "--out", str(tmp_path / "out"),
-        ]  # fmt: skip
         model = boxpen.resolve_model(server.spec)
         policy = model.resolve_policy(ScoringPolicy())
         with ScoreCache(scores) as cache:
@@ -65,29 +99,8 @@ def test_killed_again_and_again(gpt2_dir, tmp_path, serves):
                 return cache_key(model.fingerprint, {"access": "forced"}, sent)
             return cache_key(model.fingerprint, policy.as_dict(), Request(sent).parts())
 
-        kills = 0
-        while True:
-            known, before = committed(scores), len(asked(server))
-            least = before + rng.randint(4, 12)
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-            # Not before something is kept, or nothing would ever be done.
-            while process.poll() is None and (
-                kills >= KILLS or len(asked(server)) < least or committed(scores) == known
-            ):
-                time.sleep(0.02)
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-                kills += 1
-                time.sleep(0.3)  # until the server has finished what was in flight
-            new = asked(server)[before:]
-            assert len(new) == len(set(new))
-            assert known.isdisjoint(map(key_of, new))  # nothing that was kept is sent again
-            if process.returncode != -signal.SIGKILL:
-                assert process.returncode == 0, process.stderr.read().decode()
-                break
-        assert {key_of(sent) for sent in asked(server)} <= committed(scores)
-    assert kills == KILLS
+        options = [str(suite), "--model", server.spec, "--out", str(tmp_path / "out")]
+        killed_again_and_again(options, scores, "records", lambda: asked(server), key_of)
     run = boxpen.Run.load(next((tmp_path / "out").iterdir()))
     assert len(run.verdicts) == len(items)  # none is lost
     fresh = boxpen.evaluate(f"hf:{gpt2_dir}", suite, cache=":memory:")
@@ -105,3 +118,33 @@ def asked(server):
         elif prompt[1 : 1 + len(dog)] == dog:
             found += [(*prompt, *map(int, body["logit_bias"]))]
     return found
+
+
+@pytest.mark.timeout(60 + 20 * KILLS)
+def test_answers_are_kept_one_by_one(tmp_path):
+    items = tuple(
+        boxpen.Choice(
+            id=f"{a} {b} {n}",
+            candidates=(f"Dog {n}: the {a} is in the {b}.", f"Dog {n}: in the {a} is a {b}."),
+            gold=0,
+        )
+        for n in range(1 + KILLS // 8)
+        for a in THINGS
+        for b in THINGS[:2]
+        if a != b
+    )
+    suite, scores = tmp_path / "small.jsonl", tmp_path / "scores.sqlite"
+    write_suite(boxpen.Suite("small", items, boxpen.Card(language="en", title="Small")), suite)
+    ScoreCache(scores).close()
+    with ChatServer(delay=0.05) as server:
+        fingerprint = boxpen.resolve_model(server.spec).fingerprint
+
+        def key_of(question):
+            return cache_key(fingerprint, {"task": "answer", "most": 32}, (question,))
+
+        options = [str(suite), "--model", server.spec, "--recipe", "ask"]
+        options += ["--out", str(tmp_path / "out")]
+        killed_again_and_again(options, scores, "translations", server.asked, key_of)
+        fresh = boxpen.evaluate(server.spec, suite, recipe="ask", cache=":memory:")
+    run = boxpen.Run.load(next((tmp_path / "out").iterdir()))
+    assert run.answers == fresh.answers

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from string import ascii_uppercase
+from typing import Any
 
 from boxpen.metrics.intervals import Estimate, share
 from boxpen.scoring.ask import Answer, Outcome, orders
@@ -21,6 +22,8 @@ class OrderEffects:
         questions: How many were asked.
         unparsed: Share of answers that are not a clear choice.
         refused: Share of answers that refuse.
+        failed: Share of items that have a question without an answer; they are left out of all
+            other numbers.
         first: Share of clear choices that are the option shown first.
         expected: What ``first`` is without a preference for a position: every candidate is shown
             first equally often.
@@ -31,17 +34,24 @@ class OrderEffects:
     questions: int
     unparsed: Estimate
     refused: Estimate
+    failed: Estimate
     first: Estimate
     expected: float
     places: dict[str, float]
     unchanged: Estimate
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain objects."""
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {k: v._asdict() if isinstance(v, Estimate) else v for k, v in found.items()}
 
-def order_effects(answers: Sequence[Answer]) -> OrderEffects:
+
+def order_effects(answers: Sequence[Answer], failed: int = 0) -> OrderEffects:
     """Count answers; those about one item are a cluster.
 
     Args:
         answers: The answers of a run, at least one.
+        failed: Number of items that have a question without an answer.
     """
     items: dict[str, list[Answer]] = {}
     for answer in answers:
@@ -52,6 +62,7 @@ def order_effects(answers: Sequence[Answer]) -> OrderEffects:
         questions=len(answers),
         unparsed=_share(answers, Outcome.UNPARSED),
         refused=_share(answers, Outcome.REFUSED),
+        failed=share([0.0] * len(items) + [1.0] * failed),
         first=share([float(a.place == 0) for a in clear], [a.item for a in clear]),
         expected=sum(1 / _options(items[a.item]) for a in clear) / max(1, len(clear)),
         places={ascii_uppercase[p or 0]: n / len(clear) for p, n in sorted(places.items())},
@@ -73,7 +84,8 @@ def order_notes(found: OrderEffects) -> Iterator[str]:
     first = found.first
     yield (
         f"asked {found.questions:,} questions; unparsed {found.unparsed.value:.1%}, refused "
-        f"{found.refused.value:.1%}: neither is right"
+        f"{found.refused.value:.1%} (neither is right); failed {found.failed.value:.1%} of items "
+        "(left out)"
     )
     if first.n:
         yield (

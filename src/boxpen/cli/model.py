@@ -20,7 +20,7 @@ model = group(app, "model", "List, show, check, download and convert models.", "
 
 _OTHERS = (
     "a model folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
-    "openai:MODEL"
+    "openai:MODEL, translator:NAME"
 )
 
 Name = Annotated[
@@ -130,24 +130,38 @@ def export_model(
 @command(model, "probe")
 def probe_model(
     name: Annotated[
-        str, typer.Argument(metavar="MODEL", help="api:URL#MODEL, api:FILE.toml or openai:MODEL.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="api:URL#MODEL, api:FILE.toml, openai:MODEL or translator:NAME.",
+        ),
     ],
     json: Json = False,
 ) -> None:
-    """Check whether a model behind an API gives sound numbers."""
+    """Check what a model behind an API can do."""
     from boxpen.errors import ModelError
     from boxpen.models.remote.client import Client
     from boxpen.models.remote.probe import probe
     from boxpen.models.remote.settings import settings_of
 
-    if name.partition(":")[0] not in ("api", "openai"):
+    scheme = name.partition(":")[0]
+    if scheme == "translator":
+        from boxpen.models.remote.translator import try_translator
+
+        _print_facts(try_translator(name), json=json)
+        return
+    if scheme not in ("api", "openai"):
         raise ModelError(f"model '{name}' is not behind an API, expected api:URL#MODEL")
-    findings = probe(Client(name, settings_of(name)), chat=True)
-    lines = findings.lines()
-    if json:
-        print_json(lines)
-    else:
-        for key, value in lines.items():
-            print(f"{key:16} {value}")
+    settings = settings_of(name)
+    findings = probe(Client(name, settings), settings, chat=True)
+    _print_facts(findings.lines(), json=json)
     if findings.access == "none":
         raise ModelError(f"model '{name}' cannot be used: {findings.refusal}")
+
+
+def _print_facts(facts: dict[str, str], *, json: bool) -> None:
+    if json:
+        print_json(facts)
+        return
+    for key, value in facts.items():
+        print(f"{key:16} {value}")

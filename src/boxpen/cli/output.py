@@ -122,6 +122,7 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
         runs: The runs.
         places: Their directories; None for a run that was not saved.
     """
+    from boxpen.analysis.order_effects import order_effects
     from boxpen.report.terminal import notes
 
     return {
@@ -133,6 +134,11 @@ def runs_object(runs: Sequence[Run], places: Sequence[Path | None]) -> dict[str,
                 "left_out": run.info.left_out,
                 "findings": [asdict(found) for found in run.info.findings],
                 "notes": list(notes(run)),
+                **(
+                    {"asked": order_effects(run.answers, run.info.unanswered).to_json()}
+                    if run.answers
+                    else {}
+                ),
             }
             for run, place in zip(runs, places, strict=True)
         ],

@@ -91,7 +91,8 @@ def run(
         typer.Option(
             metavar="MODEL...",
             help="Models: a preset (boxpen model list), a model folder or GGUF file, "
-            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL.",
+            "hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, openai:MODEL, "
+            "translator:NAME.",
             show_default="smollm2",
         ),
     ] = None,
@@ -120,8 +121,13 @@ def run(
         bool, typer.Option("--full", help="Run all of starter, not a quick sample.")
     ] = False,
     translate: Annotated[
-        bool, typer.Option("--bleu/--no-bleu", help="Also translate with translation models.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--bleu/--no-bleu",
+            help="Also translate; chat models behind an API only do so with --bleu.",
+            show_default="translation models only",
+        ),
+    ] = None,
     check_languages: Annotated[
         bool,
         typer.Option(
@@ -170,6 +176,7 @@ def run(
         limit = QUICK
     settings: dict[str, Any] = {
         "recipe": recipe, "template": template, "seed": seed, "check_languages": check_languages,
+        "translate": translate,
         **asdict(scoring),
     }  # fmt: skip
     plans = []
@@ -178,16 +185,17 @@ def run(
         wanted = dict.fromkeys(names or ["starter"])
         plans += [plan(resolved, each, limit=limit, **settings) for each in wanted]
     if max_cost is not None:
-        from boxpen.models.remote.model import limit_cost
+        from boxpen.models.remote.served import limit_cost
 
         limit_cost([p.model for p in plans], max_cost)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
-        if quick and limit == QUICK:  # the smaller sample is part of the larger one
+        # The smaller sample is part of the larger one.
+        if quick and limit == QUICK and plans[0].judged:
             first = plan(plans[0].model, "starter", limit=_FIRST, **settings)
             note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
-        runs = run_plans(plans, scores, translate=translate, progress=progress)
+        runs = run_plans(plans, scores, progress=progress)
         places = [r.save(out) for r in runs]
     if json:
         print_json(runs_object(runs, places))

@@ -108,7 +108,7 @@ def summarise(
         suite: Name of the suite.
         model: Name of the model.
         signature: How the numbers were made.
-        beam: Beam size of translations.
+        beam: Beam size of translations; 0 if unknown.
         asked: Whether the verdicts are shares of the orders in which a model was asked.
     """
     names = ["all"]
@@ -128,7 +128,7 @@ def summarise(
             result = bleu(
                 [t.translation for t in made], [t.reference for t in made], made[0].language
             )
-            line = f"{signature}|beam:{beam}|{result.signature}"
+            line = f"{signature}|{f'beam:{beam}|' if beam else ''}{result.signature}"
             e = result.estimate
             rows.append(Row(suite, name, model, "bleu", e.value, e.low, e.high, e.n, 0, line))
     return rows

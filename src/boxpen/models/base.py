@@ -29,6 +29,7 @@ from boxpen.models.encoded import (
     Tally,
 )
 from boxpen.plugins import MODELS
+from boxpen.scoring.ask import Question
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
@@ -72,6 +73,8 @@ class Model(ABC):
             else and is bit-identical across runs.
         engine: How texts are scored, in a few words; empty before the first one.
         access: How a model behind an API is asked, as in ``echo``; empty for local models.
+        chat_access: How it is asked questions, as in ``chat``.
+        translates_unasked: Whether a model that can translate does so without being told to.
     """
 
     name: str
@@ -89,11 +92,18 @@ class Model(ABC):
     deterministic: bool = False
     engine: str = ""
     access: str = ""
+    chat_access: str = ""
+    translates_unasked: bool = True
 
     @cached_property
     def unanswered(self) -> dict[Request | str, str]:
-        """Requests and questions without an answer, with reasons."""
+        """Requests, questions and sources without an answer, with reasons."""
         return {}
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What readers of the results should know about the model."""
+        return []
 
     def attach(self, cache: ScoreCache) -> None:  # noqa: B027 (local models have nothing to keep)
         """Prepare for scoring with a cache."""
@@ -196,9 +206,25 @@ class Model(ABC):
         """
         return None
 
-    def cannot_answer(self) -> str | None:
-        """Return why the model cannot be asked questions; None if it can."""
+    def cannot_score(self) -> str | None:
+        """Return why the model cannot score texts; None if it can."""
+        return None
+
+    def cannot_answer(self, asks: str = "text") -> str | None:  # noqa: ARG002
+        """Return why the model cannot be asked questions; None if it can.
+
+        Args:
+            asks: For an answer as ``text``, or for the log-probabilities of ``letters``.
+        """
         return f"'{self.name}' is a {self.kind} model, which answers none"
+
+    def answer_settings(self) -> dict[str, object]:
+        """Return the settings that answers depend on."""
+        return {"most": ANSWER}
+
+    def translation_settings(self) -> dict[str, object]:
+        """Return the settings that translations depend on, besides those of the interface."""
+        return {}
 
     def chat_prompt(self, question: str) -> str:  # noqa: ARG002
         """Return the text that the model continues with its answer to a question."""
@@ -210,6 +236,36 @@ class Model(ABC):
         A question whose answer cannot be had is left out, with the reason in ``unanswered``.
         """
         raise ModelError(f"{self.cannot_answer()}")
+
+    def letters(
+        self, questions: Sequence[Question], policy: ResolvedPolicy
+    ) -> Iterator[list[tuple[int, Record]]]:
+        """Yield batches of (index, log-probabilities of a question's letters).
+
+        The "tokens" of a record are the places of the letters. A question whose letters cannot be
+        had is left out, with the reason in ``unanswered``.
+        """
+        asked = [(number, letter) for number, q in enumerate(questions) for letter in q.letters]
+        prompts = [self.chat_prompt(question.prompt) for question in questions]
+        requests = [Request(text=letter, prefix=prompts[number]) for number, letter in asked]
+        found: dict[int, dict[str, Record]] = {}
+        for batch in self.score(requests, policy):
+            whole = []
+            for index, record in batch:
+                number, letter = asked[index]
+                question = questions[number]
+                of = found.setdefault(number, {})
+                of[letter] = record
+                if len(of) < len(question.letters):
+                    continue
+                if any(one.truncated for one in of.values()):
+                    self.unanswered[question.prompt] = "longer than the model reads"
+                    continue
+                totals = [of[letter].total for letter in question.letters]
+                places = np.arange(len(totals), dtype=np.int32)
+                whole.append((number, Record(places, np.array(totals, dtype=np.float32))))
+            if whole:
+                yield whole
 
     def can_translate(self) -> bool:
         """Whether the model can also produce translations."""
@@ -224,6 +280,8 @@ class Model(ABC):
         contexts: Sequence[str] | None = None,  # noqa: ARG002
     ) -> Iterator[list[tuple[int, str]]]:
         """Yield batches of (index, translation).
+
+        A source that cannot be translated is left out, with the reason in ``unanswered``.
 
         Args:
             sources: The sentences to translate.

@@ -90,7 +90,7 @@ class CausalModel(TransformersModel):
             out.append(self.framed(p, before, after, policy.max_length, first=1, score_after=True))
         return out
 
-    def cannot_answer(self) -> str | None:
+    def cannot_answer(self, asks: str = "text") -> str | None:  # noqa: ARG002
         """Return why the model cannot be asked questions: it has no chat template."""
         if getattr(self.tokenizer, "chat_template", None):
             return None

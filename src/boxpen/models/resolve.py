@@ -16,7 +16,7 @@ from boxpen.scoring.policy import Dtype
 
 OTHERS = (
     "a folder or GGUF file, hf:NAME_OR_PATH, gguf:FILE, ct2:DIR, elmo:DIR, api:URL#MODEL, "
-    "openai:MODEL"
+    "openai:MODEL, translator:NAME"
 )
 
 __all__ = ["OTHERS", "recognised", "resolve_model", "shadowed_by_preset"]
@@ -36,9 +36,9 @@ def resolve_model(
 
     Args:
         spec: A preset, the path of a model folder or GGUF file, ``hf:NAME_OR_PATH``,
-            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, ``api:URL#MODEL``, ``openai:MODEL``, a name of
-            a plug-in, a ``(model, tokenizer)`` pair, or a model of boxpen itself. A preset wins
-            over a path of the same name; write ``./NAME`` for that.
+            ``gguf:FILE``, ``ct2:DIR``, ``elmo:DIR``, ``api:URL#MODEL``, ``openai:MODEL``,
+            ``translator:NAME``, a name of a plug-in, a ``(model, tokenizer)`` pair, or a model of
+            boxpen itself. A preset wins over a path of the same name; write ``./NAME`` for that.
         dtype: Floating-point type of the weights.
         device: Where to compute; a GPU if there is one.
         batch_size: Maximum sequences per batch; unlimited by default.

@@ -88,7 +88,7 @@ def notes(run: Run) -> Iterator[str]:
     """Yield notes on the results."""
     yield from _human_notes(run)
     if run.answers:
-        yield from order_notes(order_effects(run.answers))
+        yield from order_notes(order_effects(run.answers, run.info.unanswered))
     if remark := run.info.model.remark:
         yield remark
     if run.setting == "2-way":
@@ -145,8 +145,10 @@ def bleu_notes(rows: Iterable[Row], signature: str) -> Iterator[str]:
 def bleu_note(made: str, signature: str) -> str:
     """Return what the signature of BLEU says beyond that of its run."""
     # sacreBLEU's own part is a word by itself, so that a terminal does not break it.
-    beam, _, own = made.removeprefix(f"{signature}|").partition("|")
-    return f"BLEU: the signature of the run, then {beam} and {own}"
+    own = made.removeprefix(f"{signature}|")
+    if own.startswith("beam:"):
+        own = own.replace("|", " and ", 1)
+    return f"BLEU: the signature of the run, then {own}"
 
 
 def _human_notes(run: Run) -> Iterator[str]:

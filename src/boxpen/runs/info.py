@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMAT",
+    "UNANSWERED",
     "HumanInfo",
     "JudgeInfo",
     "ModelInfo",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 FORMAT = 1
+UNANSWERED = "unanswered: "
+"""Begins the reason why an item without an answer is left out."""
 
 _SCALARS: dict[str, tuple[Any, str]] = {
     "str": (str, "a string"),
@@ -192,8 +195,8 @@ class ModelInfo(_Part):
     remark: str | None = field(default=None, metadata=_OPTIONAL)
 
     @classmethod
-    def of(cls, model: Model, remark: str | None) -> ModelInfo:
-        """Describe a model."""
+    def of(cls, model: Model, remark: str | None, *, asked: bool = False) -> ModelInfo:
+        """Describe a model that was scored, or asked questions."""
         return cls(
             name=printable(model.name),
             short=printable(model.short),
@@ -201,7 +204,7 @@ class ModelInfo(_Part):
             fingerprint=model.fingerprint,
             dtype=model.dtype,
             batch=model.batch or None,
-            access=model.access or None,
+            access=(model.chat_access if asked else model.access) or None,
             languages=tuple(sorted(model.languages)) if model.languages else None,
             labels=names_of(model.labels) if model.labels else None,
             remark=remark or None,
@@ -318,7 +321,7 @@ class RunInfo(_Part):
         format: Version of the run directory.
         boxpen: Version of boxpen.
         resolved_policy: The policy fields that change log-probabilities, without ``auto``.
-        beam: Beam size of translations.
+        beam: Beam size of translations; 0 if it is up to a server.
         left_out: Ids of the items that were left out, by reason.
         parts_left_out: Names of the parts that were left out as a whole, by reason.
         unread_sources: Number of translations judged without their source.
@@ -353,6 +356,11 @@ class RunInfo(_Part):
     def asked(self) -> bool:
         """Whether the model was asked for an answer instead of scoring candidates."""
         return self.recipe.asks
+
+    @property
+    def unanswered(self) -> int:
+        """Number of items that were left out because the model gave no answer."""
+        return sum(len(i) for reason, i in self.left_out.items() if reason.startswith(UNANSWERED))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunInfo:

@@ -20,6 +20,7 @@ from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = [
+    "REFUSED",
     "Answer",
     "Outcome",
     "Question",
@@ -30,6 +31,9 @@ __all__ = [
     "questions",
     "read_answer",
 ]
+
+REFUSED = "[refused]"
+"""Begins an answer that a server itself marked as a refusal, or filtered."""
 
 _ALL_ORDERS = 3  # candidates; six orders
 
@@ -147,6 +151,8 @@ def read_answer(text: str, question: Question) -> tuple[Outcome, int | None]:
     'A turkey' is not the letter A.
     """
     shown = text.strip()
+    if shown.startswith(REFUSED):
+        return Outcome.REFUSED, None
     lines = shown.splitlines()
     first = lines[0] if lines else ""
     if (place := _place(first, question)) is None and len(lines) > 1:

@@ -6,7 +6,8 @@ import itertools
 import math
 from collections.abc import Sequence
 
-from boxpen.models.remote.protocol import FirstToken, MismatchError, TokenScores
+from boxpen.models.remote.client import MismatchError
+from boxpen.models.remote.protocol import FirstToken, TokenScores
 
 __all__ = [
     "all_close",

@@ -17,24 +17,27 @@ import contextlib
 import email.utils
 import importlib.util
 import json
+import os
 import queue
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from boxpen.errors import ModelError
 from boxpen.models.remote.pace import Budget, Pace, RetryError, Usage
-from boxpen.models.remote.settings import ApiSettings
+from boxpen.models.remote.settings import ServerSettings
 from boxpen.printable import printable
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Answer", "Budget", "Call", "Client", "UnansweredError", "Usage"]
+__all__ = ["Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage"]
 
-Answer = dict[str, Any]
+_T = TypeVar("_T")
+
+Answer = dict[str, Any]  # of a translator, any JSON
 
 FIRST_DELAY = 0.5  # seconds before the second try; doubled for each one after it
 LONGEST_DELAY = 30.0
@@ -42,6 +45,11 @@ LONGEST_RETRY_AFTER = 300.0
 PATIENCE = 600.0  # seconds of nothing but 429 before a request fails
 _GONE = 12  # failures in a row after which the server counts as gone
 _QUOTED = 200  # characters of a server's own message
+_UNPAID = (402, 456)  # the second is DeepL's
+
+
+class MismatchError(ValueError):
+    """An answer that does not fit its request; the message names what was seen."""
 
 
 class UnansweredError(ModelError):
@@ -50,12 +58,14 @@ class UnansweredError(ModelError):
     Attributes:
         reason: Why, without the model: ``HTTP 500 after 6 tries``.
         status: The HTTP status, if the server answered.
+        code: The server's own name for the problem, as in ``content_filter``.
     """
 
-    def __init__(self, model: str, reason: str, status: int | None = None) -> None:
+    def __init__(self, model: str, reason: str, status: int | None = None, code: str = "") -> None:
         super().__init__(f"model '{model}': {reason}")
         self.reason = reason
         self.status = status
+        self.code = code
 
 
 class Call(NamedTuple):
@@ -64,12 +74,12 @@ class Call(NamedTuple):
     Attributes:
         path: Below the base URL, as in ``/completions``; below the root if it begins with ``//``.
         body: What to post.
-        tokens: Maximum prompt tokens it can cost.
+        tokens: Maximum prompt tokens it can cost; of a translator, characters.
         tag: Anything, to tell answers apart.
     """
 
     path: str
-    body: Mapping[str, Any]
+    body: Any
     tokens: int = 0
     tag: Any = None
 
@@ -86,19 +96,21 @@ class Client:
         budget: Limit on the cost, if there is one.
     """
 
-    def __init__(self, name: str, settings: ApiSettings) -> None:
+    def __init__(self, name: str, settings: ServerSettings) -> None:
         self.name = name
         self.settings = settings
         self.usage = Usage()
         self.budget: Budget | None = None
         self._pace = Pace(settings.concurrency)
         self._lock = threading.Lock()
-        self._headers = settings.secrets()
-        self._http = self._open()
+        headers = settings.secrets()
+        keys = (os.environ.get(name, "").strip() for name in settings.variables)
+        self._hidden = [*headers.values(), *keys, *(v.split()[-1] for v in headers.values() if v)]
+        self._http = self._open(headers)
         self._reached = False
         self._last_success = time.monotonic()
 
-    def _open(self) -> httpx.Client:
+    def _open(self, headers: dict[str, str]) -> httpx.Client:
         try:
             import httpx
         except ImportError:
@@ -106,7 +118,8 @@ class Client:
                 f"model '{self.name}' needs httpx: pip install 'boxpen[api]'"
             ) from None
         return httpx.Client(
-            headers=self._headers,
+            headers=headers,
+            verify=self.settings.url.startswith("https"),  # certificates take 0.1 s to load
             http2=importlib.util.find_spec("h2") is not None,
             timeout=httpx.Timeout(self.settings.timeout, connect=min(10.0, self.settings.timeout)),
             limits=httpx.Limits(max_connections=self.settings.concurrency),
@@ -115,7 +128,7 @@ class Client:
     def call(
         self,
         path: str,
-        body: Mapping[str, Any] | None = None,
+        body: Any = None,
         *,
         tokens: int = 0,
         retries: int | None = None,
@@ -224,22 +237,37 @@ class Client:
             stop.set()
             self._pace.wake()
 
-    def _paid(self, path: str, body: Mapping[str, Any] | None, tokens: int) -> Answer:
+    def read_each(
+        self, calls: Iterable[Call], read: Callable[[Call, Answer], _T]
+    ) -> Iterator[tuple[Call, _T | UnansweredError]]:
+        """Send requests as ``each`` does, and read the answers.
+
+        Args:
+            calls: What to send.
+            read: Makes something of an answer; a ``MismatchError`` leaves the request unanswered.
+        """
+        for call, answer in self.each(calls):
+            if isinstance(answer, UnansweredError):
+                yield call, answer
+                continue
+            try:
+                yield call, read(call, answer)
+            except MismatchError as error:
+                yield call, UnansweredError(self.name, str(error), 200)
+
+    def _paid(self, path: str, body: Any, tokens: int) -> Answer:
         """Send a request once, within the budget, and count what it used."""
-        most = self.settings.cost(tokens, int((body or {}).get("max_tokens", 0)))
+        most = self.settings.cost(tokens, _limit(body))
         budget, cost = self.budget, 0.0
         if budget is not None:
             budget.reserve(most)
         try:
             answer = self._once(path, body)
-            usage = answer.get("usage")
-            prompt, completion = (
-                _count(usage, key) for key in ("prompt_tokens", "completion_tokens")
-            )
-            cost = self.settings.cost(prompt, completion)
+            sent, made = _used(answer) or (tokens, _limit(body))
+            cost = self.settings.cost(sent, made)
             with self._lock:
-                self.usage.prompt_tokens += prompt
-                self.usage.completion_tokens += completion
+                self.usage.sent += sent
+                self.usage.made += made
             return answer
         except RetryError as again:
             # Nobody knows whether the provider charges for an answer that did not arrive.
@@ -252,15 +280,15 @@ class Client:
             if budget is not None:
                 budget.settle(most, cost)
 
-    def _once(self, path: str, body: Mapping[str, Any] | None) -> Answer:
+    def _once(self, path: str, body: Any) -> Answer:
         import httpx
 
         url = self.settings.root + path[1:] if path[:2] == "//" else self.settings.base + path
         try:
-            if body is None:
-                response = self._http.get(url)
+            if body is None or self.settings.in_query:
+                response = self._http.get(url, params=body)
             else:
-                response = self._http.post(url, json=dict(body))
+                response = self._http.post(url, json=body)
             self._reached = True
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = "time-out" if isinstance(error, httpx.ConnectTimeout) else _system(error)
@@ -278,61 +306,74 @@ class Client:
 
     def _read(self, response: httpx.Response) -> Answer:
         status = response.status_code
-        said = self._said(response)
         if status == 200:
             try:
-                answer = json.loads(response.content)
+                answer: Answer = json.loads(response.content)
             except ValueError:
                 kind = response.headers.get("content-type", "").partition(";")[0].strip()
                 page = response.content[:256].lstrip()[:1] == b"<"
                 what = "HTML" if page else printable(kind) or "something else"
                 raise RetryError(f"answered with {what} instead of JSON") from None
-            if not isinstance(answer, dict):
+            if not self.settings.any_json and not isinstance(answer, dict):
                 raise RetryError("answered with JSON that is not an object")
             return answer
         if status in (401, 403):
-            variable = self.settings.key_env
-            known = "was rejected" if "Authorization" in self._headers else "is not set"
-            raise ModelError(
-                f"model '{self.name}': the server denied access (HTTP {status}); the key in "
-                f"{variable} {known}"
-            )
+            names = self.settings.variables
+            known = "was rejected" if any(map(os.environ.get, names)) else "is not set"
+            key = f"; the key in {', '.join(names)} {known}" if names else ""
+            raise ModelError(f"model '{self.name}': the server denied access (HTTP {status}){key}")
         if 300 <= status < 400:
             raise ModelError(
                 f"model '{self.name}': {self.settings.base} redirects elsewhere (HTTP {status}); "
                 "give the final URL"
             )
-        if status == 429 and "insufficient_quota" in response.text:
-            raise ModelError(f"model '{self.name}': the quota of this key is used up (HTTP 429)")
+        if status in _UNPAID or (status == 429 and "insufficient_quota" in response.text):
+            raise ModelError(
+                f"model '{self.name}': the quota of this key is used up (HTTP {status})"
+            )
         if status in (408, 409, 425, 429) or (status >= 500 and status != 501):
             after = _seconds(response.headers.get("retry-after"))
             limited = status == 429 or (status == 503 and after is not None)
             raise RetryError(f"HTTP {status}", after=after, limited=limited)
-        raise UnansweredError(self.name, f"HTTP {status}{said}", status)
+        text, code = self._said(response)
+        raise UnansweredError(
+            self.name, f"HTTP {status}{f': {text}' if text else ''}", status, code
+        )
 
-    def _said(self, response: httpx.Response) -> str:
-        """Return the message of a server, without keys that it might repeat; empty if none."""
+    def _said(self, response: httpx.Response) -> tuple[str, str]:
+        """Return a server's message, without keys that it might repeat, and its code."""
         try:
             found = json.loads(response.content)
             error = found.get("error", found)
-            text = error.get("message", "") if isinstance(error, dict) else error
         except (ValueError, AttributeError):
-            return ""
-        if not isinstance(text, str) or not text:
-            return ""
-        return f": {self.redacted(' '.join(text.split()))[:_QUOTED]}"
+            return "", ""
+        if not isinstance(error, dict):
+            error = {"message": error}
+        text = error.get("message")
+        quoted = self.redacted(" ".join(text.split()))[:_QUOTED] if isinstance(text, str) else ""
+        return quoted, str(error.get("code") or "")
 
     def redacted(self, text: str) -> str:
-        """Return a text without the values of headers."""
-        for value in self._headers.values():
-            for part in (value, value.removeprefix("Bearer ")):
-                text = text.replace(part, "…")
+        """Return a text without keys."""
+        for secret in filter(None, self._hidden):
+            text = text.replace(secret, "…")
         return printable(text)
 
 
-def _count(usage: object, key: str) -> int:
-    value = usage.get(key) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) else 0
+def _limit(body: Any) -> int:
+    """Return the most tokens that a request lets the server make."""
+    names = ("max_tokens", "max_completion_tokens")
+    return next((body[n] for n in names if n in body), 0) if isinstance(body, dict) else 0
+
+
+def _used(answer: Answer) -> tuple[int, int] | None:
+    """Return the tokens that were sent and made; None if the server does not count them."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    if not isinstance(usage, dict):
+        return None
+    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
+    sent, made = (count if isinstance(count, int) else 0 for count in counts)
+    return sent, made
 
 
 def _seconds(header: str | None) -> float | None:

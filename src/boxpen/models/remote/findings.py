@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.protocol import Access
 from boxpen.models.remote.tokenizer import Tokenizer
 
@@ -24,6 +25,9 @@ class Findings:
         system: The server's ``system_fingerprint``.
         values: Log-probabilities that identify the model.
         noise: Largest difference between two answers to the same request.
+        chat: The chats of the server, if they were checked and it has them.
+        letters: Why the letters of options have no log-probabilities; empty if they do, None if
+            that is not known.
         notes: Checks that could not be made, and other remarks.
     """
 
@@ -36,6 +40,8 @@ class Findings:
     system: str = ""
     values: tuple[float, ...] = ()
     noise: float = 0.0
+    chat: Chat | None = None
+    letters: str | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -51,19 +57,26 @@ class Findings:
 
     def lines(self) -> dict[str, str]:
         """Return what to show to people."""
-        said = {
-            True: "added by the server",
-            False: "not added by the server",
-            None: "unknown",
-        }
         return {
             "model": self.model,
             "access": self.access,
-            **{name: f"not usable: {reason}" for name, reason in self.rejected.items()},
-            "tokens": self.tokenizer.source if self.tokenizer else "as the server shows them",
-            "bos": said[self.bos],
+            **({"chat": "; ".join(self.chat.notes) or "answers questions"} if self.chat else {}),
+            **({"letters": _usable(self.letters)} if self.letters is not None else {}),
+            **{name: _usable(reason) for name, reason in self.rejected.items()},
+            **(self._tokens() if self.refusal is None else {}),
             "max_length": str(self.max_length or "unknown"),
             "fingerprint": self.system or "none",
-            "noise": f"{self.noise:.2g} nats between equal requests" if self.values else "unknown",
             **{f"note {n}": note for n, note in enumerate(self.notes, 1)},
         }
+
+    def _tokens(self) -> dict[str, str]:
+        said = {True: "added by the server", False: "not added by the server", None: "unknown"}
+        return {
+            "tokens": self.tokenizer.source if self.tokenizer else "as the server shows them",
+            "bos": said[self.bos],
+            "noise": f"{self.noise:.2g} nats between equal requests",
+        }
+
+
+def _usable(reason: str) -> str:
+    return f"not usable: {reason}" if reason else "with log-probabilities"

@@ -15,12 +15,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 
-from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
-from boxpen.models.remote.protocol import MismatchError, body_of, first_token
+from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
+from boxpen.models.remote.protocol import body_of, first_token
 from boxpen.models.remote.tokenizer import Tokenizer
 from boxpen.scoring.requests import Request
 
-__all__ = ["Node", "force"]
+__all__ = ["Node", "Walk", "force"]
 
 Node = tuple[int, ...]
 
@@ -33,8 +33,10 @@ def force(
 ) -> Iterator[tuple[Node, float | UnansweredError]]:
     """Yield every node with its log-probability as soon as it is known."""
     hidden: list[Node] = []
-    for call, answer in client.each(Walk(model, nodes, tokenizer.slots)):
-        value = _value(client, answer, call.tag, tokenizer)
+    for call, value in client.read_each(
+        Walk(model, nodes, tokenizer.slots),
+        lambda call, answer: _value(answer, call.tag, tokenizer),
+    ):
         seen = not isinstance(value, UnansweredError) or value.status != 200
         if seen or tokenizer.texts(call.tag[-1:]) != [_PART]:
             yield call.tag, value
@@ -50,14 +52,19 @@ def force(
                 "/completions",
                 body_of("forced", model, prefix, forced=shown, top=top),
                 len(prefix) + 1,
-                some,
+                prefix,
             )
-            for prefix, some in by_prefix.items()
+            for prefix in by_prefix
         )
         hidden = []
-        for call, answer in client.each(calls):
-            for node in call.tag:
-                listed = _listed(client, answer, node)
+        for call, likely in client.read_each(
+            calls, lambda call, answer: first_token(answer, len(call.tag)).top
+        ):
+            for node in by_prefix[call.tag]:
+                if isinstance(likely, UnansweredError):
+                    yield node, likely
+                    continue
+                listed = next((value for token, _, value in likely if token == node[-1]), None)
                 if listed is not None:
                     yield node, listed
                 elif top == _TOP[-1]:
@@ -120,35 +127,16 @@ def _shown(tokenizer: Tokenizer) -> int:
     raise AssertionError
 
 
-def _value(
-    client: Client, answer: Answer | UnansweredError, node: Node, tokenizer: Tokenizer
-) -> float | UnansweredError:
-    """Read the log-probability of a forced token."""
-    if isinstance(answer, UnansweredError):
-        return answer
-    try:
-        found = first_token(answer, len(node) - 1)
-        if found.id is None:
-            same = tokenizer.texts(node[-1:]) == [found.text]
-        else:
-            same = found.id == node[-1]
-        if not same:
-            raise MismatchError("another token came back than was forced")
-        if not -9000 < found.logprob <= 1e-3:
-            raise MismatchError("a log-probability is not a number below 0")
-    except MismatchError as error:
-        return UnansweredError(client.name, str(error), 200)
+def _value(answer: Answer, node: Node, tokenizer: Tokenizer) -> float:
+    """Read the log-probability of a forced token.
+
+    Raises:
+        MismatchError: If it is that of another token, or none.
+    """
+    found = first_token(answer, len(node) - 1)
+    named = found.id is not None
+    if (found.id != node[-1]) if named else (tokenizer.texts(node[-1:]) != [found.text]):
+        raise MismatchError("another token came back than was forced")
+    if not -9000 < found.logprob <= 1e-3:
+        raise MismatchError("a log-probability is not a number below 0")
     return found.logprob
-
-
-def _listed(
-    client: Client, answer: Answer | UnansweredError, node: Node
-) -> float | UnansweredError | None:
-    """Look for a token among the most likely ones; None if it is not there."""
-    if isinstance(answer, UnansweredError):
-        return answer
-    try:
-        found = first_token(answer, len(node) - 1)
-    except MismatchError as error:
-        return UnansweredError(client.name, str(error), 200)
-    return next((value for token, _, value in found.top if token == node[-1]), None)

@@ -1,4 +1,4 @@
-"""A causal language model behind an API.
+"""A language model behind an API: it is scored if the probe found a way, and asked if it chats.
 
 Texts are sent as token ids where the tokenizer is known, otherwise as they are. Each answer is
 handed on as soon as it arrives, so that the score cache commits it; with the access ``forced`` the
@@ -9,34 +9,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
-from boxpen.errors import ModelError, PolicyError
-from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
+from boxpen.errors import ModelError
+from boxpen.models.base import ANSWER, Encoded, ModelSpec, ResolvedPolicy
+from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import close
-from boxpen.models.remote.client import Budget, Call, Client, UnansweredError
+from boxpen.models.remote.client import Client, UnansweredError
 from boxpen.models.remote.findings import Findings
-from boxpen.models.remote.forced import Node, force
-from boxpen.models.remote.probe import probe, token_bound
-from boxpen.models.remote.protocol import (
-    MismatchError,
-    Prompt,
-    TokenScores,
-    body_of,
-    read_prompt,
-    spans,
-)
-from boxpen.models.remote.settings import settings_of
+from boxpen.models.remote.probe import check_chat, check_letters, probe
+from boxpen.models.remote.scorer import Scorer
+from boxpen.models.remote.served import ServedModel, refuse_options
+from boxpen.models.remote.settings import ApiSettings, settings_of
 from boxpen.models.remote.tokenizer import FolderTokenizer
+from boxpen.models.remote.unwrap import PROMPT, prompt_of, unwrapped
 from boxpen.models.tokens import Pieces
+from boxpen.scoring.ask import Question
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["RemoteModel", "from_api", "limit_cost"]
+__all__ = ["RemoteModel", "from_api"]
 
 _CHUNK = 1024  # texts whose tokens are in memory at once
 
@@ -45,100 +41,51 @@ def from_api(spec: ModelSpec) -> RemoteModel:
     """Probe the server of ``api:…`` or ``openai:…`` and return its model.
 
     Raises:
-        ModelError: If the server cannot be reached, or its numbers cannot be trusted.
+        ModelError: If the server cannot be reached, or neither scored nor asked.
     """
-    if spec.dtype != "auto" or spec.device is not None:
-        option = "--dtype" if spec.device is None else "--device"
-        raise ModelError(f"{option} is up to the server of '{spec.name}'; leave it out")
-    client = Client(spec.name, settings_of(spec.name))
-    findings = probe(client)
-    if findings.refusal:
-        raise ModelError(f"model '{spec.name}' cannot be scored: {findings.refusal}")
-    return RemoteModel(spec.name, client, findings)
+    refuse_options(spec)
+    settings = settings_of(spec.name)
+    client = Client(spec.name, settings)
+    findings = probe(client, settings)
+    if findings.access == "none":
+        raise ModelError(f"model '{spec.name}' cannot be used: {findings.refusal}")
+    return RemoteModel(spec.name, client, settings, findings)
 
 
-def limit_cost(models: Sequence[Model], limit: float) -> None:
-    """Let all models behind an API share a limit on their cost.
-
-    Raises:
-        PolicyError: If there is none, or the price of one is unknown.
-    """
-    remote = {id(m): m for m in models if isinstance(m, RemoteModel)}.values()
-    if not remote:
-        raise PolicyError("--max-cost is for models behind an API; leave it out")
-    for model in remote:
-        if not model.client.settings.priced:
-            raise PolicyError(
-                f"--max-cost needs the prices of '{model.name}': set prompt_price and "
-                "completion_price in api:FILE.toml"
-            )
-    budget = Budget(limit, spent=sum(model.client.usage.cost for model in remote))
-    for model in remote:
-        model.client.budget = budget
-
-
-class _Reading(NamedTuple):
-    """What is sent for a request, and which of its tokens are scored."""
-
-    prompt: Prompt
-    start: int = 0
-    unscored: int = 0
-    unknown: int = 0
-    truncated: bool = False
-    crossing: bool = False
-
-
-class RemoteModel(Model):
+class RemoteModel(ServedModel):
     """A model behind an API, found fit by the probe.
 
     Attributes:
-        client: The server.
         findings: What the probe found.
     """
 
     kind = "causal"
-    dtype = "server"
+    reads_context = True  # in translations
+    translates_unasked = False
 
-    def __init__(self, name: str, client: Client, findings: Findings) -> None:
+    def __init__(
+        self, name: str, client: Client, settings: ApiSettings, findings: Findings
+    ) -> None:
         self.name = name
         self.client = client
+        self.settings = settings
         self.findings = findings
         self.access = findings.access
         self._cache: ScoreCache | None = None
-        self._texts: dict[int, str] = {}
-        self._identity = {
-            "model": findings.model,
-            "system": findings.system,
-            "access": findings.access,
-            "ids": findings.tokenizer is not None,
-        }
+        self._scorer = Scorer(client, findings, self.tally)
+        self._identity: dict[str, object] = {"model": findings.model, "access": findings.access}
+        if findings.refusal:
+            # No log-probabilities tell models apart. Replicas of one differ in their
+            # system_fingerprint, so that it would not do, either.
+            self._identity["url"] = settings.base
+        else:
+            self._identity |= {"system": findings.system, "ids": findings.tokenizer is not None}
         self.fingerprint = self._fingerprint(findings.values)
 
     @property
     def short(self) -> str:
         """The server's name for the model, without folders."""
         return self.findings.model.rstrip("/").rsplit("/", 1)[-1]
-
-    @property
-    def engine(self) -> str:  # type: ignore[override]
-        """How texts are scored, and what was sent."""
-        used = self.client.usage
-        cost = f", cost {used.cost:.4g}" if self.client.settings.priced else ""
-        return (
-            f"api:{self.access}: {used.requests:,} requests, {used.retries:,} of them repeated, "
-            f"{used.prompt_tokens:,} prompt tokens, {used.completion_tokens:,} completion tokens"
-            f"{cost}"
-        )
-
-    def detail(self, done: int, total: int) -> str:
-        """Return tokens and cost so far, and the cost to come."""
-        used = self.client.usage
-        text = f"{used.prompt_tokens + used.completion_tokens:,} tokens"
-        if self.client.settings.priced:
-            text += f", cost {used.cost:.3g}"
-            if self._fresh and done < total:
-                text += f" + about {(used.cost - self._before) / self._fresh * (total - done):.2g}"
-        return text
 
     def attach(self, cache: ScoreCache) -> None:
         """Use a cache for nodes, and recognise the model as one that it knows.
@@ -148,6 +95,8 @@ class RemoteModel(Model):
         a fingerprint of its own, even if it hides behind the same name.
         """
         self._cache = cache
+        if self.findings.refusal:
+            return
         values = np.array(self.findings.values, dtype=np.float32)
         for number in range(1000):
             key = cache_key("api", self._identity, ("probe", number))
@@ -166,9 +115,17 @@ class RemoteModel(Model):
         text = json.dumps([sorted(self._identity.items()), rounded])
         return hashlib.sha256(text.encode()).hexdigest()
 
+    def cannot_score(self) -> str | None:
+        """Return why texts cannot be scored: what the probe saw."""
+        if self.findings.refusal is None:
+            return None
+        return f"'{self.name}' cannot be scored: {self.findings.refusal}"
+
     def resolve_policy(self, policy: ScoringPolicy) -> ResolvedPolicy:
         """Resolve a policy for this server."""
         tokenizer = self.findings.tokenizer
+        if self.findings.refusal:
+            return ResolvedPolicy()
         if tokenizer is None:
             adds = bool(self.findings.bos)
             if policy.bos not in ("auto", "always" if adds else "never"):
@@ -199,26 +156,22 @@ class RemoteModel(Model):
         """Return tokens as far as they are known here; a server's vocabulary has no unknowns."""
         tokenizer = self.findings.tokenizer
         if not isinstance(tokenizer, FolderTokenizer):
-            return [Encoded((), range(0)) for _ in requests]
+            return super().encode(requests, policy)
         out = []
         for _, found in tokenizer.pieces(requests):
             assert isinstance(found, Pieces)
-            reading = self._framed(found, policy)
+            reading = self._scorer.framed(found, policy)
             ids = tuple(reading.prompt)
             scored = range(reading.start, len(ids))
             out.append(Encoded(ids, scored, unknown=reading.unknown))  # type: ignore[arg-type]
         return out
-
-    def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:
-        """Not used: ``score`` asks the server itself."""
-        raise NotImplementedError
 
     def token_texts(self, ids: Sequence[int]) -> list[str]:
         """Return the texts of tokens; [] if one is not known."""
         tokenizer = self.findings.tokenizer
         if tokenizer is not None:
             return tokenizer.texts(ids) or []
-        known = [self._texts.get(i) for i in ids]
+        known = [self._scorer.texts.get(i) for i in ids]
         return [t for t in known if t is not None] if None not in known else []
 
     def score(
@@ -228,176 +181,116 @@ class RemoteModel(Model):
 
         Requests that fail for good are not yielded; ``unanswered`` has the reason.
         """
-        self._fresh, self._before = 0, self.client.usage.cost
+        return self.handed_on(self._records(requests, policy), requests)
+
+    def _records(
+        self, requests: Sequence[Request], policy: ResolvedPolicy
+    ) -> Iterator[tuple[int, Record | UnansweredError]]:
         for start in range(0, len(requests), _CHUNK):
             few = requests[start : start + _CHUNK]
-            for batch in self._score(few, policy):
-                self._fresh += len(batch)
-                yield [(start + number, record) for number, record in batch]
+            scored = self._scorer.score(few, policy, self._cache, self.fingerprint)
+            for number, found in scored:
+                yield start + number, found
 
-    _fresh = 0  # texts scored, and the cost before them
-    _before = 0.0
+    def cannot_answer(self, asks: str = "text") -> str | None:
+        """Return why the model cannot be asked: what its server did when it was."""
+        if self._chat is None:
+            return f"'{self.name}' answers no chats ({self.findings.rejected['chat']})"
+        if asks == "letters":
+            if self.findings.letters is None:
+                check_letters(self.findings)
+            if lack := self.findings.letters:
+                return f"'{self.name}' gives no log-probabilities of letters ({lack})"
+        return None
 
-    def _score(
-        self, requests: Sequence[Request], policy: ResolvedPolicy
+    @cached_property
+    def _chat(self) -> Chat | None:
+        """The chats of the server, checked when they are first needed; None if there are none."""
+        if self.findings.chat is None and "chat" not in self.findings.rejected:
+            check_chat(self.client, self.settings, self.findings)
+        if self.findings.chat is not None:
+            self.remarks.extend(self.findings.chat.notes)
+        return self.findings.chat
+
+    @property
+    def chat_access(self) -> str:  # type: ignore[override]
+        """``chat``, with the settings that differ from the default."""
+        extra = self.settings.extra
+        digest = hashlib.sha256(json.dumps(extra, sort_keys=True, default=str).encode()).hexdigest()
+        most = self.settings.max_answer
+        parts = [f"max_answer={most}"] * (most != ANSWER) + [f"extra@{digest[:6]}"] * bool(extra)
+        return ",".join(("chat", *parts))
+
+    @property
+    def engine(self) -> str:  # type: ignore[override]
+        """What was sent so far, and the versions of the server that answered chats."""
+        systems = sorted(self.findings.chat.systems) if self.findings.chat else ()
+        return super().engine + "".join(f", system_fingerprint {one}" for one in systems)
+
+    def answer_settings(self) -> dict[str, object]:
+        """Return the settings that answers depend on."""
+        extra = {"extra": self.settings.extra} if self.settings.extra else {}
+        return {"most": self.settings.max_answer, **extra}
+
+    def answer(self, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+        """Answer questions, yielding each answer as soon as it arrives."""
+        chat = self._asked()
+        yield from self.handed_on(chat.answers(questions), questions)
+        if chat.empty:
+            self.remarks.append(
+                f"{chat.empty} answer(s) were cut off before they began: set a higher max_answer "
+                "in api:FILE.toml"
+            )
+
+    def letters(
+        self, questions: Sequence[Question], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
-        users: dict[Any, list[tuple[int, _Reading]]] = {}  # by prompt
-        for number, reading in self._readings(requests, policy):
-            if isinstance(reading, UnansweredError):
-                self.unanswered[requests[number]] = reading.reason
-            else:
-                users.setdefault(reading.prompt, []).append((number, reading))
-        self.tally.add(texts=len(users))
-        ways = self._forced(users) if self.access == "forced" else self._prompts(users)
-        for prompt, answer in ways:
-            batch = []
-            for number, reading in users[prompt]:
-                try:
-                    if isinstance(answer, str):
-                        raise MismatchError(answer)
-                    batch.append((number, self._record(requests[number], reading, answer, policy)))
-                except MismatchError as error:
-                    self.unanswered[requests[number]] = str(error)
-            if batch:
-                yield batch
+        """Ask for the likeliest first tokens of answers, and look for letters among them."""
+        del policy  # nothing of it applies
+        prompts = [question.prompt for question in questions]
+        return self.handed_on(self._asked().letters(questions), prompts)
 
-    def _readings(
-        self, requests: Sequence[Request], policy: ResolvedPolicy
-    ) -> Iterator[tuple[int, _Reading | UnansweredError]]:
-        tokenizer = self.findings.tokenizer
-        if tokenizer is None:
-            for number, request in enumerate(requests):
-                yield number, _Reading(request.prefix + request.text)
-            return
-        for number, found in tokenizer.pieces(requests):
-            yield (
-                number,
-                found if isinstance(found, UnansweredError) else self._framed(found, policy),
-            )
+    def _asked(self) -> Chat:
+        if self._chat is None:
+            raise ModelError(f"{self.cannot_answer()}")
+        return self._chat
 
-    def _framed(self, pieces: Pieces, policy: ResolvedPolicy) -> _Reading:
-        """Put special tokens around pieces, and cut from the left what is too long."""
-        tokenizer = self.findings.tokenizer
-        assert tokenizer is not None
-        doubled = pieces.ids[:1] == (tokenizer.bos,)
-        before = (tokenizer.bos,) if policy.bos and not doubled else ()
-        after = (tokenizer.eos,) if policy.eos else ()
-        # One token is generated besides.
-        room = (policy.max_length or 1 << 40) - len(before) - len(after) - 1
-        cut = max(0, len(pieces.ids) - room)
-        ids = (*before, *pieces.ids[cut:], *after)
-        start = max(0, pieces.start - cut) + len(before)
-        first = max(start, 1)  # nothing predicts the first token
-        unknown = getattr(tokenizer, "unknown", None)
-        return _Reading(
-            ids,
-            first,
-            unscored=first - start,
-            unknown=sum(1 for i in pieces.ids[pieces.start :] if i == unknown),
-            truncated=cut > 0,
-            crossing=pieces.crossing,
-        )
+    def can_translate(self) -> bool:
+        """Whether the server chats; asking for that may take a request."""
+        return self._chat is not None
 
-    def _prompts(
-        self, prompts: Mapping[Prompt, object]
-    ) -> Iterator[tuple[Prompt, TokenScores | str]]:
-        """Ask for the log-probabilities of whole prompts; a failure is a reason."""
-        access, model = self.findings.access, self.findings.model
-        calls = (
-            Call("/completions", body_of(access, model, prompt), token_bound(prompt), prompt)
-            for prompt in prompts
-        )
-        for call, answer in self.client.each(calls):
-            if isinstance(answer, UnansweredError):
-                yield call.tag, answer.reason
-                continue
-            try:
-                scores = read_prompt(access, answer, call.tag)
-            except MismatchError as error:
-                yield call.tag, str(error)
-                continue
-            count = len(scores.logprobs)
-            self.tally.add(tokens=count, nodes=count, computed=count)
-            yield call.tag, scores
+    def translation_settings(self) -> dict[str, object]:
+        """Return the settings that translations depend on."""
+        return {"prompt": PROMPT, **self.answer_settings()}
 
-    def _record(
-        self, request: Request, reading: _Reading, scores: TokenScores, policy: ResolvedPolicy
-    ) -> Record:
-        """Return the scored tokens of a request.
+    def translate(
+        self,
+        sources: Sequence[str],
+        languages: tuple[str | None, str | None],
+        *,
+        beam: int,
+        contexts: Sequence[str] | None = None,
+    ) -> Iterator[list[tuple[int, str]]]:
+        """Translate by asking for it; what is around a translation is removed."""
+        del beam  # up to the server
+        prompts = [
+            prompt_of(source, languages, context)
+            for source, context in zip(sources, contexts or [""] * len(sources), strict=True)
+        ]
+        most = [self.settings.max_answer + 2 * len(source.encode()) for source in sources]
 
-        Raises:
-            MismatchError: If the tokens are not those of the text.
-        """
-        if isinstance(reading.prompt, str):
-            bos, places = spans(scores.texts, reading.prompt, policy.bos)
-            join = len(request.prefix)
-            start = next((i for i, (_, end) in enumerate(places) if end > join), len(places))
-            first = max(start, 1)
-            reading = reading._replace(
-                start=first,
-                unscored=first - start,
-                crossing=any(begin < join < end for begin, end in places[bos:]),
-            )
-            self._texts.update(zip(scores.ids, scores.texts, strict=True))
-        return Record(
-            token_ids=np.array(scores.ids[reading.start :], dtype=np.int32),
-            logprobs=np.minimum(np.array(scores.logprobs[reading.start :], dtype=np.float32), 0.0),
-            unscored=reading.unscored,
-            unknown=reading.unknown,
-            truncated=reading.truncated,
-            crossing=reading.crossing,
-        )
+        def translations() -> Iterator[tuple[int, str | UnansweredError]]:
+            for number, reply in self._asked().ask(prompts, most):
+                if isinstance(reply, UnansweredError):
+                    yield number, reply
+                    continue
+                text = unwrapped(reply.text, sources[number], languages[1])
+                wrong = {
+                    "refused to translate": reply.refused,
+                    "a translation was cut off": reply.cut,
+                    "a translation is empty": not text,
+                }
+                why = next((reason for reason, is_so in wrong.items() if is_so), None)
+                yield number, text if why is None else UnansweredError(self.name, why)
 
-    def _forced(
-        self, prompts: Mapping[Node, Sequence[tuple[int, _Reading]]]
-    ) -> Iterator[tuple[Prompt, TokenScores | str]]:
-        """Ask for every node of the prefix tree once, and put prompts together from them."""
-        tokenizer = self.findings.tokenizer
-        assert tokenizer is not None
-        wanted = {  # the nodes of a prompt: its beginnings, each with the token that is scored
-            ids: [ids[: i + 1] for i in range(min(r.start for _, r in users), len(ids))]
-            for ids, users in prompts.items()
-        }
-        nodes = list(dict.fromkeys(node for some in wanted.values() for node in some))
-        self.tally.add(tokens=sum(map(len, wanted.values())), nodes=len(nodes))
-        keys = {node: cache_key(self.fingerprint, {"access": "forced"}, node) for node in nodes}
-        known: dict[Node, float | str] = {}
-        if self._cache is not None:
-            found = self._cache.records(list(keys.values()))
-            known = {n: float(found[k].logprobs[0]) for n, k in keys.items() if k in found}
-        waiting = {ids: sum(node not in known for node in some) for ids, some in wanted.items()}
-        users: dict[Node, list[Node]] = {}
-        for ids, some in wanted.items():
-            for node in some:
-                if node not in known:
-                    users.setdefault(node, []).append(ids)
-        for ids, left in waiting.items():
-            if not left:
-                yield ids, _assembled(ids, wanted[ids], known)
-        asked = force(self.client, self.findings.model, tokenizer, list(users))
-        for node, answer in asked:
-            self.tally.add(computed=1)
-            value = answer.reason if isinstance(answer, UnansweredError) else answer
-            known[node] = value
-            if self._cache is not None and not isinstance(value, str):
-                token = np.array(node[-1:], dtype=np.int32)
-                record = Record(token, np.array([value], dtype=np.float32))
-                self._cache.add_records([(keys[node], record)])
-            for ids in users[node]:
-                waiting[ids] -= 1
-                if not waiting[ids]:
-                    yield ids, _assembled(ids, wanted[ids], known)
-
-
-def _assembled(
-    ids: Node, nodes: Sequence[Node], known: Mapping[Node, float | str]
-) -> TokenScores | str:
-    """Put a prompt together from its nodes; the reason if one of them failed."""
-    values: list[float] = []
-    for node in nodes:
-        value = known[node]
-        if isinstance(value, str):
-            return value
-        values.append(value)
-    before = [float("nan")] * (len(ids) - len(values))
-    return TokenScores(ids, (), (*before, *values))
+        return self.handed_on(translations(), sources)

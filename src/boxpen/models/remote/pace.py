@@ -17,12 +17,12 @@ _START = 4  # requests in flight at first
 
 @dataclass
 class Usage:
-    """What was sent and paid for so far."""
+    """What was sent, made and paid for so far, in tokens; for a translator, in characters."""
 
     requests: int = 0
     retries: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    sent: int = 0
+    made: int = 0
     cost: float = 0.0
 
 

@@ -15,10 +15,13 @@ Before any score, a server is asked a few short texts in two orders. Each way of
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from boxpen.errors import ModelError, nearest
+from boxpen.models.remote.chat import Chat
 from boxpen.models.remote.checks import (
     all_close,
     as_scores,
@@ -30,25 +33,26 @@ from boxpen.models.remote.checks import (
     same_before,
     tops,
 )
-from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.remote.findings import Findings
 from boxpen.models.remote.forced import Node, force
 from boxpen.models.remote.protocol import (
     Access,
     FirstToken,
-    MismatchError,
     Prompt,
     TokenScores,
     body_of,
     first_token,
     read_prompt,
     spans,
+    token_bound,
 )
+from boxpen.models.remote.settings import ApiSettings
 from boxpen.models.remote.tokenizer import FolderTokenizer, ServerTokenizer, Tokenizer
 from boxpen.models.tokens import Pieces
 from boxpen.scoring.requests import Request
 
-__all__ = ["probe", "token_bound"]
+__all__ = ["check_chat", "check_letters", "probe"]
 
 _PAIRS = (
     ("The box was in the", " pen", " sea"),
@@ -63,44 +67,70 @@ _TOP = 5
 Ask = Callable[[Sequence[Prompt]], list[TokenScores]]
 
 
-def token_bound(prompt: Prompt) -> int:
-    """Return a number of tokens that a prompt cannot exceed."""
-    # A token is at least one byte; some tokenizers add a space, BOS, or both.
-    return len(prompt.encode()) + 4 if isinstance(prompt, str) else len(prompt)
-
-
-def probe(client: Client, *, chat: bool = False) -> Findings:
+def probe(client: Client, settings: ApiSettings, *, chat: bool = False) -> Findings:
     """Ask a server what it can do, and check what it says.
 
     Args:
         client: The server.
-        chat: Whether to ask for chat even if texts can be scored.
+        settings: How to reach and to ask it.
+        chat: Whether to check chats and letters even if texts can be scored.
 
     Raises:
         ModelError: If the server cannot be used at all.
     """
-    findings = _listed(client)
-    work = _Probe(client, findings)
+    findings = _listed(client, settings.model)
+    work = _Probe(client, settings, findings)
     work.find_tokenizer()
     for access in ("prompt_logprobs", "echo", "forced"):
-        try:
-            work.check(access)
+        reason = _failure(partial(work.check, access))
+        if reason is None:
             findings.access = access
             break
-        except MismatchError as error:
-            findings.rejected[access] = str(error)
-        except UnansweredError as error:
-            if error.status is None:  # the server, not what it was asked for
-                raise
-            findings.rejected[access] = error.reason
+        findings.rejected[access] = reason
     if chat or findings.access == "none":
-        work.check_chat()
+        check_chat(client, settings, findings)
+    if chat:
+        check_letters(findings)
     return findings
 
 
-def _listed(client: Client) -> Findings:
+def check_chat(client: Client, settings: ApiSettings, findings: Findings) -> None:
+    """Find out whether a server answers questions, and how it wants to be asked."""
+    chat = Chat(client, settings, findings.model)
+    reason = _failure(chat.check)
+    if reason is not None:
+        findings.rejected["chat"] = reason
+        return
+    findings.chat = chat
+    if findings.access == "none":
+        findings.access = "chat"
+
+
+def check_letters(findings: Findings) -> None:
+    """Find out whether a server that chats gives the log-probabilities of letters."""
+    if findings.chat is not None:
+        findings.letters = _failure(findings.chat.check_letters) or ""
+
+
+def _failure(check: Callable[[], None]) -> str | None:
+    """Run a check, and return why it fails; None if it passes.
+
+    Raises:
+        UnansweredError: If the server did not answer, so that nothing is known.
+    """
+    try:
+        check()
+    except MismatchError as error:
+        return str(error)
+    except UnansweredError as error:
+        if error.status is None:
+            raise
+        return error.reason
+    return None
+
+
+def _listed(client: Client, wanted: str | None) -> Findings:
     """Find the model in the server's list."""
-    wanted = client.settings.model
     try:
         listed = client.call("/models").get("data")
     except UnansweredError as error:
@@ -130,19 +160,18 @@ def _listed(client: Client) -> Findings:
 class _Probe:
     """The checks of one server."""
 
-    def __init__(self, client: Client, findings: Findings) -> None:
+    def __init__(self, client: Client, settings: ApiSettings, findings: Findings) -> None:
         self.client = client
+        self.settings = settings
         self.findings = findings
 
     def find_tokenizer(self) -> None:
-        folder = self.client.settings.tokenizer
+        folder = self.settings.tokenizer
         if folder is not None:
             self.findings.tokenizer = FolderTokenizer(folder)
             return
-        try:
+        with contextlib.suppress(ModelError):  # gateways deny paths that they do not know
             self.findings.tokenizer = ServerTokenizer(self.client, self.findings.model)
-        except UnansweredError:
-            self.findings.tokenizer = None
 
     def check(self, access: Access) -> None:
         """Run the checks of one way of asking.
@@ -172,25 +201,6 @@ class _Probe:
             self.findings.tokenizer = None
         else:
             self._check_prompts(access, None)
-
-    def check_chat(self) -> None:
-        body = {
-            "model": self.findings.model,
-            "messages": [{"role": "user", "content": "Answer with yes or no: is ice cold?"}],
-            "max_tokens": 1,
-            "temperature": 0,
-        }
-        try:
-            choices = self.client.call("/chat/completions", body, tokens=64).get("choices")
-            if not isinstance(choices, list) or not choices or "message" not in choices[0]:
-                raise MismatchError("the answer has no message")
-        except (MismatchError, UnansweredError) as error:
-            self.findings.rejected["chat"] = getattr(error, "reason", str(error))
-            return
-        if self.findings.access == "none":
-            self.findings.access = "chat"
-        else:
-            self.findings.notes.append("the server also answers chats")
 
     def _ask(self, access: Access, prompts: Sequence[Prompt], top: int = 1) -> list[Answer]:
         model = self.findings.model

@@ -19,21 +19,17 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from boxpen.models.remote.client import Answer
+from boxpen.models.remote.client import Answer, MismatchError
 
 __all__ = [
-    "Access", "MismatchError", "Prompt", "TokenScores", "body_of", "first_token", "read_prompt",
-    "spans",
+    "Access", "FirstToken", "MismatchError", "Prompt", "TokenScores", "body_of", "choice_of",
+    "first_token", "read_prompt", "spans", "token_bound",
 ]  # fmt: skip
 
 Access = Literal["prompt_logprobs", "echo", "forced", "chat", "none"]
 Prompt = str | tuple[int, ...]
 _LOWEST = -9000.0  # vLLM writes -9999 for minus infinity
 _HIGHEST = 1e-3  # rounding may lift a log-probability above 0
-
-
-class MismatchError(ValueError):
-    """An answer that does not fit its request; the message names what was seen."""
 
 
 class TokenScores(NamedTuple):
@@ -61,6 +57,12 @@ class FirstToken(NamedTuple):
     text: str
     logprob: float
     top: tuple[tuple[int | None, str, float], ...]
+
+
+def token_bound(prompt: Prompt) -> int:
+    """Return a number of tokens that a prompt cannot exceed."""
+    # A token is at least one byte; some tokenizers add a space, BOS, or both.
+    return len(prompt.encode()) + 4 if isinstance(prompt, str) else len(prompt)
 
 
 def body_of(
@@ -229,7 +231,7 @@ def _read_echo(answer: Answer) -> TokenScores:
 
 
 def _read_vllm(answer: Answer, prompt: Prompt) -> TokenScores:
-    found = _choice(answer).get("prompt_logprobs")
+    found = choice_of(answer).get("prompt_logprobs")
     if not isinstance(found, list) or not found:
         raise MismatchError("the answer has no prompt_logprobs")
     ids, texts, values = [0], [""], [math.nan]
@@ -261,7 +263,12 @@ def _read_vllm(answer: Answer, prompt: Prompt) -> TokenScores:
     return TokenScores(tuple(ids), tuple(texts), tuple(values))
 
 
-def _choice(answer: Answer) -> dict[str, Any]:
+def choice_of(answer: Answer) -> dict[str, Any]:
+    """Return the first choice of an answer.
+
+    Raises:
+        MismatchError: If there is none.
+    """
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise MismatchError("the answer has no choices")
@@ -269,7 +276,7 @@ def _choice(answer: Answer) -> dict[str, Any]:
 
 
 def _logprobs(answer: Answer) -> dict[str, Any]:
-    found = _choice(answer).get("logprobs")
+    found = choice_of(answer).get("logprobs")
     if not isinstance(found, dict):
         raise MismatchError("the answer has no log-probabilities")
     return found

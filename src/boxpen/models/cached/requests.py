@@ -1,4 +1,4 @@
-"""Score requests with a cache: only requests that are not in the cache reach the model."""
+"""Score requests with a cache."""
 
 from __future__ import annotations
 
