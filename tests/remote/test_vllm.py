@@ -96,8 +96,10 @@ def answers(port: int) -> bool:
 
 @pytest.mark.parametrize("access", ["prompt_logprobs", "echo"])
 @pytest.mark.parametrize("bos", ["always", "never"])
-def test_it_equals_the_local_scorer(llama_dir: Path, url, access, bos):
-    spec = f"api:{url}#tiny"
+def test_it_equals_the_local_scorer(llama_dir: Path, url, access, bos, tmp_path):
+    config = tmp_path / "vllm.toml"  # /tokenize does not name the BOS token
+    config.write_text(f'url = "{url}"\nmodel = "tiny"\ntokenizer = "{llama_dir}"\n')
+    spec = f"api:{config}"
     client = Client(spec, settings_of(spec))
     findings = probe(client)
     assert findings.access == "prompt_logprobs"
