@@ -12,12 +12,14 @@ threads than slots do.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator, Sequence
 
 from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.remote.protocol import body_of, first_token
 from boxpen.models.remote.tokenizer import Tokenizer
+from boxpen.models.remote.twins import DistrustError, agree, chosen
 from boxpen.scoring.requests import Request
 
 __all__ = ["Node", "Walk", "force"]
@@ -29,19 +31,44 @@ _TOP = (500, 1_000_000)  # likely tokens to look through, the second time in the
 
 
 def force(
-    client: Client, model: str, tokenizer: Tokenizer, nodes: Sequence[Node]
+    client: Client,
+    model: str,
+    tokenizer: Tokenizer,
+    nodes: Sequence[Node],
+    *,
+    check: bool = False,
 ) -> Iterator[tuple[Node, float | UnansweredError]]:
-    """Yield every node with its log-probability as soon as it is known."""
+    """Yield every node with its log-probability as soon as it is known.
+
+    Args:
+        client: The server.
+        model: The server's name for the model.
+        tokenizer: Of the model.
+        nodes: What to ask for.
+        check: Whether to ask for some nodes twice.
+
+    Raises:
+        DistrustError: If such a node has two answers.
+    """
     hidden: list[Node] = []
-    for call, value in client.read_each(
-        Walk(model, nodes, tokenizer.slots),
-        lambda call, answer: _value(answer, call.tag, tokenizer),
-    ):
+    checked = dict.fromkeys(chosen(nodes) if check else (), math.nan)
+
+    def read(call: Call, answer: Answer) -> float:
+        return _value(answer, call.tag, tokenizer)
+
+    for call, value in client.read_each(Walk(model, nodes, tokenizer.slots), read):
+        if call.tag in checked and not isinstance(value, UnansweredError):
+            checked[call.tag] = value
         seen = not isinstance(value, UnansweredError) or value.status != 200
         if seen or tokenizer.texts(call.tag[-1:]) != [_PART]:
             yield call.tag, value
         else:
             hidden.append(call.tag)
+    known = [node for node, value in checked.items() if not math.isnan(value)]
+    for call, again in client.read_each(Walk(model, known, tokenizer.slots, top=2), read):
+        if not isinstance(again, UnansweredError) and not agree(checked[call.tag], again):
+            answers = f"{checked[call.tag]:.3f} and {again:.3f}"
+            raise DistrustError(client.name, f"the same request has the answers {answers}")
     for top in _TOP if hidden else ():
         by_prefix: dict[Node, list[Node]] = {}
         for node in hidden:
@@ -84,12 +111,16 @@ class Walk(Iterator[Call]):
         model: The server's name for the model.
         nodes: In any order.
         slots: Of the server; None if unknown.
+        top: Most likely tokens to ask for besides.
     """
 
-    def __init__(self, model: str, nodes: Sequence[Node], slots: int | None = None) -> None:
+    def __init__(
+        self, model: str, nodes: Sequence[Node], slots: int | None = None, *, top: int = 1
+    ) -> None:
         self._model = model
         self._nodes = sorted(nodes)  # a node follows its parent, and its siblings follow its own
         self._slots = slots
+        self._top = top
         self._parts: dict[int, range] = {}  # by thread
 
     def __next__(self) -> Call:
@@ -102,7 +133,7 @@ class Walk(Iterator[Call]):
             raise StopIteration
         node = self._nodes[self._parts[me][0]]
         self._parts[me] = self._parts[me][1:]
-        body = body_of("forced", self._model, node[:-1], forced=node[-1])
+        body = body_of("forced", self._model, node[:-1], forced=node[-1], top=self._top)
         if self._slots:  # llama.cpp might choose the slot of another thread
             body["id_slot"] = list(self._parts).index(me)
         return Call("/completions", body, len(node), node)

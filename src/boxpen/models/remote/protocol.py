@@ -148,6 +148,8 @@ def read_prompt(access: Access, answer: Answer, prompt: Prompt) -> TokenScores:
     for value in scores.logprobs[1:]:
         if not _LOWEST < value <= _HIGHEST:
             raise MismatchError(f"a log-probability is {value:g}")
+    if len(scores.logprobs) > 4 and len(set(scores.logprobs[1:])) == 1:
+        raise MismatchError(f"every log-probability is {scores.logprobs[1]:.3f}")
     return scores
 
 
@@ -176,6 +178,27 @@ def spans(
             if found is not None:
                 return case, [(0, 0), *found] if case else found
     raise MismatchError("the tokens that came back do not rebuild the text")
+
+
+def check_shown(shown: Sequence[str], expected: Sequence[str]) -> None:
+    """Check that a server shows the tokens that were sent.
+
+    Servers show some tokens in their own way, so that half of them may differ.
+
+    Raises:
+        MismatchError: If they are those of another text.
+    """
+    pairs = [
+        (_plain(one), _plain(other))
+        for one, other in zip(shown[1:], expected[1:], strict=False)
+        if "\ufffd" not in one + other
+    ]
+    if sum(one == other for one, other in pairs) * 2 < len(pairs):
+        raise MismatchError("the tokens that came back are those of another text")
+
+
+def _plain(token: str) -> str:
+    return token.replace("▁", " ").replace("Ġ", " ").strip()
 
 
 def _exact(shown: Sequence[str], text: str) -> list[tuple[int, int]] | None:
