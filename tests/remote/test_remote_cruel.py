@@ -21,7 +21,7 @@ from boxpen.scoring.requests import Request
 pytest.importorskip("httpx")
 
 WINDOW = 128  # tokens that a forgetful server remembers
-TEXTS = [Request(f"The box number {n} is in the {t}.") for n in range(8) for t in ("pen", "river")]
+TEXTS = [Request(f"The box number {n} is in the pen.") for n in range(16)]
 LONG = [
     Request("The house by the river, the tree. " * n + "The box is in the pen.") for n in (7, 8)
 ]

@@ -73,6 +73,7 @@ class Twins:
         self._model = model
         self._number = 0
         self._longest = _LONG
+        self._sent: set[Prompt] = set()
         self._found: dict[Prompt, TokenScores | None] = {}  # of texts with twins
         self._waiting: dict[Prompt, list[tuple[Twin, TokenScores]]] = {}
 
@@ -86,6 +87,8 @@ class Twins:
         if size > self._longest:
             self._longest = size * 3 // 2
             twins += (Twin(p, prompt, "other") for p in _other(prompt))
+        twins = [twin for twin in twins if twin.prompt not in self._sent]
+        self._sent.update(twin.prompt for twin in twins)
         if twins:
             self._found.setdefault(prompt, None)
         return twins
