@@ -95,7 +95,7 @@ def wrong(server, gpt2, texts, cruel):
         ("long_shift", ("echo",), LONG),
         ("long_shift", ("echo", "tokenize"), LONG),
         ("tenth_constant", ("echo",), TEXTS),
-        ("tenth_constant", ("forced", "tokenize"), TEXTS[:4]),
+        ("tenth_constant", ("forced", "tokenize"), TEXTS),
         ("tenth_other", ("echo",), TEXTS),
         ("tenth_other", ("echo", "tokenize"), TEXTS),
         ("swapped", ("echo",), TEXTS),

@@ -174,7 +174,8 @@ class Scorer:
             )
             self.texts.update(zip(scores.ids, scores.texts, strict=True))
         elif scores.texts and self._findings.tokenizer is not None:
-            check_shown(scores.texts, self._findings.tokenizer.texts(reading.prompt) or ())
+            named = [self._findings.tokenizer.texts((i,)) for i in reading.prompt]
+            check_shown(scores.texts, [text[0] if text else "" for text in named])
         return Record(
             token_ids=np.array(scores.ids[reading.start :], dtype=np.int32),
             logprobs=np.minimum(np.array(scores.logprobs[reading.start :], dtype=np.float32), 0.0),

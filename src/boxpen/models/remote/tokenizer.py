@@ -164,7 +164,8 @@ class ServerTokenizer:
     def _body(self, text: str, *, special: bool) -> Mapping[str, object]:
         if self._llama:
             return {"content": text, "add_special": special, "with_pieces": True}
-        return {"model": self._model, "prompt": text, "add_special_tokens": special}
+        body = {"model": self._model, "prompt": text, "add_special_tokens": special}
+        return body | {"return_token_strs": True}
 
     def _read(self, answer: Answer) -> tuple[int, ...]:
         for one in answer.get("tokens", ()):
@@ -172,7 +173,12 @@ class ServerTokenizer:
                 self._texts[one["id"]] = one["piece"]
             elif isinstance(one, dict):  # bytes of a character
                 self._texts[one["id"]] = "\ufffd"
-        return _ids(answer)
+        ids = _ids(answer)
+        for number, text in zip(ids, answer.get("token_strs") or (), strict=False):
+            plain = str(text).replace("Ġ", " ").replace("▁", " ")
+            if plain.isascii():  # other tokens are shown as bytes by some tokenizers
+                self._texts[number] = plain
+        return ids
 
 
 def _ids(answer: Answer) -> tuple[int, ...]:
