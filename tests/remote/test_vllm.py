@@ -100,14 +100,15 @@ def test_it_equals_the_local_scorer(llama_dir: Path, url, access, bos, tmp_path)
     config = tmp_path / "vllm.toml"  # /tokenize does not name the BOS token
     config.write_text(f'url = "{url}"\nmodel = "tiny"\ntokenizer = "{llama_dir}"\n')
     spec = f"api:{config}"
-    client = Client(spec, settings_of(spec))
-    findings = probe(client)
+    settings = settings_of(spec)
+    client = Client(spec, settings)
+    findings = probe(client, settings)
     assert findings.access == "prompt_logprobs"
     assert findings.tokenizer is not None
     if access == "echo":
-        _Probe(client, findings).check("echo")
+        _Probe(client, settings, findings).check("echo")
         findings.access = "echo"
-    remote = RemoteModel(spec, client, findings)
+    remote = RemoteModel(spec, client, settings, findings)
     found = []
     for model in (remote, boxpen.resolve_model(f"hf:{llama_dir}")):
         scored = model.score(TEXTS, model.resolve_policy(ScoringPolicy(bos=bos)))
