@@ -1,5 +1,6 @@
 # make demo    a real result on a bare machine: environment, install, run
 # make test    the tests (needs nothing but Python)
+# make test-heavy  the tests that take long; fast ones cover the same code
 # make check   format, lint, types, imports
 # make bench   side-by-side with lm-evaluation-harness and minicons (hours; needs BOXPEN_MIRROR)
 # make bench-quick  the same on a few texts, in minutes
@@ -11,7 +12,7 @@ BIN    := $(VENV)/bin
 MINICONS := $(VENV)-minicons
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
-.PHONY: demo test check bench bench-quick results clean
+.PHONY: demo test test-heavy check bench bench-quick results clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/boxpen run
@@ -21,7 +22,10 @@ test: $(VENV)/dev.stamp
 	@$(BIN)/python -c 'from boxpen.english.wordnet_files import find_wordnet; find_wordnet()' || \
 		echo "WordNet is not available: its tests will be skipped"
 	@# A thread for each process; the files in the order of tests/conftest.py, the longest first.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not heavy" -n auto --dist loadfile --no-loadscope-reorder
+
+test-heavy: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest -m heavy
 
 check: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .

@@ -1,11 +1,12 @@
 """What README.md shows is what boxpen gives."""
 
+import html
 import json
 import re
 from pathlib import Path
 
 import pytest
-from results import accuracy_on_page, picture, quick_run, readme_results
+from results import QUICK, accuracy_on_page, picture, quick_run, readme_results
 from typer.testing import CliRunner
 
 import boxpen
@@ -43,6 +44,27 @@ def test_results_are_those_of_the_pages(mirror):
     assert shown == readme_results()
 
 
+def columns(picture_file):
+    """Return the slices of a picture with what no model changes: items, chance and blocks."""
+    text = html.unescape(picture_file.read_text("utf-8")).replace("\xa0", " ")
+    rows: dict[float, str] = {}
+    for y, part in re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]*)</text>', text):
+        rows[float(y)] = rows.get(float(y), "") + f" {part}"
+    slices = [row.split() for row in rows.values() if re.match(r" +(all|part=|set=)", row)]
+    return [(row[0], row[1], row[5], *row[8:9]) for row in slices]
+
+
+def test_the_picture_is_of_todays_sample(gpt2_dir, tmp_path):
+    model = boxpen.resolve_model(f"hf:{gpt2_dir}")
+    model.languages = frozenset({"en"})  # as smollm2
+    run = boxpen.evaluate(model, "starter", limit=QUICK, cache=":memory:")
+    picture(run, tmp_path / "demo.svg")
+    shown = columns(ROOT / "docs" / "demo.svg")
+    assert len(shown) > 10
+    assert shown == columns(tmp_path / "demo.svg")
+
+
+@pytest.mark.heavy
 def test_the_picture_shows_the_run(tmp_path):
     """The very run that ``boxpen run`` makes, scored anew; every number of it is in the picture."""
     try:

@@ -185,6 +185,7 @@ def plainly(relation: str, head: str, tail: str) -> list[Way]:
     return [Way(head, tail, "", f"{stem} {tail}.", stem)]
 
 
+@pytest.mark.heavy
 def test_true_tails_outrank_shuffled_ones() -> None:
     from boxpen.models.loading.embedded import smollm2_path
 

@@ -98,6 +98,7 @@ def test_a_toy_language_is_learnt_and_the_model_is_one_of_transformers(
     assert [v.credit for v in run.verdicts] == [1.0, 1.0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("architecture", ["transformer", "rnnsearch"])
 def test_200_real_pairs_can_be_learnt_by_heart(data_dir, tmp_path, architecture):
     rows = (data_dir / "tatoeba" / "cmn.txt").read_text("utf-8").splitlines()

@@ -33,6 +33,7 @@ def tasks(count: int, dice: Any) -> tuple[dict[str, Any], Any]:
     return {"input_ids": source, "attention_mask": (source != PAD).long()}, labels
 
 
+@pytest.mark.heavy
 def test_it_learns_to_copy_and_to_reverse() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(1)

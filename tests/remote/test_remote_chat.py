@@ -10,7 +10,7 @@ from chat_server import ChatServer, longest, options
 from typer.testing import CliRunner
 
 import boxpen
-from boxpen.analysis.order_effects import order_effects
+from boxpen.analysis.order_effects import order_effects, order_notes
 from boxpen.catalog.files import write_suite
 from boxpen.cli.app import app
 from boxpen.errors import ModelError, PolicyError
@@ -181,7 +181,7 @@ def test_outcomes_are_counted_and_failures_are_neither_right_nor_wrong(tmp_path)
     found = order_effects(run.answers, run.info.unanswered)
     assert (found.unparsed.value, found.refused.value) == (6 / 12, 4 / 12)
     assert (found.failed.value, found.failed.n) == (1 / 5, 5)
-    assert "6 answer(s) were cut off before they began" in run.info.model.remark
+    assert "6 answer(s) are empty" in " ".join(order_notes(found))
     assert "chosen" not in str(found.to_json())
 
 

@@ -64,6 +64,8 @@ class Translator(JsonServer):
                 return 403, {"message": f"Forbidden: {headers.get('Authorization')}"}
             assert (body["source_lang"], body["target_lang"]) == ("en", "de")
             made = [self.made(text) for text in body["text"]]
+            if None in made:
+                return 400, {"message": "Bad request"}
             return 200, {
                 "translations": [{"detected_source_language": "EN", "text": t} for t in made]
             }
@@ -119,6 +121,14 @@ def test_deepl(deepl, tmp_path):
     assert made(run_of(spec, cache=tmp_path / "scores")) == WORDS
     assert len(deepl.log) == 1
     assert boxpen.Run.load(run.save(tmp_path)).translations == run.translations
+
+
+def test_a_batch_that_is_rejected_is_sent_text_by_text(deepl):
+    deepl.fault = "one"
+    run = run_of(f"translator:deepl#{deepl.url}")
+    assert [len(body["text"]) for _, body in deepl.log] == [3, 1, 1, 1]
+    assert len(run.translations) == 2
+    assert run.info.left_out == {"unanswered: HTTP 400: Bad request": ["it"]}
 
 
 def test_the_host_of_deepl_follows_from_the_key(monkeypatch):

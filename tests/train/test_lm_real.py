@@ -39,6 +39,7 @@ def loss(spec: str, tokens: int) -> float:
     return -record.total / tokens
 
 
+@pytest.mark.heavy
 def test_the_embedded_model_learns_and_is_scored_as_it_was_trained(tmp_path: Path) -> None:
     text, valid = tmp_path / "t.txt", tmp_path / "v.txt"
     text.write_text("".join(f"A wug number {n} is a kind of blicket.\n" for n in range(8)))

@@ -21,6 +21,7 @@ class OrderEffects:
     Attributes:
         questions: How many were asked.
         unparsed: Share of answers that are not a clear choice.
+        empty: Number of answers without a word, or without a likely letter.
         refused: Share of answers that refuse.
         failed: Share of items that have a question without an answer; they are left out of all
             other numbers.
@@ -33,6 +34,7 @@ class OrderEffects:
 
     questions: int
     unparsed: Estimate
+    empty: int
     refused: Estimate
     failed: Estimate
     first: Estimate
@@ -61,6 +63,7 @@ def order_effects(answers: Sequence[Answer], failed: int = 0) -> OrderEffects:
     return OrderEffects(
         questions=len(answers),
         unparsed=_share(answers, Outcome.UNPARSED),
+        empty=sum(not a.text for a in answers),
         refused=_share(answers, Outcome.REFUSED),
         failed=share([0.0] * len(items) + [1.0] * failed),
         first=share([float(a.place == 0) for a in clear], [a.item for a in clear]),
@@ -87,6 +90,11 @@ def order_notes(found: OrderEffects) -> Iterator[str]:
         f"{found.refused.value:.1%} (neither is right); failed {found.failed.value:.1%} of items "
         "(left out)"
     )
+    if found.empty:
+        yield (
+            f"{found.empty:,} answer(s) are empty; a model behind an API that thinks before it "
+            "answers needs a higher max_answer"
+        )
     if first.n:
         yield (
             f"the first option was chosen in {first.value:.1%} [{first.low:.1%}, {first.high:.1%}] "

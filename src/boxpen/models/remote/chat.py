@@ -54,13 +54,11 @@ class Chat:
     Attributes:
         notes: What the server does not accept, and other remarks.
         systems: The values of ``system_fingerprint`` so far.
-        empty: Answers that were cut off before they began.
     """
 
     def __init__(self, client: Client, settings: ApiSettings, model: str) -> None:
         self.notes: list[str] = []
         self.systems: set[str] = set()
-        self.empty = 0
         self._client = client
         self._settings = settings
         self._model = model
@@ -151,7 +149,6 @@ class Chat:
             if isinstance(reply, UnansweredError):
                 yield number, reply
                 continue
-            self.empty += reply.cut and not reply.text
             yield number, f"{REFUSED} {reply.text}" if reply.refused else reply.text
 
     def letters(

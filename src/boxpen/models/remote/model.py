@@ -251,13 +251,7 @@ class RemoteModel(ServedModel):
 
     def answer(self, questions: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
         """Answer questions, yielding each answer as soon as it arrives."""
-        chat = self._asked()
-        yield from self.handed_on(chat.answers(questions), questions)
-        if chat.empty:
-            self.remarks.append(
-                f"{chat.empty} answer(s) were cut off before they began: set a higher max_answer "
-                "in api:FILE.toml"
-            )
+        return self.handed_on(self._asked().answers(questions), questions)
 
     def letters(
         self, questions: Sequence[Question], policy: ResolvedPolicy

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
 from boxpen.errors import ModelError
 from boxpen.models.base import ModelSpec, ResolvedPolicy
@@ -114,22 +115,28 @@ class HttpTranslator(ServedModel):
         contexts: Sequence[str] | None,
     ) -> Iterator[tuple[int, str | UnansweredError]]:
         step = self.settings.batch
+        every = range(len(sources))
+        parts: Sequence[Sequence[int]] = [every[i : i + step] for i in every[::step]]
 
-        def calls() -> Iterator[Call]:
-            for start in range(0, len(sources), step):
-                few = range(start, min(start + step, len(sources)))
-                texts = [sources[i] for i in few]
-                before = contexts[start] if contexts else ""
-                body = self.settings.filled_body(texts, languages, before)
-                yield Call("", body, sum(map(len, texts)), few)
+        def call(part: Sequence[int]) -> Call:
+            texts = [sources[i] for i in part]
+            before = contexts[part[0]] if contexts else ""
+            body = self.settings.filled_body(texts, languages, before)
+            return Call("", body, sum(map(len, texts)), part)
 
-        for call, made in self.client.read_each(
-            calls(), lambda call, answer: self.settings.read(answer, len(call.tag))
-        ):
-            for place, number in enumerate(call.tag):
+        def read(call: Call, answer: Any) -> list[str]:
+            return self.settings.read(answer, len(call.tag))
+
+        while parts:
+            singly = []
+            for sent, made in self.client.read_each(map(call, parts), read):
                 if isinstance(made, UnansweredError):
-                    yield number, made
-                elif text := " ".join(made[place].split()):
-                    yield number, text
-                else:
-                    yield number, UnansweredError(self.name, "a translation is empty")
+                    if made.status is not None and len(sent.tag) > 1:  # one text may be the reason
+                        singly += [[i] for i in sent.tag]
+                    else:
+                        yield from ((i, made) for i in sent.tag)
+                    continue
+                for i, text in zip(sent.tag, made, strict=True):
+                    tidy = " ".join(text.split())
+                    yield i, tidy or UnansweredError(self.name, "a translation is empty")
+            parts = singly
