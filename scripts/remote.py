@@ -10,6 +10,8 @@ the server's arithmetic.
 
 ``--asked`` asks the questions of the suite instead of scoring its texts.
 ``--order N`` compares the order of requests instead: as the texts come, or depth first by slot.
+``--rounded N`` rounds activations to 8 bits here, too, and compares the effect on N texts.
+``--server api:FILE.toml`` compares another server of the same model, such as vLLM.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ from boxpen.items import Choice
 from boxpen.models.loading.embedded import smollm2_path
 from boxpen.models.remote.client import Call
 from boxpen.models.remote.forced import Node, Walk
-from boxpen.scoring.requests import Request
+from boxpen.scoring.policy import ScoringPolicy
+from boxpen.scoring.requests import Record, Request
 
 NEAR = 0.1  # nats between two candidates that count as a near-tie
 
@@ -41,6 +44,8 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=4, help="Texts that the server keeps.")
     parser.add_argument("--float32", type=Path, help="Where to write the file as float32.")
     parser.add_argument("--order", type=int, metavar="N", help="Compare orders on N texts.")
+    parser.add_argument("--rounded", type=int, metavar="N", help="Compare roundings on N texts.")
+    parser.add_argument("--server", help="Compare this server instead of llama.cpp's.")
     parser.add_argument("--asked", action="store_true", help="Ask instead of scoring.")
     args = parser.parse_args()
     if args.asked:
@@ -50,11 +55,18 @@ def main() -> None:
     if args.order:
         orders(args)
         return
-    compare(smollm2_path(), args)
-    if args.float32:
-        if not args.float32.exists():
-            dequantise(smollm2_path(), args.float32)
-        compare(args.float32, args)
+    if args.server:
+        compare(args.server, args)
+        return
+    if args.rounded:
+        rounded(args)
+        return
+    if args.float32 and not args.float32.exists():
+        dequantise(smollm2_path(), args.float32)
+    for path in filter(None, (smollm2_path(), args.float32)):
+        print(f"\n{path.name}", flush=True)
+        server = serve(path, args.threads, args.slots)
+        compare(f"api:{server.listening_address}", args)
 
 
 def serve(path: Path, threads: int, slots: int) -> Any:
@@ -96,12 +108,10 @@ def dequantise(path: Path, target: Path) -> None:
     writer.close()
 
 
-def compare(path: Path, args: argparse.Namespace) -> None:
-    """Print how a server of a file differs from smollm2 as loaded here."""
-    print(f"\n{path.name}", flush=True)
-    server = serve(path, args.threads, args.slots)
+def compare(spec: str, args: argparse.Namespace) -> None:
+    """Print how a server of smollm2 differs from smollm2 as loaded here."""
     began = time.time()
-    model = resolve_model(f"api:{server.listening_address}")
+    model = resolve_model(spec)
     print(f"probe: {time.time() - began:.1f} s, access {model.access}", flush=True)
     began = time.time()
     remote = evaluate(model, "starter", limit=args.limit, cache=args.cache)
@@ -158,15 +168,59 @@ def totals(run: Run) -> dict[tuple[str, int], tuple[float, int]]:
     }
 
 
+def rounded(args: argparse.Namespace) -> None:
+    """Print what rounding of activations changes here, and how the server differs."""
+    import torch
+
+    texts = [Request(text) for text in starter_texts(args.rounded)]
+    here = resolve_model("smollm2")
+    exact = scores(here, texts)
+    for module in here.module.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(lambda _, given: (eight_bits(given[0]),))
+    server = serve(smollm2_path(), args.threads, args.slots)
+    compared = {
+        "8 bits here": scores(here, texts),
+        "server": scores(resolve_model(f"api:{server.listening_address}"), texts),
+    }
+    for name, found in compared.items():
+        apart = [abs(a.total - b.total) for a, b in zip(exact, found, strict=True)]
+        tokens = [np.abs(a.logprobs - b.logprobs) for a, b in zip(exact, found, strict=True)]
+        print(
+            f"{name}, against float32 here: median {np.median(apart):.2f} and largest "
+            f"{max(apart):.2f} nats per text, mean {np.concatenate(tokens).mean():.3f} per token"
+        )
+
+
+def eight_bits(values: Any) -> Any:
+    """Round blocks of 32 values to 8 bits with a common scale, as llama.cpp's Q8 does."""
+    import torch
+
+    blocks = values.reshape(*values.shape[:-1], -1, 32)
+    scale = blocks.abs().amax(-1, keepdim=True) / 127
+    whole = torch.round(blocks / torch.where(scale > 0, scale, 1.0))
+    return (whole * scale.half().float()).reshape(values.shape)
+
+
+def scores(model: Model, texts: list[Request]) -> list[Record]:
+    scored = model.score(texts, model.resolve_policy(ScoringPolicy()))
+    found = dict(pair for batch in scored for pair in batch)
+    return [found[number] for number in range(len(texts))]
+
+
+def starter_texts(count: int) -> list[str]:
+    """Return some texts of starter."""
+    items = [item for item in load_suite("starter") if isinstance(item, Choice)]
+    texts = [text for item in items for text in item.candidates]
+    return texts[:: len(texts) // count][:count]
+
+
 def orders(args: argparse.Namespace) -> None:
     """Print how fast the nodes of some texts are answered in two orders, and whether equally."""
     server = serve(smollm2_path(), args.threads, args.slots)
     model = resolve_model(f"api:{server.listening_address}")
     tokenizer = model.findings.tokenizer
-    texts = [
-        c for item in load_suite("starter") if isinstance(item, Choice) for c in item.candidates
-    ]
-    texts = texts[:: len(texts) // args.order][: args.order]
+    texts = starter_texts(args.order)
     found = dict(tokenizer.pieces([Request(text) for text in texts]))
     prompts = [(tokenizer.bos, *found[n].ids) for n in range(len(texts))]
     nodes = list(dict.fromkeys(p[: i + 1] for p in prompts for i in range(1, len(p))))
