@@ -12,7 +12,7 @@ from honest_server import HonestServer, _mapped
 import boxpen
 from boxpen.errors import ModelError
 from boxpen.models.remote.forced import Walk
-from boxpen.models.remote.protocol import TokenScores
+from boxpen.models.remote.protocol import MismatchError, TokenScores, check_shown
 from boxpen.models.remote.twins import DistrustError, Twin, Twins
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.policy import ScoringPolicy
@@ -123,6 +123,14 @@ def test_scores_of_a_server_that_was_caught_are_not_used(gpt2_dir, gpt2, tmp_pat
             again.attach(cache)
             after.append(again.fingerprint)
         assert before != after[0] == after[1]
+
+
+def test_tokens_of_another_text_are_noticed():
+    sent = ["", "The", " box", "\n", "盒", " 7"]
+    for shown in (["<s>", "The", "Ġbox", "Ċ", "çĽĴ", "7"], ["", "The", "▁box", "", "\ufffd", " 7"]):
+        check_shown(shown, sent)
+        with pytest.raises(MismatchError, match="those of another text"):
+            check_shown([*shown[:-1], " 8"], sent)
 
 
 def test_twins_are_compared_in_any_order():
