@@ -76,7 +76,10 @@ def killed_again_and_again(context, options, scores, table, asked, key_of):
         process.join()
         wanted = -signal.SIGKILL if kill < KILLS else 0
         assert process.exitcode == wanted, log.read_text()
-        time.sleep(0.1)  # until the server has read what was sent
+        seen = -1
+        while seen < len(asked()):  # until the server has read what was sent
+            seen = len(asked())
+            time.sleep(0.3 if KILLS > 1 else 0.1)
         new = asked()[before:]
         assert len(new) == len(set(new))
         assert known.isdisjoint(map(key_of, new))  # nothing that was kept is sent again
@@ -121,24 +124,33 @@ def test_killed_again_and_again(gpt2_dir, tmp_path, context, serves):
             return cache_key(model.fingerprint, policy.as_dict(), Request(sent).parts())
 
         options = [str(suite), "--model", server.spec, "--out", str(tmp_path / "out")]
-        killed_again_and_again(context, options, scores, "records", lambda: asked(server), key_of)
+        killed_again_and_again(context, options, scores, "records", Asked(server), key_of)
     run = boxpen.Run.load(next((tmp_path / "out").iterdir()))
     assert len(run.verdicts) == len(items)  # none is lost
     fresh = boxpen.evaluate(f"hf:{gpt2_dir}", suite, cache=":memory:")
     assert [v.winner for v in fresh.verdicts] == [v.winner for v in run.verdicts]
 
 
-def asked(server):
-    """Return the texts or nodes that were asked for, without those of the probe and twins."""
-    dog = server.ids("Dog", bos=False)
-    found = []
-    for body in server.completions():
-        prompt = body["prompt"]
-        if isinstance(prompt, str):
-            found += [prompt] * (prompt.startswith("Dog") and prompt.endswith("."))
-        elif prompt[1 : 1 + len(dog)] == dog and body["logprobs"] == 1:
-            found += [(*prompt, *map(int, body["logit_bias"]))]
-    return found
+class Asked:
+    """The texts or nodes that a server was asked for, without those of the probe and twins."""
+
+    def __init__(self, server):
+        self.server, self.read, self.found = server, 0, []
+        self.dog = server.ids("Dog", bos=False)
+
+    def __call__(self):
+        with self.server.lock:
+            fresh = self.server.log[self.read :]
+            self.read += len(fresh)
+        for path, body in fresh:
+            prompt = body.get("prompt", "")
+            if not path.endswith("/v1/completions"):
+                continue
+            if isinstance(prompt, str):
+                self.found += [prompt] * (prompt.startswith("Dog") and prompt.endswith("."))
+            elif prompt[1 : 1 + len(self.dog)] == self.dog and body["logprobs"] == 1:
+                self.found += [(*prompt, *map(int, body["logit_bias"]))]
+        return self.found
 
 
 @pytest.mark.timeout(60 + 20 * KILLS)
