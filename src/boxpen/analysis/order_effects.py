@@ -29,7 +29,7 @@ class OrderEffects:
         expected: What ``first`` is without a preference for a position: every candidate is shown
             first equally often.
         places: Share of clear choices by letter.
-        unchanged: Share of items whose clear choices are one candidate, whatever the order.
+        unchanged: Share of items with the same clear choice in every order.
     """
 
     questions: int
@@ -69,12 +69,18 @@ def order_effects(answers: Sequence[Answer], failed: int = 0) -> OrderEffects:
         first=share([float(a.place == 0) for a in clear], [a.item for a in clear]),
         expected=sum(1 / _options(items[a.item]) for a in clear) / max(1, len(clear)),
         places={ascii_uppercase[p or 0]: n / len(clear) for p, n in sorted(places.items())},
-        unchanged=share([float(len({a.chosen for a in few}) == 1) for few in items.values()]),
+        unchanged=share([float(_unchanged(few)) for few in items.values()]),
     )
 
 
 def _share(answers: Sequence[Answer], outcome: Outcome) -> Estimate:
     return share([float(a.outcome == outcome) for a in answers], [a.item for a in answers])
+
+
+def _unchanged(few: Sequence[Answer]) -> bool:
+    """Whether one candidate was chosen in every order."""
+    chosen = {a.chosen for a in few}
+    return len(chosen) == 1 and None not in chosen
 
 
 def _options(few: Sequence[Answer]) -> int:
