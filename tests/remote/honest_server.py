@@ -67,7 +67,10 @@ class HonestServer(JsonServer):
             if "prompt" not in body:
                 return 400, {"error": {"message": "prompt is missing"}}
             ids = self.ids(body["prompt"], bos=body["add_special_tokens"] and self.bos)
-            return 200, {"tokens": ids, "count": len(ids)}
+            named = {"token_strs": self.tokenizer.convert_ids_to_tokens(ids)}
+            return 200, {"tokens": ids, "count": len(ids)} | (
+                named if body.get("return_token_strs") else {}
+            )
         if path == "/v1/chat/completions" and "chat" in self.serves:
             return 200, {"choices": [{"message": {"role": "assistant", "content": "yes"}}]}
         if path != "/v1/completions" or not set(self.serves) - {"chat", "tokenize"}:

@@ -201,7 +201,9 @@ class Client:
     def each(self, calls: Iterable[Call]) -> Iterator[tuple[Call, Answer | UnansweredError]]:
         """Send requests concurrently, and yield each with its answer as soon as it arrives.
 
-        Calls are taken from the iterable as they can be sent, by other threads.
+        Calls are taken from the iterable as they can be sent, by other threads. No more than
+        ``concurrency`` requests are in flight or answered but not yet handed on, which is what a
+        kill can cost.
 
         Raises:
             ModelError: If no further request can succeed, after those in flight are yielded.
@@ -209,9 +211,11 @@ class Client:
         source, taking = iter(calls), threading.Lock()
         done: queue.SimpleQueue[tuple[Call, Answer | BaseException] | None] = queue.SimpleQueue()
         stop = threading.Event()
+        workers = self.settings.concurrency
+        room = threading.Semaphore(workers)
 
         def work() -> None:
-            while not stop.is_set():
+            while room.acquire() and not stop.is_set():
                 call = None
                 try:
                     with taking:
@@ -224,7 +228,6 @@ class Client:
                     done.put((call or Call("", {}), error))
             done.put(None)
 
-        workers = self.settings.concurrency
         for _ in range(workers):
             threading.Thread(target=work, daemon=True).start()
         end: BaseException | None = None
@@ -257,13 +260,16 @@ class Client:
                 else:
                     failures = 0
                     yield call, answer
+                room.release()
                 if end is not None:
                     stop.set()
+                    room.release(workers)
                     self._pace.wake()
             if end is not None:
                 raise end
         finally:
             stop.set()
+            room.release(self.settings.concurrency)
             self._pace.wake()
 
     def read_each(

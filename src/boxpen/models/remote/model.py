@@ -25,6 +25,7 @@ from boxpen.models.remote.scorer import Scorer
 from boxpen.models.remote.served import ServedModel, refuse_options
 from boxpen.models.remote.settings import ApiSettings, settings_of
 from boxpen.models.remote.tokenizer import FolderTokenizer
+from boxpen.models.remote.twins import DistrustError
 from boxpen.models.remote.unwrap import PROMPT, prompt_of, unwrapped
 from boxpen.models.tokens import Pieces
 from boxpen.scoring.ask import Question
@@ -97,6 +98,10 @@ class RemoteModel(ServedModel):
         self._cache = cache
         if self.findings.refusal:
             return
+        times = 0
+        while cache.records([self._mark]):
+            times += 1
+            self._identity["distrusted"] = times
         values = np.array(self.findings.values, dtype=np.float32)
         for number in range(1000):
             key = cache_key("api", self._identity, ("probe", number))
@@ -109,6 +114,11 @@ class RemoteModel(ServedModel):
                 values = known.logprobs
                 break
         self.fingerprint = self._fingerprint(values.tolist())
+
+    @property
+    def _mark(self) -> bytes:
+        """The key under which a cache says that these scores are wrong."""
+        return cache_key("api", self._identity, ("distrusted",))
 
     def _fingerprint(self, values: Sequence[float]) -> str:
         rounded = [float(np.float32(value)) for value in values]
@@ -189,8 +199,15 @@ class RemoteModel(ServedModel):
         for start in range(0, len(requests), _CHUNK):
             few = requests[start : start + _CHUNK]
             scored = self._scorer.score(few, policy, self._cache, self.fingerprint)
-            for number, found in scored:
-                yield start + number, found
+            try:
+                for number, found in scored:
+                    yield start + number, found
+            except DistrustError:
+                if self._cache is not None:  # what it has of this server is not used again
+                    empty = np.zeros(0)
+                    mark = Record(empty.astype(np.int32), empty.astype(np.float32))
+                    self._cache.add_records([(self._mark, mark)])
+                raise
 
     def cannot_answer(self, asks: str = "text") -> str | None:
         """Return why the model cannot be asked: what its server did when it was."""

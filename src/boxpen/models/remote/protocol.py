@@ -148,6 +148,8 @@ def read_prompt(access: Access, answer: Answer, prompt: Prompt) -> TokenScores:
     for value in scores.logprobs[1:]:
         if not _LOWEST < value <= _HIGHEST:
             raise MismatchError(f"a log-probability is {value:g}")
+    if len(scores.logprobs) > 4 and len(set(scores.logprobs[1:])) == 1:
+        raise MismatchError(f"every log-probability is {scores.logprobs[1]:.3f}")
     return scores
 
 
@@ -176,6 +178,29 @@ def spans(
             if found is not None:
                 return case, [(0, 0), *found] if case else found
     raise MismatchError("the tokens that came back do not rebuild the text")
+
+
+def check_shown(shown: Sequence[str], expected: Sequence[str]) -> None:
+    """Check that a server shows the tokens that were sent.
+
+    Only words and numbers in ASCII are compared: servers show other tokens in their own way.
+
+    Args:
+        shown: By the server.
+        expected: What was sent; empty where that is not known.
+
+    Raises:
+        MismatchError: If they are those of another text.
+    """
+    for pair in zip(shown, expected, strict=False):
+        one, other = map(_plain, pair)
+        comparable = all(text.isascii() and text.isalnum() for text in (one, other))
+        if comparable and one != other:
+            raise MismatchError("the tokens that came back are those of another text")
+
+
+def _plain(token: str) -> str:
+    return token.replace("▁", " ").replace("Ġ", " ").strip()
 
 
 def _exact(shown: Sequence[str], text: str) -> list[tuple[int, int]] | None:

@@ -21,10 +21,12 @@ from boxpen.models.remote.protocol import (
     Prompt,
     TokenScores,
     body_of,
+    check_shown,
     read_prompt,
     spans,
     token_bound,
 )
+from boxpen.models.remote.twins import Twins
 from boxpen.models.tokens import Pieces
 from boxpen.scoring.cache import ScoreCache, cache_key
 from boxpen.scoring.requests import Record, Request
@@ -140,17 +142,29 @@ class Scorer:
     ) -> Iterator[tuple[Prompt, TokenScores | UnansweredError]]:
         """Ask for the log-probabilities of whole prompts."""
         access, model = self._findings.access, self._findings.model
-        calls = (
-            Call("/completions", body_of(access, model, prompt), token_bound(prompt), prompt)
-            for prompt in prompts
-        )
+        twins = Twins(self._client.name)
+
+        def calls() -> Iterator[Call]:
+            for prompt in prompts:
+                for tag in (*twins.of(prompt), None):
+                    sent = tag.prompt if tag else prompt
+                    body = body_of(access, model, sent)
+                    yield Call("/completions", body, token_bound(sent), (sent, tag))
+
         for call, scores in self._client.read_each(
-            calls, lambda call, answer: read_prompt(access, answer, call.tag)
+            calls(), lambda call, answer: read_prompt(access, answer, call.tag[0])
         ):
-            if not isinstance(scores, UnansweredError):
+            prompt, twin = call.tag
+            if isinstance(scores, UnansweredError):
+                if twin is None:
+                    yield prompt, scores
+            elif twin is not None:
+                twins.add(twin, scores)
+            else:
                 count = len(scores.logprobs)
                 self._tally.add(tokens=count, nodes=count, computed=count)
-            yield call.tag, scores
+                yield prompt, scores
+                twins.add_text(prompt, scores)
 
     def _record(
         self, request: Request, reading: Reading, scores: TokenScores, policy: ResolvedPolicy
@@ -171,6 +185,9 @@ class Scorer:
                 crossing=any(begin < join < end for begin, end in places[bos:]),
             )
             self.texts.update(zip(scores.ids, scores.texts, strict=True))
+        elif scores.texts and self._findings.tokenizer is not None:
+            named = [self._findings.tokenizer.texts((i,)) for i in reading.prompt]
+            check_shown(scores.texts, [text[0] if text else "" for text in named])
         return Record(
             token_ids=np.array(scores.ids[reading.start :], dtype=np.int32),
             logprobs=np.minimum(np.array(scores.logprobs[reading.start :], dtype=np.float32), 0.0),
@@ -209,7 +226,7 @@ class Scorer:
         for ids, left in waiting.items():
             if not left:
                 yield ids, _assembled(ids, wanted[ids], known)
-        asked = force(self._client, self._findings.model, tokenizer, list(users))
+        asked = force(self._client, self._findings.model, tokenizer, list(users), check=True)
         for node, value in asked:
             self._tally.add(computed=1)
             known[node] = value

@@ -26,12 +26,14 @@ class Tokenizer(Protocol):
         bos: Id of the beginning-of-sequence token, if there is one.
         eos: Id of the end-of-sequence token, if known.
         adds: Ids that the tokenizer itself puts before a text.
+        slots: Texts that the server keeps at once, if known.
     """
 
     source: str
     bos: int | None
     eos: int | None
     adds: tuple[int, ...]
+    slots: int | None
 
     def pieces(self, requests: Sequence[Request]) -> Iterator[tuple[int, Pieces | UnansweredError]]:
         """Yield the number of every request with its tokens, without special tokens."""
@@ -44,6 +46,8 @@ class Tokenizer(Protocol):
 
 class FolderTokenizer:
     """A Transformers tokenizer in a local folder."""
+
+    slots: int | None = None
 
     def __init__(self, folder: Path) -> None:
         self.source = f"folder {folder.name}"
@@ -109,11 +113,12 @@ class ServerTokenizer:
         self.adds = framed[: len(framed) - len(plain)]
         self.bos = self.adds[0] if len(self.adds) == 1 else None
         self.eos: int | None = None
+        self.slots: int | None = None
         if self._llama:
-            self._special_tokens()
+            self._read_props()
 
-    def _special_tokens(self) -> None:
-        """Take the special tokens from llama.cpp's ``/props``."""
+    def _read_props(self) -> None:
+        """Take the special tokens and the number of slots from llama.cpp's ``/props``."""
         try:
             props = self._client.call("//props", retries=0)
         except UnansweredError:
@@ -124,6 +129,8 @@ class ServerTokenizer:
                 ids = self._read(self._ask(text))
                 if len(ids) == 1:
                     setattr(self, name, ids[0])
+        slots = props.get("total_slots")
+        self.slots = slots if isinstance(slots, int) and slots > 0 else None
 
     def pieces(self, requests: Sequence[Request]) -> Iterator[tuple[int, Pieces | UnansweredError]]:
         """Yield the number of every request with its tokens, without special tokens."""
@@ -157,7 +164,8 @@ class ServerTokenizer:
     def _body(self, text: str, *, special: bool) -> Mapping[str, object]:
         if self._llama:
             return {"content": text, "add_special": special, "with_pieces": True}
-        return {"model": self._model, "prompt": text, "add_special_tokens": special}
+        body = {"model": self._model, "prompt": text, "add_special_tokens": special}
+        return body | {"return_token_strs": True}
 
     def _read(self, answer: Answer) -> tuple[int, ...]:
         for one in answer.get("tokens", ()):
@@ -165,7 +173,12 @@ class ServerTokenizer:
                 self._texts[one["id"]] = one["piece"]
             elif isinstance(one, dict):  # bytes of a character
                 self._texts[one["id"]] = "\ufffd"
-        return _ids(answer)
+        ids = _ids(answer)
+        for number, text in zip(ids, answer.get("token_strs") or (), strict=False):
+            plain = str(text).replace("Ġ", " ").replace("▁", " ")
+            if plain.isascii():  # other tokens are shown as bytes by some tokenizers
+                self._texts[number] = plain
+        return ids
 
 
 def _ids(answer: Answer) -> tuple[int, ...]:
