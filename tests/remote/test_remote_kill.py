@@ -23,7 +23,7 @@ from boxpen.scoring.requests import Request
 pytest.importorskip("httpx")
 
 THINGS = ("pen", "house", "river", "tree", "box", "lake", "shoe", "door", "lamp", "spoon")
-KILLS = int(os.environ.get("BOXPEN_TEST_KILLS", "1"))  # more: docs/remote.md
+KILLS = int(os.environ.get("BOXPEN_TEST_KILLS", "1"))  # more: docs/results/servers.md
 
 
 def committed(path, table):
