@@ -3,7 +3,8 @@
     python scripts/remote.py [--limit 60] [--cache FILE] [--float32 FILE]
 
 Starts the server (``pip install xllamacpp``), scores the suite ``starter`` both ways, and prints
-the figures of docs/results/servers.md: once with the file as it is, and once with its weights as float32.
+the figures of docs/results/servers.md: once with the file as it is, and once with its weights as
+float32.
 llama.cpp multiplies 4-bit weights by activations that are rounded to 8 bits, and float32 weights by
 float32 activations; here, all is float32. So the second comparison tests boxpen, and the first one
 the server's arithmetic.

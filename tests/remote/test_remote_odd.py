@@ -154,14 +154,18 @@ def test_items_with_more_options_than_letters_are_left_out():
     assert list(run.info.left_out.values()) == [["many"]]
 
 
-def test_a_text_without_tokens_is_unanswered_and_not_the_best(gpt2_dir):
-    requests = [Request("The box is in the pen."), Request("The pen is in the box.")]
+@pytest.mark.parametrize("tokens", [[], None])
+@pytest.mark.parametrize(
+    "first", [Request("The box is in the pen."), Request(" is in the pen.", prefix="The box")]
+)
+def test_a_text_without_tokens_is_unanswered_and_not_the_best(gpt2_dir, first, tokens):
+    requests = [first, Request("The pen is in the box.")]
     with HonestServer(gpt2_dir, serves=("echo", "tokenize")) as server:
         model = boxpen.resolve_model(server.spec)
         answer = server.answer
         server.answer = lambda path, body, headers: (
-            (200, {"tokens": []})
-            if path.endswith("tokenize") and requests[0].text in body.values()
+            (200, {"tokens": tokens})
+            if path.endswith("tokenize") and (first.prefix or first.text) in body.values()
             else answer(path, body, headers)
         )
         found = dict(

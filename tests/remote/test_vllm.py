@@ -1,7 +1,8 @@
 """vLLM itself, in float32: both of its ways to give log-probabilities equal the local scorer.
 
 It needs an environment of its own and a minute to start, so it runs where ``BOXPEN_VLLM`` names
-its executable (docs/results/servers.md). ``test_remote_scoring.py`` covers the same code with a stand-in.
+its executable (docs/results/servers.md). ``test_remote_scoring.py`` covers the same code with a
+stand-in.
 """
 
 from __future__ import annotations

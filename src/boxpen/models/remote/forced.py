@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterator, Sequence
 
 from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
-from boxpen.models.remote.protocol import body_of, first_token
+from boxpen.models.remote.protocol import body_of, first_token, valid
 from boxpen.models.remote.tokenizer import Tokenizer
 from boxpen.models.remote.twins import DistrustError, agree, chosen
 from boxpen.scoring.requests import Request
@@ -93,7 +93,10 @@ def force(
                     continue
                 listed = next((value for token, _, value in likely if token == node[-1]), None)
                 if listed is not None:
-                    yield node, listed
+                    try:
+                        yield node, valid(listed)
+                    except MismatchError as error:
+                        yield node, UnansweredError(client.name, str(error), 200)
                 elif top == _TOP[-1]:
                     reason = "the server withholds tokens that are parts of a character"
                     yield node, UnansweredError(client.name, reason, 200)
@@ -168,6 +171,4 @@ def _value(answer: Answer, node: Node, tokenizer: Tokenizer) -> float:
     named = found.id is not None
     if (found.id != node[-1]) if named else (tokenizer.texts(node[-1:]) != [found.text]):
         raise MismatchError("another token came back than was forced")
-    if not -9000 < found.logprob <= 1e-3:
-        raise MismatchError("a log-probability is not a number below 0")
-    return found.logprob
+    return valid(found.logprob)

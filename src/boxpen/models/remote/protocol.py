@@ -23,7 +23,7 @@ from boxpen.models.remote.client import Answer, MismatchError
 
 __all__ = [
     "Access", "FirstToken", "MismatchError", "Prompt", "TokenScores", "body_of", "choice_of",
-    "first_token", "read_prompt", "spans", "token_bound",
+    "first_token", "read_prompt", "spans", "token_bound", "valid",
 ]  # fmt: skip
 
 Access = Literal["prompt_logprobs", "echo", "forced", "chat", "none"]
@@ -86,6 +86,17 @@ def body_of(
     return body | {"logprobs": top, "temperature": 1, "top_p": 1, "seed": 1}
 
 
+def valid(logprob: float) -> float:
+    """Return a log-probability.
+
+    Raises:
+        MismatchError: If it cannot be one.
+    """
+    if not _LOWEST < logprob <= _HIGHEST:
+        raise MismatchError(f"a log-probability is {logprob:g}")
+    return logprob
+
+
 def first_token(answer: Answer, sent: int | None) -> FirstToken:
     """Read the first generated token.
 
@@ -146,8 +157,7 @@ def read_prompt(access: Access, answer: Answer, prompt: Prompt) -> TokenScores:
             raise MismatchError(f"{few} tokens came back than were sent")
         scores = scores._replace(ids=prompt)
     for value in scores.logprobs[1:]:
-        if not _LOWEST < value <= _HIGHEST:
-            raise MismatchError(f"a log-probability is {value:g}")
+        valid(value)
     if len(scores.logprobs) > 4 and len(set(scores.logprobs[1:])) == 1:
         raise MismatchError(f"every log-probability is {scores.logprobs[1]:.3f}")
     return scores

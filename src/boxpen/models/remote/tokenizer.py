@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from boxpen.errors import ModelError
-from boxpen.models.remote.client import Answer, Call, Client, UnansweredError
+from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.tokens import Pieces, pieces, token_texts
 from boxpen.scoring.requests import Request
 
 __all__ = ["FolderTokenizer", "ServerTokenizer", "Tokenizer"]
+
+_NO_IDS = "/tokenize gives no token ids"
 
 
 class Tokenizer(Protocol):
@@ -99,17 +101,17 @@ class ServerTokenizer:
         self._texts: dict[int, str] = {}
         self._llama = True
         try:
-            plain = self._read(self._ask("a"))
+            plain = _ids(self._ask("a"))
         except UnansweredError as error:
             if error.status == 404:
                 raise
             plain = ()
         if not plain:
             self._llama = False
-            plain = self._read(self._ask("a"))
-        framed = self._read(self._ask("a", special=True))
+            plain = _ids(self._ask("a"))
+        framed = _ids(self._ask("a", special=True))
         if not plain or framed[len(framed) - len(plain) :] != plain:
-            raise UnansweredError(client.name, "/tokenize gives no token ids")
+            raise UnansweredError(client.name, _NO_IDS)
         self.adds = framed[: len(framed) - len(plain)]
         self.bos = self.adds[0] if len(self.adds) == 1 else None
         self.eos: int | None = None
@@ -126,7 +128,7 @@ class ServerTokenizer:
         for name in ("bos", "eos"):
             text = props.get(f"{name}_token")
             if isinstance(text, str) and text:
-                ids = self._read(self._ask(text))
+                ids = _ids(self._ask(text))
                 if len(ids) == 1:
                     setattr(self, name, ids[0])
         slots = props.get("total_slots")
@@ -141,11 +143,11 @@ class ServerTokenizer:
         known: dict[str, tuple[int, ...]] = {"": ()}
         failed: dict[int, UnansweredError] = {}
         calls = (Call("//tokenize", self._body(t, special=False), tag=t) for t in users)
-        for call, answer in self._client.each(calls):
-            if isinstance(answer, UnansweredError):
-                failed.update((number, answer) for number in users[call.tag])
+        for call, ids in self._client.read_each(calls, lambda _, answer: self._read(answer)):
+            if isinstance(ids, UnansweredError):
+                failed.update((number, ids) for number in users[call.tag])
             else:
-                known[call.tag] = self._read(answer)
+                known[call.tag] = ids
             for number in users[call.tag]:
                 request = requests[number]
                 whole = request.prefix + request.text
@@ -168,12 +170,18 @@ class ServerTokenizer:
         return body | {"return_token_strs": True}
 
     def _read(self, answer: Answer) -> tuple[int, ...]:
-        for one in answer.get("tokens", ()):
-            if isinstance(one, dict) and isinstance(one.get("piece"), str):
-                self._texts[one["id"]] = one["piece"]
-            elif isinstance(one, dict):  # bytes of a character
-                self._texts[one["id"]] = "\ufffd"
+        """Read the ids of a text, and keep the texts of its tokens.
+
+        Raises:
+            MismatchError: If there are none: a text without tokens would have the best score.
+        """
         ids = _ids(answer)
+        if not ids:
+            raise MismatchError(_NO_IDS)
+        for number, one in zip(ids, answer["tokens"], strict=True):
+            if isinstance(one, dict):  # a piece is a text, or the bytes of a part of a character
+                piece = one.get("piece")
+                self._texts[number] = piece if isinstance(piece, str) else "\ufffd"
         for number, text in zip(ids, answer.get("token_strs") or (), strict=False):
             plain = str(text).replace("Ġ", " ").replace("▁", " ")
             if plain.isascii():  # other tokens are shown as bytes by some tokenizers
