@@ -45,7 +45,7 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("plan", "votes", "needed"),
         [
-            (Plan(), {}, 5), (Plan(), {"a": 4}, 1), (Plan(), {"a": 4, "b": 2}, 0),
+            (Plan(), {}, 5), (Plan(), {"a": 4}, 5), (Plan(overlap=7), {"a": 1}, 5),
             (Plan(overlap=2), {}, 2), (Plan(overlap=2), {"a": 1, "b": 1}, 0),
             (Plan(until_agree=2), {}, 2), (Plan(until_agree=2), {"a": 1}, 1),
             (Plan(until_agree=2), {"a": 2}, 0), (Plan(until_agree=2), {"a": 1, "b": 1}, 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -77,8 +78,6 @@ class Campaign:
         before = self.store.setting("plan")
         self.store.set("plan", asdict(self.plan))
         if self.store.setting("id") is None:
-            import secrets
-
             self.store.set("id", secrets.token_hex(8))
             self.store.set("started", now())
         self.id: str = self.store.setting("id")
@@ -103,11 +102,13 @@ class Campaign:
             free = (f"{task.name}-{n}" if n > 1 else task.name for n in range(1, len(taken) + 2))
             key = next(key for key in free if key not in taken)
             self.store.add_task(key, task.name, asked.tag, asked.target)
-        questions = sampled(task.questions(), self.plan.sample, self.plan.seed)
+        everything = task.questions()
+        questions = sampled(everything, self.plan.sample, self.plan.seed)
         if not questions:
             raise BuildError(f"{asked.target} has nothing to judge in the task '{task.name}'")
+        gold = asked.gold.beside(questions, everything)
         order = "own" if self.plan.blind else task.order
-        return CampaignTask(key, task, Progress(questions, self.plan, asked.gold, order))
+        return CampaignTask(key, task, Progress(questions, self.plan, gold, order))
 
     # People
 
