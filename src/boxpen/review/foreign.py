@@ -266,9 +266,7 @@ def _judgement(
     if (verdict in verdicts.edited) != bool(edit):
         wanted = "the new text" if not edit else "no edit"
         raise BuildError(f"{one.where} has the label {excerpt(text)}, expected {wanted} with it")
-    return Judgement(
-        question.item, who, verdict, edit, one.comment.strip(), question.digest, at
-    )
+    return Judgement(question.item, who, verdict, edit, one.comment.strip(), question.digest, at)
 
 
 def _known(item: Any, questions: Mapping[str, Question], where: str, origin: str) -> Question:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 import pytest
 from browsing import HOSTILE, Tab, axe_source, started_browser
 
+from boxpen.analysis.tagging import TagTask
+from boxpen.items import Suite
 from boxpen.review.journal import Journal
 
 BETTER = "a fruit"
@@ -22,7 +24,8 @@ def browser() -> Iterator:
 @pytest.fixture
 def served(tmp_path) -> Iterator:
     """Three judges who answer, two who filter triples; they agree on most."""
-    tasks = [sample.answer_task(most=8), sample.TASKS["triples"](), sample.error_task()]
+    free = TagTask(Suite("free", tuple(sample.starter("sense-00")[:2])), "mood")
+    tasks = [sample.answer_task(most=8), sample.TASKS["triples"](), sample.error_task(), free]
     with sample.Served(tasks, tmp_path, name="Spring") as served:
         served.links = {name: served.link(name) for name in ("ann", "bo", "cy")}
         served.chief = served.link("dee", "coordinator")
@@ -178,6 +181,13 @@ def test_disputes_are_decided_by_keyboard(opened, judged):
     tab.press("j")
     tab.until("i => document.querySelector('#item').dataset.item === i", items[1])
     assert BETTER in tab.text("#votes")
+    for judge in ("ann", "bo"):
+        say(judged, "tags", judge, [f"said by {judge}", "both"])
+    tab.page.select_option("#task", "tags")
+    tab.page.fill("#edit", "physics")
+    tab.page.press("#edit", "Enter")
+    tab.until("() => document.querySelector('#place').textContent.includes('0 items open')")
+    assert [d["decided"] for d in api(tab, "api/disputes?task=tags")["disputes"]] == ["physics"]
     tab.press("2")
     assert tab.page.input_value("#edit") == BETTER
     tab.page.fill("#edit", "a building block")

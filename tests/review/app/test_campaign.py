@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from uuid import uuid4
 
@@ -13,6 +14,8 @@ from boxpen.items import Choice
 from boxpen.review.answers import AnswerTask
 from boxpen.review.app.gold import read_gold
 from boxpen.review.app.plan import Plan
+from boxpen.review.database import DatabaseJournal
+from boxpen.review.judgement import Judgement
 
 
 @pytest.fixture
@@ -109,6 +112,28 @@ class TestQueue:
         left = small.task.progress.left
         assert left["bo"] + left["cy"] == 20
         assert small.task.progress.queue("ann", 5)[1] == []
+
+    def test_imported_judgements_take_nothing_from_the_judges(self, made):
+        small = made([Words(5)], ("ann", "bo", "cy"))
+        journal = DatabaseJournal(small.store.database.file, "words")
+        journal.append(Judgement(f"w/{n}", "eve", "accept") for n in range(5))
+        journal.database.close()
+        asyncio.run(small.campaign.refresh())
+        assert small.task.progress.left == {"ann": 5, "bo": 5, "cy": 5}
+        assert not small.task.progress.finished
+
+    def test_where_a_revoked_judge_differs_others_are_asked(self, made):
+        small = made([Words(1)], ("ann", "bo", "cy"), Plan(until_agree=2))
+        kim = small.add("kim", "coordinator") and small.client("kim")
+        first, second = (name for name in ("ann", "bo", "cy") if small.task.progress.left[name])
+        assert answer_all(small, first, lambda _: "accept")
+        gone = next(p.id for p in small.campaign.people.values() if p.name == first)
+        kim.change("/api/people", {"action": "revoke", "id": gone})
+        assert answer_all(small, second, lambda _: "reject")
+        assert not small.task.progress.finished
+        third = ({"ann", "bo", "cy"} - {first, second}).pop()
+        assert answer_all(small, third, lambda _: "reject") == ["w/0"]
+        assert small.task.progress.finished == {0}
 
     def test_prefetching_skipping_and_undoing(self, made):
         small = made([Words(5)])
@@ -253,6 +278,27 @@ class TestGold:
         judges = small.client("kim").get("/api/dashboard").json()["judges"]
         ann = next(row for row in judges if row["name"] == "ann")
         assert (ann["gold_right"], ann["gold_total"]) == (6, 7)
+
+    def test_gold_items_beside_a_sample(self, made, tmp_path):
+        task = AnswerTask(suite(9))
+        lines = [{"item": f"i{n}", "verdict": "1"} for n in range(9)]
+        (gold,) = read_gold(self.lines(tmp_path, *lines), [task])
+        small = made([task], plan=Plan(sample=3), gold=gold)
+        small.add("kim", "coordinator")
+        client = small.client("ann")
+        while (reply := client.queue("answers", 1))["phase"] == "training":
+            client.judge("answers", reply["questions"][0], "1")
+        waiting = [q["item"] for q in client.queue("answers", 9)["questions"]]
+        assert len(waiting) == 4
+        # One that was not drawn can be skipped like any other.
+        sample = {q.item for q in small.task.progress.questions[:3]}
+        beside = next(item for item in waiting if item not in sample)
+        client.judge("answers", client.get(f"/api/tasks/answers/items/{beside}").json(), "",
+                     skipped=True)  # fmt: skip
+        assert client.queue("answers", 9)["questions"][-1]["item"] == beside
+        assert len(answer_all(small, "ann", lambda _: "1")) == 4
+        exported = small.client("kim").get("/export/answers.jsonl").text.splitlines()
+        assert {json.loads(line)["item"] for line in exported} == sample
 
     def test_items_that_are_mixed_in_never_count(self, made, tmp_path):
         task = AnswerTask(suite(4))
