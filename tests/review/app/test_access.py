@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from http.cookies import SimpleCookie
 from uuid import uuid4
@@ -346,3 +347,21 @@ def test_the_audit_trail(small):
         ("eve", "enter", ""),
         ("eve", "decide", "words, w/1"),
     ]
+
+
+def test_requests_that_break_off_fill_no_log(small, caplog):
+    """Even those of strangers: entering needs no session."""
+    headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/enter", "query_string": b"",
+             "headers": headers, "client": ("127.0.0.9", 1)}  # fmt: skip
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(small.app(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert caplog.text == ""

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from boxpen.review.app.store import ROLES, Person, Role, hashed
@@ -166,6 +166,8 @@ async def body_of(request: Request) -> bytes:
                 body += part
                 if len(body) > MAX_BODY:
                     raise Refused(413, f"the request has more than {MAX_BODY >> 10} KiB")
+    except ClientDisconnect:  # nobody hears this; without it, everyone could fill the log
+        raise Refused(400, "the request was cut off") from None
     except TimeoutError:
         raise Refused(408, f"the request took more than {PATIENCE} s to arrive") from None
     return bytes(body)
