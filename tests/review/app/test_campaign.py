@@ -382,6 +382,14 @@ class TestDisputes:
         assert [one["question"]["item"] for one in found] == ["w/1"]
 
 
+def test_tasks_that_are_not_served_now_are_named(tmp_path):
+    Small(tmp_path / "r.db", [Words()]).close()
+    other = Small(tmp_path / "r.db")
+    assert len(other.campaign.changed) == 1
+    assert "also has the task 'words' of words" in other.campaign.changed[0]
+    other.close()
+
+
 def test_a_changed_text_opens_the_item_again(tmp_path):
     place = tmp_path / "r.db"
     small = Small(place)

@@ -59,6 +59,12 @@ class Campaign:
         self.store, self.plan, self.name = store, plan, name
         self.changed = self._settings()
         self.tasks = {one.key: one for one in map(self._task, asked)}
+        self.changed += [
+            f"{store.database.name} also has the task '{row.name}' of {row.target}, which is not "
+            "served now"
+            for row in store.tasks()
+            if row.key not in self.tasks
+        ]
         self.people: dict[int, Person] = {}
         self.version = 0
         """Grows with every change, so that figures know when they are out of date."""
@@ -74,7 +80,7 @@ class Campaign:
         self.writer = Writer(store, last, self.learn)
 
     def _settings(self) -> list[str]:
-        """Keep the settings; return sentences about those that differ from before."""
+        """Keep the settings; return a sentence about each that differs from before."""
         before = self.store.setting("plan")
         self.store.set("plan", asdict(self.plan))
         if self.store.setting("id") is None:
