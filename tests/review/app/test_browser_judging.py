@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from browsing import HOSTILE, Tab, axe_source, luminance, started_browser
+from browsing import HOSTILE, Tab, axe_source, luminance
 
 import boxpen
 from boxpen import Card, Choice, Suite
@@ -23,11 +23,6 @@ sample = pytest.importorskip("review_sample", reason="boxpen[review] is not inst
 NAMES = (f"judge {n}" for n in count())
 ARABIC = "الصندوق في القلم"
 LONG = "pneumono" * 60
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    yield from started_browser()
 
 
 @pytest.fixture(scope="module")

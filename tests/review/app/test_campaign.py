@@ -32,15 +32,14 @@ def made(tmp_path):
 
 
 def answer_all(small, judge, verdict_of, limit=50):
-    """Answer what is open for a judge, one after the other; return the items."""
+    """Answer what is open for a judge; return the items."""
     client = small.client(judge)
     key = small.task.key
     done = []
     while questions := client.queue(key, limit)["questions"]:
-        for question in questions:
-            saved = client.judge(key, question, verdict_of(question))
-            assert not saved["refused"], saved
-            done.append(question["item"])
+        saved = client.judge_all(key, [(q, verdict_of(q)) for q in questions])
+        assert not saved["refused"], saved
+        done += [question["item"] for question in questions]
     return done
 
 
