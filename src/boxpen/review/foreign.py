@@ -17,7 +17,7 @@ from boxpen.failures import reason
 from boxpen.names import wanted_of_a_judge
 from boxpen.printable import excerpt
 from boxpen.review.journal import Journal
-from boxpen.review.judgement import JOINT, Judgement, Question, VerdictSet, latest, plain
+from boxpen.review.judgement import JOINT, Judgement, Question, VerdictSet, latest, plain, settled
 from boxpen.review.sheet import Line
 
 __all__ = ["is_foreign", "read_foreign"]
@@ -32,7 +32,7 @@ class _Said(NamedTuple):
     labels: list[str]
     edit: str = ""
     comment: str = ""
-    time: str | None = None
+    time: Any = None
 
 
 def is_foreign(path: Path) -> bool:
@@ -65,10 +65,15 @@ def read_foreign(
     else:
         said = _pearmut(path, data, questions)
     found = {}
-    for number, one in enumerate(said, 1):
-        made = _judgement(one, questions, verdicts, judge, time, origin)
-        # What a judge said last counts, as in a journal.
-        found[made.item, made.judge] = Line(path, number, made)
+    try:
+        for number, one in enumerate(said, 1):
+            made = _judgement(one, questions, verdicts, judge, time, origin)
+            # What a judge said last counts, as in a journal.
+            found[made.item, made.judge] = Line(path, number, made)
+    except (AttributeError, KeyError, TypeError):  # a list where an object should be, say
+        raise BuildError(
+            f"{path} is not a journal, nor an export of Label Studio, doccano or Pearmut"
+        ) from None
     return list(found.values())
 
 
@@ -108,8 +113,10 @@ def _journal(
 ) -> Iterator[Line]:
     history = Journal(path).read().judgements
     number = 0
-    for item, of in latest(history).items():
+    for item, of in latest(settled(history)).items():
         for one in of.values():
+            if one.decides and not one.verdict:
+                continue  # it would withdraw what another adjudicator has decided
             number += 1
             where = f"{path}: judge '{one.judge}'"
             question = _known(item, questions, where, origin)
@@ -255,13 +262,12 @@ def _judgement(
         verdict, expected = verdicts.read(text), str(verdicts)
     if verdict is None:
         raise BuildError(f"{one.where} has the label {excerpt(text)}, expected {expected}")
+    at = one.time if isinstance(one.time, str) and one.time else time
     edit = one.edit.strip()
     if (verdict in verdicts.edited) != bool(edit):
         wanted = "the new text" if not edit else "no edit"
         raise BuildError(f"{one.where} has the label {excerpt(text)}, expected {wanted} with it")
-    return Judgement(
-        question.item, who, verdict, edit, one.comment.strip(), question.digest, one.time or time
-    )
+    return Judgement(question.item, who, verdict, edit, one.comment.strip(), question.digest, at)
 
 
 def _known(item: Any, questions: Mapping[str, Question], where: str, origin: str) -> Question:

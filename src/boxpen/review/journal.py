@@ -34,6 +34,11 @@ class History:
     torn: str | None = None
     """A sentence about the last line, if it was cut off."""
 
+    @property
+    def adjudicators(self) -> tuple[str, ...]:
+        """Who has decided disputed items."""
+        return tuple(sorted({one.judge for one in self.judgements if one.decides}))
+
 
 class Journal:
     """A file of judgements, which need not exist yet.
@@ -49,11 +54,6 @@ class Journal:
         self.path = Path(path)
         self.tag = tag
         self.untagged = untagged
-
-    @property
-    def adjudicators(self) -> tuple[str, ...]:
-        """Who only decides disputed items; a file does not say so of anyone."""
-        return ()
 
     def read(self) -> History:
         """Read all judgements; a last line that was cut off by a crash is skipped and reported."""
@@ -211,8 +211,9 @@ def _judgement(data: dict[str, Any]) -> Judgement:
         value = data.get(name)
         if value is None and name in _NEEDED:
             raise ValueError(f"it has no '{name}'")
-        if value is not None and not isinstance(value, str):
-            raise ValueError(f"its '{name}' is {value!r}, expected text")
+        kind, wanted = (bool, "true or false") if name == "decides" else (str, "text")
+        if value is not None and not isinstance(value, kind):
+            raise ValueError(f"its '{name}' is {value!r}, expected {wanted}")
     return Judgement(**{name: data[name] for name in _FIELDS if data.get(name) is not None})
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from boxpen.errors import BuildError
 
-__all__ = ["JOINT", "Judgement", "Option", "Question", "VerdictSet", "latest", "lot", "plain"]
+__all__ = [
+    "JOINT",
+    "Judgement",
+    "Option",
+    "Question",
+    "VerdictSet",
+    "latest",
+    "lot",
+    "plain",
+    "settled",
+]
 
 JOINT = "+"
 """Between the labels of a verdict that has several."""
@@ -33,6 +43,8 @@ class Judgement:
     """When, as given by the caller; None keeps a journal reproducible."""
     order: str = ""
     """The order in which the judge saw the options of a question; empty if it has none."""
+    decides: bool = False
+    """Whether it is the decision of an adjudicator, which holds under any rule and is no vote."""
 
     def __post_init__(self) -> None:
         for name, text in (("item", self.item), ("judge", self.judge)):
@@ -184,6 +196,21 @@ def latest(judgements: Iterable[Judgement]) -> dict[str, dict[str, Judgement]]:
     for judgement in judgements:
         found.setdefault(judgement.item, {})[judgement.judge] = judgement
     return {item: dict(sorted(of.items())) for item, of in found.items()}
+
+
+def settled(judgements: Iterable[Judgement]) -> Iterator[Judgement]:
+    """Yield judgements so that at most one adjudicator decides an item: the last one.
+
+    What another has decided before is withdrawn.
+    """
+    decided: dict[str, Judgement] = {}
+    for one in judgements:
+        if one.decides:
+            before = decided.get(one.item)
+            if before is not None and before.judge != one.judge:
+                yield replace(before, verdict="", edit="")
+            decided[one.item] = one
+        yield one
 
 
 def lot(seed: int, *names: str) -> bytes:

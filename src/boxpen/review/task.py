@@ -27,7 +27,14 @@ from boxpen.review.database import DatabaseJournal, is_database
 from boxpen.review.decisions import Decision, Rule, decide
 from boxpen.review.guide import Guide
 from boxpen.review.journal import Journal
-from boxpen.review.judgement import Judgement, Option, Question, VerdictSet, latest
+from boxpen.review.judgement import (
+    Judgement,
+    Option,
+    Question,
+    VerdictSet,
+    latest,
+    settled,
+)
 from boxpen.review.labels import decide_labels, label_agreement, label_pairs, labels_of
 
 if TYPE_CHECKING:
@@ -302,7 +309,7 @@ class ReviewTask(ABC):
     def review(self, rule: Rule | None = None, min_judges: int | None = None) -> Review:
         """Read the journal and decide every item."""
         history = self.journal.read()
-        rule = replace(rule or self.rule, deciders=self.journal.adjudicators)
+        rule = replace(rule or self.rule, deciders=history.adjudicators)
         rule.check(history.judgements, self.journal.path)
         return replace(self.decide(history.judgements, rule, min_judges), torn=history.torn)
 
@@ -322,7 +329,8 @@ class ReviewTask(ABC):
         rule, fewest = rule or self.rule, self.min_judges if min_judges is None else min_judges
         self._check_rule(rule)
         questions = self.questions()
-        given, outdated = of_these_texts(judgements, questions)
+        known, outdated = of_these_texts(judgements, questions)
+        given = list(settled(known))
         for one in given:
             self.check_kept(one)
         items = [question.item for question in questions]

@@ -112,8 +112,12 @@ class Client(TestClient):
         return self.get(f"/api/tasks/{key}/queue", params={"limit": limit, **more}).json()
 
     def judge(self, key: str, question: Any, answer: str, **more: Any) -> Any:
-        entry = {
-            "id": str(uuid4()), "task": key, "item": question["item"], "answer": answer,
-            "seen": question["seen"], "order": question["order"], "ms": 1000, **more,
-        }  # fmt: skip
-        return self.change("/api/judgements", {"judgements": [entry]}).json()
+        return self.judge_all(key, [(question, answer)], **more)
+
+    def judge_all(self, key: str, answers: Sequence[tuple[Any, str]], **more: Any) -> Any:
+        entries = [
+            {"id": str(uuid4()), "task": key, "item": question["item"], "answer": answer,
+             "seen": question["seen"], "order": question["order"], "ms": 1000, **more}
+            for question, answer in answers
+        ]  # fmt: skip
+        return self.change("/api/judgements", {"judgements": entries}).json()

@@ -7,8 +7,16 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from browsing import started_browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, started once."""
+    yield from started_browser()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from http.cookies import SimpleCookie
 from uuid import uuid4
@@ -171,7 +172,9 @@ class TestForgedRequests:
         assert self.forge(client, **{"X-CSRF-Token": "é".encode()}).status_code == 403
         assert self.forge(client, **{"X-CSRF-Token": client.csrf}).status_code == 200
 
-    @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://testserver:1"])
+    @pytest.mark.parametrize(
+        "origin", ["http://evil.example", "null", "https://testserver:1", "http://[x"]
+    )
     def test_from_another_origin(self, small, origin):
         client = small.client("ann")
         assert (
@@ -249,7 +252,16 @@ class TestPathsAndBodies:
         assert done.status_code == 400
         assert done.json()["error"]
 
-    @pytest.mark.parametrize("query", ["limit=x", "limit=-1", "limit=9999999", "limit=٣"])
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "limit=x",
+            "limit=-1",
+            "limit=9999999",
+            "limit=٣",
+            pytest.param("limit=" + "9" * 5000, id="huge"),
+        ],
+    )
     def test_queries_that_make_no_sense(self, small, query):
         done = small.client("ann").get(f"/api/tasks/words/queue?{query}")
         assert done.status_code == 400
@@ -321,7 +333,9 @@ def test_the_audit_trail(small):
     (zoe,) = [p for p in kim.get("/api/people").json() if p["name"] == name]
     kim.change("/api/people", {"action": "revoke", "id": zoe["id"]})
     me = next(p for p in kim.get("/api/people").json() if p["name"] == "kim")
-    assert kim.change("/api/people", {"action": "revoke", "id": me["id"]}).status_code == 400
+    for wrong in (me["id"], True, 1.0, "1", None, [1]):
+        done = kim.change("/api/people", {"action": "revoke", "id": wrong})
+        assert done.status_code == 400
     eve = small.client("eve")
     question = eve.get("/api/tasks/words/items/w%2F1").json()
     eve.judge("words", question, "reject")
@@ -333,3 +347,21 @@ def test_the_audit_trail(small):
         ("eve", "enter", ""),
         ("eve", "decide", "words, w/1"),
     ]
+
+
+def test_requests_that_break_off_fill_no_log(small, caplog):
+    """Even those of strangers: entering needs no session."""
+    headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/enter", "query_string": b"",
+             "headers": headers, "client": ("127.0.0.9", 1)}  # fmt: skip
+    sent = []
+
+    async def receive():
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(small.app(scope, receive, send))
+    assert sent[0]["status"] == 400
+    assert caplog.text == ""

@@ -6,23 +6,21 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from browsing import HOSTILE, Tab, axe_source, started_browser
+from browsing import HOSTILE, Tab, axe_source
 
+from boxpen.analysis.tagging import TagTask
+from boxpen.items import Suite
 from boxpen.review.journal import Journal
 
 BETTER = "a fruit"
 sample = pytest.importorskip("review_sample", reason="boxpen[review] is not installed")
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    yield from started_browser()
-
-
 @pytest.fixture
 def served(tmp_path) -> Iterator:
     """Three judges who answer, two who filter triples; they agree on most."""
-    tasks = [sample.answer_task(most=8), sample.TASKS["triples"](), sample.error_task()]
+    free = TagTask(Suite("free", tuple(sample.starter("sense-00")[:2])), "mood")
+    tasks = [sample.answer_task(most=8), sample.TASKS["triples"](), sample.error_task(), free]
     with sample.Served(tasks, tmp_path, name="Spring") as served:
         served.links = {name: served.link(name) for name in ("ann", "bo", "cy")}
         served.chief = served.link("dee", "coordinator")
@@ -98,7 +96,7 @@ def test_the_dashboard_shows_the_numbers_of_the_api(opened, judged):
     assert data["tasks"][0]["judgements"] == 24
     assert data["tasks"][0]["disputed"] == 2
     rows = {r.inner_text().split("\t")[0]: r for r in tab.page.locator(".judges tbody tr").all()}
-    assert len(data["judges"]) == 9
+    assert len(data["judges"]) == 3 * 4  # judges and tasks
     assert {"ann", "bo", "cy"} <= {name.strip() for name in rows}
     first = next(one for one in data["judges"] if one["task"] == "answers")
     assert f"{first['done']} of {first['total']}" in tab.text(".judges")
@@ -185,6 +183,14 @@ def test_disputes_are_decided_by_keyboard(opened, judged):
     tab.saved()
     last = judged.rows("eve")[-1]
     assert (last.item, last.verdict, last.edit) == (items[1], "edit", "a building block")
+    for judge in ("ann", "bo"):
+        say(judged, "tags", judge, [f"said by {judge}", "both"])
+    tab.page.select_option("#task", "tags")
+    tab.page.fill("#edit", "physics")
+    tab.page.press("#edit", "Enter")
+    tab.until("() => document.querySelector('#place').textContent.includes('1 of 1, 0 items')")
+    tab.saved()
+    assert [d["decided"] for d in api(tab, "api/disputes?task=tags")["disputes"]] == ["physics"]
 
 
 def test_people_come_and_go(opened, served, browser):
@@ -224,20 +230,17 @@ def test_people_come_and_go(opened, served, browser):
     assert "already" in tab.text("#trouble")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_serious_for_axe_on_any_page_or_phone(opened, judged, scheme):
-    tab = opened(judged.chief, color_scheme=scheme)
-    pages = ("dashboard", "disputes", "people")
-    for page in pages:
+def test_nothing_serious_for_axe_on_any_page_or_phone(opened, judged):
+    source = axe_source()
+    tab = opened(judged.chief)
+    found = {}
+    for page in ("dashboard", "disputes", "people"):
         tab.page.set_viewport_size({"width": 320, "height": 640})
         tab.page.goto(f"{judged.url}/{page}")
         tab.page.wait_for_selector("html[data-ready]")
         assert tab.overflow() == 0, page
-    source = axe_source()
-    found = {}
-    for page in pages:
         tab.page.set_viewport_size({"width": 1000, "height": 700})
-        tab.page.goto(f"{judged.url}/{page}")
-        tab.page.wait_for_selector("html[data-ready]")
-        found[page] = tab.findings(source)
-    assert {page: some for page, some in found.items() if some} == {}
+        for scheme in ("light", "dark"):
+            tab.page.emulate_media(color_scheme=scheme)
+            found[page, scheme] = tab.findings(source)
+    assert {shown: some for shown, some in found.items() if some} == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from uuid import uuid4
 
@@ -13,6 +14,8 @@ from boxpen.items import Choice
 from boxpen.review.answers import AnswerTask
 from boxpen.review.app.gold import read_gold
 from boxpen.review.app.plan import Plan
+from boxpen.review.database import DatabaseJournal
+from boxpen.review.judgement import Judgement
 
 
 @pytest.fixture
@@ -29,15 +32,14 @@ def made(tmp_path):
 
 
 def answer_all(small, judge, verdict_of, limit=50):
-    """Answer what is open for a judge, one after the other; return the items."""
+    """Answer what is open for a judge; return the items."""
     client = small.client(judge)
     key = small.task.key
     done = []
     while questions := client.queue(key, limit)["questions"]:
-        for question in questions:
-            saved = client.judge(key, question, verdict_of(question))
-            assert not saved["refused"], saved
-            done.append(question["item"])
+        saved = client.judge_all(key, [(q, verdict_of(q)) for q in questions])
+        assert not saved["refused"], saved
+        done += [question["item"] for question in questions]
     return done
 
 
@@ -45,7 +47,7 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("plan", "votes", "needed"),
         [
-            (Plan(), {}, 5), (Plan(), {"a": 4}, 1), (Plan(), {"a": 4, "b": 2}, 0),
+            (Plan(), {}, 5), (Plan(), {"a": 4}, 5), (Plan(overlap=7), {"a": 1}, 5),
             (Plan(overlap=2), {}, 2), (Plan(overlap=2), {"a": 1, "b": 1}, 0),
             (Plan(until_agree=2), {}, 2), (Plan(until_agree=2), {"a": 1}, 1),
             (Plan(until_agree=2), {"a": 2}, 0), (Plan(until_agree=2), {"a": 1, "b": 1}, 1),
@@ -109,6 +111,28 @@ class TestQueue:
         left = small.task.progress.left
         assert left["bo"] + left["cy"] == 20
         assert small.task.progress.queue("ann", 5)[1] == []
+
+    def test_imported_judgements_take_nothing_from_the_judges(self, made):
+        small = made([Words(5)], ("ann", "bo", "cy"))
+        journal = DatabaseJournal(small.store.database.file, "words")
+        journal.append(Judgement(f"w/{n}", "eve", "accept") for n in range(5))
+        journal.database.close()
+        asyncio.run(small.campaign.refresh())
+        assert small.task.progress.left == {"ann": 5, "bo": 5, "cy": 5}
+        assert not small.task.progress.finished
+
+    def test_where_a_revoked_judge_differs_others_are_asked(self, made):
+        small = made([Words(1)], ("ann", "bo", "cy"), Plan(until_agree=2))
+        kim = small.add("kim", "coordinator") and small.client("kim")
+        first, second = (name for name in ("ann", "bo", "cy") if small.task.progress.left[name])
+        assert answer_all(small, first, lambda _: "accept")
+        gone = next(p.id for p in small.campaign.people.values() if p.name == first)
+        kim.change("/api/people", {"action": "revoke", "id": gone})
+        assert answer_all(small, second, lambda _: "reject")
+        assert not small.task.progress.finished
+        third = ({"ann", "bo", "cy"} - {first, second}).pop()
+        assert answer_all(small, third, lambda _: "reject") == ["w/0"]
+        assert small.task.progress.finished == {0}
 
     def test_prefetching_skipping_and_undoing(self, made):
         small = made([Words(5)])
@@ -254,6 +278,27 @@ class TestGold:
         ann = next(row for row in judges if row["name"] == "ann")
         assert (ann["gold_right"], ann["gold_total"]) == (6, 7)
 
+    def test_gold_items_beside_a_sample(self, made, tmp_path):
+        task = AnswerTask(suite(9))
+        lines = [{"item": f"i{n}", "verdict": "1"} for n in range(9)]
+        (gold,) = read_gold(self.lines(tmp_path, *lines), [task])
+        small = made([task], plan=Plan(sample=3), gold=gold)
+        small.add("kim", "coordinator")
+        client = small.client("ann")
+        while (reply := client.queue("answers", 1))["phase"] == "training":
+            client.judge("answers", reply["questions"][0], "1")
+        waiting = [q["item"] for q in client.queue("answers", 9)["questions"]]
+        assert len(waiting) == 4
+        # One that was not drawn can be skipped like any other.
+        sample = {q.item for q in small.task.progress.questions[:3]}
+        beside = next(item for item in waiting if item not in sample)
+        client.judge("answers", client.get(f"/api/tasks/answers/items/{beside}").json(), "",
+                     skipped=True)  # fmt: skip
+        assert client.queue("answers", 9)["questions"][-1]["item"] == beside
+        assert len(answer_all(small, "ann", lambda _: "1")) == 4
+        exported = small.client("kim").get("/export/answers.jsonl").text.splitlines()
+        assert {json.loads(line)["item"] for line in exported} == sample
+
     def test_items_that_are_mixed_in_never_count(self, made, tmp_path):
         task = AnswerTask(suite(4))
         extra = {"kind": "choice", "id": "x", "candidates": ["Snow is cold.", "Snow is hot."],
@@ -334,6 +379,14 @@ class TestDisputes:
         small.add("eve", "adjudicator")
         found = small.client("eve").get("/api/disputes?task=words").json()["disputes"]
         assert [one["question"]["item"] for one in found] == ["w/1"]
+
+
+def test_tasks_that_are_not_served_now_are_named(tmp_path):
+    Small(tmp_path / "r.db", [Words()]).close()
+    other = Small(tmp_path / "r.db")
+    assert len(other.campaign.changed) == 1
+    assert "also has the task 'words' of words" in other.campaign.changed[0]
+    other.close()
 
 
 def test_a_changed_text_opens_the_item_again(tmp_path):

@@ -176,6 +176,11 @@ class TestWarnings:
     def test_any_text(self):
         assert "any text" in self.said([[0, 1]] * 40)["free-marginal κ"][1]
 
+    def test_too_many_different_verdicts(self):
+        rows = agreement_json(np.arange(3000).reshape(1500, 2), None)
+        assert {row["value"] for row in rows} == {None}
+        assert "more than 1,000 different verdicts" in rows[0]["warning"]
+
     def test_fleiss_over_some_items(self):
         found = self.said([[0, 1, -1]] * 40 + [[0, 1, 1]] * 41)
         assert found["Fleiss' κ"][1] == "only over the 41 items with 3 verdicts"

@@ -128,6 +128,9 @@ def test_a_journal_into_another(imported, tmp_path):
         (({"item": "w/0", "judge": "ann", "verdict": "great"},), "the verdict 'great'"),
         (({"item": "w/0", "judge": "ann", "verdict": "accept", "seen": "dx"},), "other texts"),
         (({"a": 1}, {"b": 2}), "expected those of a text classification"),
+        ([{"data": ["w/0"], "annotations": []}], "is not a journal, nor an export"),
+        ([{"data": {"item": "w/0"}, "annotations": [3]}], "is not a journal, nor an export"),
+        ({"camp": [["x"]]}, "is not a journal, nor an export"),
     ],
 )
 def test_what_does_not_fit_is_refused(imported, tmp_path, data, why):

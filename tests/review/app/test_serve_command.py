@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -124,12 +125,9 @@ def test_a_campaign_from_start_to_run(folder):
                 lambda q, w=wrong: str(3 - int(sensible(q))) if q["item"] in w else sensible(q),
             )
             other.post("/api/judgements", json={"judgements": said})
-        second = subprocess.run(
-            [sys.executable, "-m", "boxpen", "review", "serve", *words], capture_output=True,
-            text=True, check=False,
-        )  # fmt: skip
-        assert second.returncode == 2
-        assert re.fullmatch(r".*in use by another 'boxpen review serve'.*\n", second.stderr)
+        second = run("serve", *words)
+        assert second.exit_code == 2
+        assert "in use by another 'boxpen review serve'" in " ".join(second.output.split())
 
         status = run("status", "small.jsonl", "--journal", "review.db", "--json")
         found = json.loads(status.stdout)
@@ -206,6 +204,7 @@ def test_the_demo(folder):
         (("small.jsonl", "--tls-cert", "x.pem"), "need each other"),
         (("small.jsonl", "--tls-cert", "x.pem", "--tls-key", "y.pem"), "cannot be used"),
         (("small.jsonl", "--host", "256.1.1.1"), "256.1.1.1, port 8760, cannot be used"),
+        (("small.jsonl", "--host", ".."), ".., port 8760, cannot be used"),
         (("small.jsonl", "--port", "99999"), "--port is 99999, expected"),
         (("small.jsonl", "--demo"), "--demo brings its own"),
         (("small.jsonl", "--max-judges", "3"), "--max-judges needs --until-agree"),
@@ -221,6 +220,15 @@ def test_what_is_refused(folder, words, why, monkeypatch):
     assert why in " ".join(done.output.split())
     assert "pw" not in done.output
     assert done.output.count("\n") <= 3
+
+
+def test_a_port_that_is_taken_adds_nobody(folder):
+    """Whoever was added would never see their link."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("serve", "small.jsonl", "--port", taken.getsockname()[1])
+    assert done.exit_code == 2
+    assert "Address already in use" in " ".join(done.output.split())
+    assert [path.name for path in folder.iterdir()] == ["small.jsonl"]
 
 
 def test_missing_packages_are_named(folder, monkeypatch):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from boxpen.errors import BuildError
-from boxpen.review import Judgement, latest
+from boxpen.review import Journal, Judgement, import_sheets, latest
 from boxpen.review.app.store import Store
 from boxpen.review.database import Database, DatabaseJournal, is_database
 from boxpen.review.database.journal import row_of
@@ -106,7 +106,7 @@ def test_the_journal_of_a_database_is_a_journal(database):
     small.close()
 
 
-def test_the_last_adjudicator_decides_and_does_not_vote(database):
+def test_the_last_adjudicator_decides_and_does_not_vote(database, tmp_path):
     small = Small(database, [Words()])
     said = [("ann", "accept", "judge"), ("bo", "reject", "judge"), ("eve", "reject", "decide"),
             ("kim", "accept", "decide")]  # fmt: skip
@@ -122,8 +122,24 @@ def test_the_last_adjudicator_decides_and_does_not_vote(database):
     assert review.decisions["w/0"].votes == {"accept": 1, "reject": 1}
     assert list(review.judges) == ["ann", "bo"]
     assert review.agreement[0].judges == 2
-    task.journal.database.close()
+    # A copy in a file, and one that is imported elsewhere, decide the same.
+    copy, elsewhere = Journal(tmp_path / "copy.jsonl"), Journal(tmp_path / "elsewhere.jsonl")
+    copy.append(task.journal.read().judgements)
+    import_sheets([copy.path], task.questions(), task.verdicts, elsewhere)
+    back = Small(tmp_path / "back.db", [Words()])
+    other = DatabaseJournal(tmp_path / "back.db", "words")
+    import_sheets([copy.path], task.questions(), task.verdicts, other)
+    for journal in (copy, elsewhere, other):
+        again = Words()
+        again.journal = journal
+        assert again.review().decisions == review.decisions
+        assert again.review().judges == review.judges
+    asyncio.run(back.campaign.refresh())
+    assert back.task.progress.decided[0].by == "kim"
+    for some in (task.journal, other):
+        some.database.close()
     small.close()
+    back.close()
 
 
 def test_a_second_server_is_refused(database):

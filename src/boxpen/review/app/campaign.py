@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -58,6 +59,12 @@ class Campaign:
         self.store, self.plan, self.name = store, plan, name
         self.changed = self._settings()
         self.tasks = {one.key: one for one in map(self._task, asked)}
+        self.changed += [
+            f"{store.database.name} also has the task '{row.name}' of {row.target}, which is not "
+            "served now"
+            for row in store.tasks()
+            if row.key not in self.tasks
+        ]
         self.people: dict[int, Person] = {}
         self.version = 0
         """Grows with every change, so that figures know when they are out of date."""
@@ -73,12 +80,10 @@ class Campaign:
         self.writer = Writer(store, last, self.learn)
 
     def _settings(self) -> list[str]:
-        """Keep the settings; return sentences about those that differ from before."""
+        """Keep the settings; return a sentence about each that differs from before."""
         before = self.store.setting("plan")
         self.store.set("plan", asdict(self.plan))
         if self.store.setting("id") is None:
-            import secrets
-
             self.store.set("id", secrets.token_hex(8))
             self.store.set("started", now())
         self.id: str = self.store.setting("id")
@@ -103,11 +108,13 @@ class Campaign:
             free = (f"{task.name}-{n}" if n > 1 else task.name for n in range(1, len(taken) + 2))
             key = next(key for key in free if key not in taken)
             self.store.add_task(key, task.name, asked.tag, asked.target)
-        questions = sampled(task.questions(), self.plan.sample, self.plan.seed)
+        everything = task.questions()
+        questions = sampled(everything, self.plan.sample, self.plan.seed)
         if not questions:
             raise BuildError(f"{asked.target} has nothing to judge in the task '{task.name}'")
+        gold = asked.gold.beside(questions, everything)
         order = "own" if self.plan.blind else task.order
-        return CampaignTask(key, task, Progress(questions, self.plan, asked.gold, order))
+        return CampaignTask(key, task, Progress(questions, self.plan, gold, order))
 
     # People
 

@@ -62,7 +62,7 @@ class _Copy:
     """What is needed of a task, copied while the state could not change."""
 
     one: CampaignTask
-    codes: NDArray[np.int16]
+    codes: NDArray[np.int32]
     labels: dict[str, int]
     times: dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]
     people: list[dict[str, Any]]

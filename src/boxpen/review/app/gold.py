@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,12 @@ class Gold:
     def by_item(self) -> Mapping[str, GoldItem]:
         """All of them by item."""
         return {one.item: one for one in self.items}
+
+    def beside(self, sample: Sequence[Question], everything: Sequence[Question]) -> Gold:
+        """Return these gold items for a sample: those that were not drawn are mixed in."""
+        lacking = self.by_item.keys() - {question.item for question in sample}
+        missed = [question for question in everything if question.item in lacking]
+        return replace(self, extra=(*self.extra, *missed))
 
 
 def read_gold(path: Path, tasks: Sequence[ReviewTask]) -> list[Gold]:

@@ -18,6 +18,8 @@ FEW = 30
 """Items below which an interval is rough."""
 PREVALENT = 0.9
 """Share of one verdict above which measures that correct for chance mislead."""
+MANY = 1000
+"""Different verdicts above which tables of pairs of judges would fill the memory."""
 _NAMES = {
     "alpha": "Krippendorff's α",
     "cohen": "Cohen's κ (mean of pairs)",
@@ -40,7 +42,8 @@ def agreement_json(
     codes: NDArray[np.integer], choices: NDArray[np.integer] | None
 ) -> list[dict[str, Any]]:
     """Return every measure; ``codes`` has a row per item and a column per judge."""
-    found = agreement_estimates(codes, choices)
+    too_many = len(np.unique(codes)) > MANY
+    found = agreement_estimates(codes[:0] if too_many else codes, choices)
     return [
         {
             "name": name,
@@ -48,7 +51,9 @@ def agreement_json(
             "low": _number(one.low),
             "high": _number(one.high),
             "n": one.n,
-            "warning": _warning(key, one, found, choices is None),
+            "warning": f"not worked out: there are more than {MANY:,} different verdicts"
+            if too_many
+            else _warning(key, one, found, choices is None),
         }
         for key, name in _NAMES.items()
         if (one := getattr(found, key)) is not None

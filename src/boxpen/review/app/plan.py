@@ -53,19 +53,22 @@ class Plan:
                 "or more"
             )
 
-    def needed(self, votes: Mapping[Any, int], team: int) -> int:
+    def needed(self, votes: Mapping[Any, int], free: int) -> int:
         """Return how many more judges an item needs.
 
         Args:
-            votes: How many judges gave each verdict.
-            team: How many judges there are.
+            votes: How many judges gave each verdict, including those who are not asked any more.
+            free: How many others can be asked.
         """
         given = sum(votes.values())
-        if self.until_agree is None:
-            return max(0, (team if self.overlap is None else self.overlap) - given)
-        most = max(votes.values(), default=0)
-        allowed = (self.max_judges or max(team, given)) - given
-        return max(0, min(self.until_agree - most, allowed))
+        needed = free
+        if self.overlap is not None:
+            needed = self.overlap - given
+        elif self.until_agree is not None:
+            needed = self.until_agree - max(votes.values(), default=0)
+            if self.max_judges is not None:
+                needed = min(needed, self.max_judges - given)
+        return max(0, min(needed, free))
 
     def __str__(self) -> str:
         if self.until_agree is not None:

@@ -74,7 +74,7 @@ class Progress:
         self.gold_items = {self.index[item]: one for item, one in gold.by_item.items()}
         self.columns: dict[str, int] = {}
         self.labels: dict[str, int] = {}
-        self.codes = np.full((len(self.questions), 4), NOBODY, np.int16)
+        self.codes = np.full((len(self.questions), 4), NOBODY, np.int32)
         self.asked = np.zeros((len(self.questions), 4), np.bool_)
         self.edits: dict[tuple[int, int], str] = {}
         self.done: Counter[str] = Counter()
@@ -146,7 +146,8 @@ class Progress:
             self.edits.pop((item, column), None)
         skipped = self.skipped.setdefault(judge, {})
         skipped.pop(item, None)
-        if row.kind == "skip":
+        # An answer to a gold item that was taken back looks the same as a skip; it may wait too.
+        if row.kind == "skip" or (row.kind == "extra" and not row.verdict):
             skipped[item] = None
         if row.verdict:
             self.timing.setdefault(judge, Timing()).add(item, row.ms)
@@ -176,15 +177,12 @@ class Progress:
         given = self.votes(item)
         votes = Counter(given.values())
         settled = item in self.decided
-        needed = 0 if settled else self.plan.needed(votes, len(self.team))
         free = [judge for judge in self.team if judge not in given]
-        if item in self.gold_items:  # which everyone gets
-            asked = free
-        elif needed and needed < len(free):
+        needed = 0 if settled else self.plan.needed(votes, len(free))
+        asked = free
+        if item not in self.gold_items and needed < len(free):  # gold items go to everyone
             asked = [judge for judge in self._rank(item) if judge not in given][:needed]
-        else:
-            asked = free if needed else []
-        _set(self.finished, item, settled or not (needed and free))
+        _set(self.finished, item, not needed)
         _set(self.disputed, item, item < self.size and len(votes) > 1)
         wanted = set(asked)
         before = self.asked[item].tolist()

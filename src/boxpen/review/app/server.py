@@ -109,7 +109,7 @@ class _Headers:
         try:
             await self.app(scope, receive, sending)
         except Exception as error:
-            _log.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            _log.error("%s %r failed", scope["method"], scope["path"], exc_info=error)
             if begun:
                 raise
             fault = JSONResponse({"error": "the server has a fault; try again"}, 500)

@@ -191,7 +191,7 @@ class Address:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             made.bind(found[4])
             made.listen(256)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             raise BuildError(
                 f"{self.host}, port {self.port}, cannot be used: {reason(error)}; choose another "
                 "--port, or 0 for a free one"
@@ -227,7 +227,8 @@ def serve(
     from boxpen.review.app.server import create_app
 
     address.check()
-    with opened(request) as (campaign, new), address.listen() as listening:
+    # The port first: whoever is added to the database must get to see their link.
+    with address.listen() as listening, opened(request) as (campaign, new):
         base = address.url(listening)
         if prepare is not None:
             prepare(campaign)

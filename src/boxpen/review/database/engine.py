@@ -146,7 +146,11 @@ class Database:
         except ImportError:  # systems without file locks go on at once
             return
         # Not the database itself: closing any handle of that would drop SQLite's own locks.
-        self._server = os.open(f"{self.file}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        place = f"{self.file.resolve()}.lock"
+        try:
+            self._server = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise BuildError(f"{place} cannot be written: {reason(error)}") from None
         try:
             fcntl.flock(self._server, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

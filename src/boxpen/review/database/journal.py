@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,15 +56,6 @@ class DatabaseJournal(Journal):
         there = "; ".join(f"{row.name} of {row.target}" for row in rows) or "nothing"
         raise BuildError(f"{self.database.name} has no task '{task}' of {target}; it has {there}")
 
-    @property
-    def adjudicators(self) -> tuple[str, ...]:
-        """Who has decided disputed items."""
-        from boxpen.review.database.tables import JUDGEMENT as J
-
-        wanted = J.select().where(J.c.task == self.key, J.c.kind == DECIDE)
-        with self.database.errors(), self.database.reading() as connection:
-            return tuple(sorted({row.judge for row in connection.execute(wanted)}))
-
     def read(self) -> History:
         """Read all judgements."""
         with self.database.errors(), self.database.reading() as connection:
@@ -92,44 +82,40 @@ class DatabaseJournal(Journal):
         from boxpen.review.database.tables import JUDGEMENT as J
 
         wanted = J.select().where(J.c.task == self.key, J.c.kind != EXTRA).order_by(J.c.seq)
-        found: list[Judgement] = []
-        decided: dict[str, Judgement] = {}
-        for row in connection.execute(wanted):
-            one = judgement_of(row)
-            if row.kind == DECIDE:
-                before = decided.get(one.item)
-                if before is not None and before.judge != one.judge:  # the last one decides
-                    found.append(replace(before, verdict="", edit=""))
-                decided[one.item] = one
-            found.append(one)
-        return found
+        return [judgement_of(row) for row in connection.execute(wanted)]
 
     def _insert(self, connection: Connection, new: Sequence[Judgement]) -> None:
         from boxpen.review.database.tables import JUDGEMENT
 
         rows = [row_of(one, self.key, f"import-{uuid.uuid4()}") for one in new]
-        for start in range(0, len(rows), _BATCH):
-            connection.execute(JUDGEMENT.insert(), rows[start : start + _BATCH])
+        try:
+            for start in range(0, len(rows), _BATCH):
+                connection.execute(JUDGEMENT.insert(), rows[start : start + _BATCH])
+        except UnicodeEncodeError:
+            raise BuildError(
+                f"{self.database.name} cannot be written: a judgement holds half a character, "
+                "expected text"
+            ) from None
 
 
 def judgement_of(row: Any) -> Judgement:
     """Return a row as a judgement."""
     return Judgement(
         row.item, row.judge, row.verdict, row.edit, row.comment, row.seen, row.time or None,
-        row.shown_order,
+        row.shown_order, row.kind == DECIDE,
     )  # fmt: skip
 
 
 def row_of(
-    one: Judgement, task: str, name: str, *, kind: str = "judge", ms: int = 0
+    one: Judgement, task: str, name: str, *, kind: str | None = None, ms: int = 0
 ) -> dict[str, Any]:
-    """Return a judgement as a row."""
+    """Return a judgement as a row; ``kind`` is by default whether it decides."""
     return {
         "id": name,
         "task": task,
         "item": one.item,
         "judge": one.judge,
-        "kind": kind,
+        "kind": kind or (DECIDE if one.decides else "judge"),
         "verdict": one.verdict,
         "edit": one.edit,
         "comment": one.comment,

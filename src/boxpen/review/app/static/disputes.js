@@ -30,7 +30,11 @@ function show() {
   const prompt = promptOf(task, question);
   choices = new Choices(task, question, { given: one.decided ?? "", label: prompt, send: chosen });
   editing = null;
-  $("editor").hidden = true;
+  $("editor").hidden = !task.free;
+  if (task.free) {
+    $("edit-label").textContent = "Your decision";
+    $("edit").value = one.decided ?? one.votes[0]?.answer ?? "";
+  }
   $("send").hidden = !choices.several;
   $("prompt").textContent = prompt;
   $("item").dataset.item = question.item;
@@ -67,7 +71,9 @@ function chosen(answer, verdict) {
 }
 
 function sendEdit() {
-  if (editing !== null && $("edit").value.trim()) decide(editing, $("edit").value.trim());
+  const text = $("edit").value.trim();
+  if (text && task.free) decide(text, "");
+  else if (text && editing !== null) decide(editing, text);
 }
 
 function put(one, answer, edit) {

@@ -11,6 +11,7 @@ import { Failure, get, post } from "./api.js";
 const BATCH = 50;
 const KEEPALIVE = 60_000; // browsers refuse larger requests that outlive their page
 const LEASE = 25_000;
+const NEVER = [400, 413, 415]; // what the app answers if sending the same again makes no sense
 
 export class Outbox extends EventTarget {
   /** me: what `api/me` said; the queue belongs to this person and campaign. */
@@ -138,7 +139,8 @@ export class Outbox extends EventTarget {
       this.limit = Math.max(1, batch.length >> 1);
       return null;
     }
-    if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
+    // Only the app itself may refuse an answer for good; a proxy's page is no reason to drop one.
+    if (NEVER.includes(status) && typeof body?.error === "string") {
       if (batch.length > 1) {
         this.limit = 1; // find the one that is not understood
         return null;

@@ -8,6 +8,7 @@ derived from the cookie, which other sites cannot read, and must not come from a
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import time
@@ -15,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from boxpen.review.app.store import ROLES, Person, Role, hashed
@@ -28,6 +29,8 @@ __all__ = ["COOKIE", "Access", "Refused", "Visitor", "allowed", "csrf_of"]
 COOKIE = "boxpen_session"
 MAX_BODY = 1 << 20
 """Bytes of a request."""
+PATIENCE = 30
+"""Seconds within which a request must have arrived."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -144,24 +147,30 @@ def csrf_of(cookie: str) -> str:
 def check_origin(request: Request) -> None:
     """Refuse a request that another site made."""
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    if origin is None:
+        return
+    try:
+        own = urlsplit(origin).netloc == request.headers.get("host")
+    except ValueError:
+        own = False
+    if not own:
         raise Refused(403, "the request comes from another site")
 
 
 async def body_of(request: Request) -> bytes:
-    """Read a body that is not too long."""
-    told = request.headers.get("content-length", "0")
-    parts, size = [], int(told) if told.isdigit() else 0
-    if size <= MAX_BODY:
-        size = 0
-        async for part in request.stream():
-            parts.append(part)
-            size += len(part)
-            if size > MAX_BODY:
-                break
-    if size > MAX_BODY:
-        raise Refused(413, f"the request has more than {MAX_BODY >> 10} KiB")
-    return b"".join(parts)
+    """Read a body that is not too long, and does not take too long."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for part in request.stream():
+                body += part
+                if len(body) > MAX_BODY:
+                    raise Refused(413, f"the request has more than {MAX_BODY >> 10} KiB")
+    except ClientDisconnect:  # nobody hears this; without it, everyone could fill the log
+        raise Refused(400, "the request was cut off") from None
+    except TimeoutError:
+        raise Refused(408, f"the request took more than {PATIENCE} s to arrive") from None
+    return bytes(body)
 
 
 def allowed(*roles: Role, page: bool = False) -> Callable[[Handler], Handler]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -85,7 +86,8 @@ async def change_people(request: Request) -> Response:
         token = await run_in_threadpool(campaign.store.add_person, name, role, by)
         campaign.know_people()
         return JSONResponse({"link": link_to(base_of(request), token)})
-    person = campaign.people.get(asked.get("id")) if isinstance(asked.get("id"), int) else None
+    number = asked.get("id")
+    person = campaign.people.get(number) if type(number) is int else None  # True is no number
     if person is None or action not in ("revoke", "renew"):
         raise Refused(400, "expected the action add, revoke or renew, and the id of a person")
     if action == "revoke":
@@ -107,7 +109,7 @@ async def export(request: Request) -> Response:
     campaign: Campaign = request.app.state.campaign
     one = task_of(request)
 
-    def lines() -> Any:
+    def lines() -> Iterator[bytes]:
         for row in campaign.store.since():
             if row.task == one.key and row.kind != EXTRA:
                 yield line_of(judgement_of(row), one.task.journal.tag)

@@ -13,7 +13,7 @@ from boxpen.review.app.campaign import Campaign
 from boxpen.review.app.store import now
 from boxpen.review.app.web.access import Refused, Visitor, body_of
 from boxpen.review.app.web.wording import answer_of, progress_json, verdict_of
-from boxpen.review.database.journal import row_of
+from boxpen.review.database.journal import DECIDE, EXTRA, row_of
 from boxpen.review.judgement import Judgement
 
 __all__ = ["save"]
@@ -103,7 +103,7 @@ def _row(
     gold = progress.gold_items.get(place)
     told = None
     if visitor.role != "judge":
-        kind = "decide"
+        kind = DECIDE
         if skipped:
             raise BuildError("an adjudicator decides, and does not skip")
     elif gold is not None and place in progress.training:
@@ -115,7 +115,9 @@ def _row(
             answer = answer_of(task, question, gold.verdict)
             told = {"right": right, "answer": answer, "why": gold.why}
     if place >= progress.size:
-        kind = "extra"
+        if kind == DECIDE:
+            raise BuildError("this item is not part of what is judged")
+        kind = EXTRA
     ms = min(max(ms, 0), _DAY)
     return row_of(said, one.key, texts["id"], kind=kind, ms=ms), told
 
