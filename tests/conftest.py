@@ -8,7 +8,7 @@ import pytest
 
 # The files that take longest, in this order, begin; or one process would wait for the other's last.
 LONG = (
-    "test_llama_server.py", "test_lm_resume.py",
+    "test_llama_server.py", "test_browser_judging.py", "test_lm_resume.py",
     "test_nmt_command.py", "test_nmt_training.py", "test_context_training.py", "test_train_nli.py",
     "test_lm.py", "test_real_models.py", "test_memory.py", "test_rank.py", "test_remote_kill.py",
     "test_plugins.py", "test_asked_runs.py", "test_rnnsearch_use.py", "test_readers_twins.py",
