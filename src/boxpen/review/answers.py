@@ -34,7 +34,7 @@ from boxpen.review.human_run import Answers, choice_of, read_answers, run_of_ans
 __all__ = ["AnswerTask", "Failed", "most_fail"]
 
 FEWEST = 3
-"""Judges of an item before it can be said that most of them fail."""
+"""Fewest judges of an item for the rule that most of them fail it."""
 
 
 class Failed(NamedTuple):

@@ -31,7 +31,7 @@ class Rule:
     """The verdict for ties and split votes; None leaves the item open."""
     adjudicator: str | None = None
     deciders: tuple[str, ...] = ()
-    """Adjudicators of a web campaign: what they say decides under any rule, and is no vote."""
+    """Adjudicators of a web campaign: what they say decides under any rule, and is not a vote."""
 
     def __post_init__(self) -> None:
         if self.name not in RULES and not self.veto:

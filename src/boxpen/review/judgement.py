@@ -44,7 +44,7 @@ class Judgement:
     order: str = ""
     """The order in which the judge saw the options of a question; empty if it has none."""
     decides: bool = False
-    """Whether it is the decision of an adjudicator, which holds under any rule and is no vote."""
+    """Whether an adjudicator decides by it: it holds under any rule, and is not a vote."""
 
     def __post_init__(self) -> None:
         for name, text in (("item", self.item), ("judge", self.judge)):
