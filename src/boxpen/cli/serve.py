@@ -72,6 +72,10 @@ def serve_campaign(
             show_default="review.db beside the journal",
         ),
     ] = None,
+    new_link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME...", help="People whose lost links are replaced by new ones."),
+    ] = None,
     host: Annotated[
         str, typer.Option(metavar="NAME", help="Address to listen on; 0.0.0.0: all networks.")
     ] = "127.0.0.1",
@@ -109,6 +113,7 @@ def serve_campaign(
     request = Request(
         words=targets, tasks=task or (), tag=tag, values=None if values is None else tuple(values),
         judges=judges or (), gold=gold, database=database, plan=plan,
+        new_links=new_link or (),
     )  # fmt: skip
     serve(request, address, _say)
 

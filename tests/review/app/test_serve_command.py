@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from boxpen.catalog import read_suite
 from boxpen.cli.app import app
-from boxpen.review.app.start import Request
+from boxpen.review.app.start import Request, opened
 from boxpen.review.app.store import Store
 from boxpen.review.database import Database
 
@@ -209,6 +209,7 @@ def test_the_demo(folder):
         (("small.jsonl", "--demo"), "--demo brings its own"),
         (("small.jsonl", "--max-judges", "3"), "--max-judges needs --until-agree"),
         (("small.jsonl", "--sample", "0"), "--sample is 0"),
+        (("small.jsonl", "--new-link", "ann"), "--new-link is 'ann'"),
     ],
 )
 def test_what_is_refused(folder, words, why, monkeypatch):
@@ -229,6 +230,22 @@ def test_a_port_that_is_taken_adds_nobody(folder):
     assert done.exit_code == 2
     assert "Address already in use" in " ".join(done.output.split())
     assert [path.name for path in folder.iterdir()] == ["small.jsonl"]
+
+
+def test_a_lost_link_is_replaced(folder):
+    def links(*more: str) -> dict[str, str]:
+        request = Request(words=["small.jsonl"], judges=["ann"], new_links=more)
+        with opened(request) as (campaign, new):
+            stored = {name: campaign.store.enter(token) for name, _, token in new}
+            assert None not in stored.values()
+            return {name: token for name, _, token in new}
+
+    before = links()
+    assert list(links("coordinator")) == ["coordinator"]
+    with opened(Request(words=["small.jsonl"])) as (campaign, new):
+        assert new == []
+        assert campaign.store.enter(before["coordinator"]) is None
+        assert campaign.store.enter(before["ann"]) is not None
 
 
 def test_missing_packages_are_named(folder, monkeypatch):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from boxpen.errors import BuildError
+from boxpen.errors import BuildError, nearest
 from boxpen.failures import reason
 from boxpen.names import check_judge
 from boxpen.review.app.campaign import Asked, Campaign
@@ -41,6 +41,7 @@ class Request:
         gold: File of gold items.
         database: File or URL; ``review.db`` beside the journal if None.
         plan: How many judges each item gets.
+        new_links: People whose links are replaced.
     """
 
     words: Sequence[str]
@@ -51,6 +52,7 @@ class Request:
     gold: Path | None = None
     database: str | None = None
     plan: Plan = field(default_factory=Plan)
+    new_links: Sequence[str] = ()
 
     def targets(self) -> list[Target]:
         """Return the targets."""
@@ -144,6 +146,11 @@ def opened(request: Request) -> Iterator[tuple[Campaign, list[tuple[str, Role, s
                 for name, role in wanted_people
                 if name not in known
             ]
+            for name in request.new_links:
+                if name not in known:
+                    raise BuildError(f"--new-link is '{name}', {nearest(name, sorted(known))}")
+                token = store.renew(known[name], "boxpen review serve")
+                new.append((name, known[name].role, token))
             campaign.know_people()
         yield campaign, new
         campaign.writer.close()
