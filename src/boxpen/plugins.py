@@ -217,7 +217,7 @@ MODELS = Registry(
         "elmo": "boxpen.lm.bilm.elmo_model:from_elmo",
         "api": "boxpen.models.remote.model:from_api",
         "openai": "boxpen.models.remote.model:from_api",
-        "translator": "boxpen.models.remote.translator:from_translator",
+        "translator": "boxpen.models.remote.translators.model:from_translator",
     },
     ModelError,
     group="boxpen.models",

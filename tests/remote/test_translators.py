@@ -187,7 +187,7 @@ def test_any_other_shape(shape, tmp_path):
 
 
 def test_a_source_is_not_a_template(tmp_path):
-    from boxpen.models.remote.translator_settings import TranslatorSettings
+    from boxpen.models.remote.translators.settings import TranslatorSettings
 
     settings = TranslatorSettings(
         url="http://h", body={"q": "{source} ({context})", "n": 1, "l": ["en"]}, result="t"

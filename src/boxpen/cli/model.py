@@ -147,7 +147,7 @@ def probe_model(
 
     scheme = name.partition(":")[0]
     if scheme == "translator":
-        from boxpen.models.remote.translator import try_translator
+        from boxpen.models.remote.translators.model import try_translator
 
         _print_facts(try_translator(name), json=json)
         return

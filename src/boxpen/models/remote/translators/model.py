@@ -17,7 +17,7 @@ from boxpen.errors import ModelError
 from boxpen.models.base import ModelSpec, ResolvedPolicy
 from boxpen.models.remote.client import Call, Client, UnansweredError
 from boxpen.models.remote.served import ServedModel, refuse_options
-from boxpen.models.remote.translator_settings import TranslatorSettings, translator_settings
+from boxpen.models.remote.translators.settings import TranslatorSettings, translator_settings
 from boxpen.scoring.policy import ScoringPolicy
 
 __all__ = ["HttpTranslator", "from_translator", "try_translator"]

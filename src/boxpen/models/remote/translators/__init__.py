@@ -1,0 +1,1 @@
+"""Translation systems behind any HTTP interface."""
