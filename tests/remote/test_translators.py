@@ -385,3 +385,16 @@ def test_free_translations_of_a_translator_are_judged(deepl, gpt2, tmp_path):
     assert (run.info.unread_sources, run.info.left_out) == (0, {})
     again = boxpen.Run.load(run.save(tmp_path))
     assert again.signature == run.signature
+
+
+def test_free_translations_of_a_chat_model_are_judged_and_unanswered_ones_left_out(gpt2):
+    def brain(question):
+        return 422 if "The pen is in the box." in question.splitlines()[-1] else chatty(question)
+
+    judge = ReadingJudge(gpt2, ReadingRule(threshold=0.0))
+    with ChatServer(brain=brain) as server:
+        run = run_of(server.spec, recipe="generate", judge=judge)
+    assert [v.id for v in run.verdicts] == ["box"]
+    assert [ids for why, ids in run.info.left_out.items() if why.startswith("unanswered")] == [
+        ["pen"]
+    ]
