@@ -175,7 +175,7 @@ CASES: dict[str, Case] = {
 def test_every_kind_of_model_is_here():
     assert {case.kind for case in CASES.values()} == set(get_args(Kind))
     assert set(CASES) >= {*ARCHITECTURES, "gguf", "elmo", "ct2_int8"}
-    servers = {"api", "openai"}  # each text by itself: see tests/remote
+    servers = {"api", "openai", "translator"}  # each text by itself: see tests/remote
     assert set(MODELS.builtin) - servers == {"hf", "gguf", "embedded", "ct2", "elmo"}, (
         "add a case for the new scheme"
     )

@@ -13,9 +13,9 @@ import pytest
 from browsing import started_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # longer, and its event loop would be in the way of other files
 def browser() -> Iterator[Any]:
-    """Chromium, started once."""
+    """Chromium, started once per file."""
     yield from started_browser()
 
 
