@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,7 +74,9 @@ class CruelServer(HonestServer):
 def wrong(server, gpt2, texts, cruel):
     """Score texts, and return how many come back wrong; None if the server is refused."""
     model = boxpen.resolve_model(server.spec)
-    server.cruel = cruel
+    # One after another: which answer is the tenth would else depend on the threads.
+    model.client.settings = replace(model.client.settings, concurrency=1)
+    server.cruel, server.count = cruel, 0
     policy = ScoringPolicy()
     try:
         asked = model.score(texts, model.resolve_policy(policy))
@@ -113,7 +116,8 @@ def test_scores_of_a_server_that_was_caught_are_not_used(gpt2_dir, gpt2, tmp_pat
         model = boxpen.resolve_model(server.spec)
         model.attach(cache)
         before = model.fingerprint
-        server.cruel = "tenth_other"
+        model.client.settings = replace(model.client.settings, concurrency=1)
+        server.cruel, server.count = "tenth_other", 0
         with pytest.raises(DistrustError, match=r"in one answer and .* will not be used"):
             list(model.score(TEXTS, model.resolve_policy(ScoringPolicy())))
         server.cruel = ""
