@@ -9,8 +9,6 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# One more than cores: some tests wait for servers and browsers.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 MINICONS := $(VENV)-minicons
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
@@ -24,7 +22,7 @@ test: $(VENV)/dev.stamp
 	@$(BIN)/python -c 'from boxpen.english.wordnet_files import find_wordnet; find_wordnet()' || \
 		echo "WordNet is not available: its tests will be skipped"
 	@# A thread for each process; the files in the order of tests/conftest.py, the longest first.
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not heavy" -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not heavy" -n auto --dist loadfile --no-loadscope-reorder
 
 test-heavy: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -m heavy

@@ -398,6 +398,7 @@ def test_paper_shows_results_and_no_controls(opened):
     assert len(tab.page.pdf()) > 10_000
 
 
+@pytest.mark.heavy
 def test_10_000_items_and_5_models_stay_usable(browser, tmp_path):
     path = tmp_path / "big.html"
     path.write_text(html_report(large_runs(10_000, 5)), "utf-8")
