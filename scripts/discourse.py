@@ -208,7 +208,7 @@ def tables() -> None:
     figures = {name: json.loads(place.read_text("utf-8")) for name, place in places.items()}
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))
-    people()
+    readers()
     for suite in SUITES:
         given = runs_on(suite, "given")
         beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
@@ -285,7 +285,7 @@ def alone(suite: str) -> str:
     return "\n".join([*out, "", *notes])
 
 
-def people() -> None:
+def readers() -> None:
     """Put in what readers found, and how far the class judge agrees with them."""
     given = runs_on("discourse", "given")
     lines = VERDICTS.read_text("utf-8").splitlines()
@@ -297,9 +297,9 @@ def people() -> None:
         bleu, _, right = found.partition("### right by readers")  # BLEU stands above
         assert bleu.startswith("### BLEU"), bleu
         right = right.replace("- BLEU is of all items\n", "")
-        write(PAGE, "people", f"### right by readers{right}")
+        write(PAGE, "readers", f"### right by readers{right}")
         pairs = said("discourse", "compare", *given, *by, "--markdown").splitlines()
-        write(PAGE, "people compare", "\n".join(_without_bleu(pairs)))
+        write(PAGE, "readers compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:
         for name, journal in (("agreement", str(VERDICTS)), ("agreement late", late)):
             told = said("discourse", "status", *given, "--journal", journal)

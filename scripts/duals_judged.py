@@ -1,9 +1,13 @@
 """Draw duals for readers, add up what they say, and compare the rules with published duals.
 
-    duals_judged.py draw FOLDER... --sample 2 --out FOLDER      sheets from builds, blind, shuffled
+    duals_judged.py draw FOLDER... --sample 2 --out FOLDER      sheets from builds, shuffled
+    duals_judged.py draw FOLDER... --sample 6 --out FOLDER --key FOLDER
+                                                 blind sheets, and elsewhere what each row is
+    duals_judged.py answers FOLDER... --key FOLDER --answers A.tsv B.tsv
+                                                 -> docs/results/duals-review.jsonl, duals-drawn.csv
     duals_judged.py gather FOLDER... --sample 2 --sheets A.csv B.csv
                                                  -> docs/results/duals-review.jsonl, duals-drawn.csv
-    duals_judged.py table                                       -> docs/results/duals.md
+    duals_judged.py table                -> docs/results/duals.md, docs/results/duals-history.md
     duals_judged.py join FOLDER... --samples 1 2 --out FOLDER
                                                     the judged duals of builds, a folder for a suite
     duals_judged.py models RUN...                               -> docs/results/duals.md
@@ -12,9 +16,11 @@
 A FOLDER is that of a build of duals (``boxpen build run``). The first sample has 320 duals of the
 rules as they were: as many of every suite and operation as can be, and within these of every kind
 of edit. The next three have the kinds whose rules were mended since, of pairs that were not
-judged before; the fifth has duals of the rules as they are, by lot, as many that flip the truth as
-that keep it. A dual is accepted if both readers accept it. What is kept names duals by their ids
-and says nothing of their texts.
+judged before; the fifth has duals of the rules as they were then, by lot, as many that flip the
+truth as that keep it. In these samples the expected sentence came first, and said so. The sixth is
+blind: readers say which sentence makes sense, in an order drawn for reader and dual; operations
+take turns, and within them kinds of edit. A dual is accepted if both readers accept it. What is
+kept names duals by their ids and says nothing of their texts.
 
 ``join`` makes folders from which ``boxpen review apply`` writes suites of accepted duals, with
 the verdicts of docs/results/duals-review.jsonl. ``models`` takes runs on these.
@@ -41,7 +47,7 @@ import boxpen
 from boxpen.analysis.robustness import Robustness
 from boxpen.build.duals.pair import UnchangedError, pair_of
 from boxpen.build.duals.propose import OPERATIONS, edits
-from boxpen.build.duals.review import DualTask
+from boxpen.build.duals.review import DualTask, decided
 from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.stages import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
@@ -50,6 +56,8 @@ from boxpen.metrics.intervals import Estimate, wilson
 from boxpen.report.robustness import robust_runs
 from boxpen.review import (
     Journal,
+    Judgement,
+    Question,
     Rule,
     agreement_table,
     decide,
@@ -58,15 +66,19 @@ from boxpen.review import (
     ordered,
     write_sheet,
 )
+from boxpen.review.judgement import lot
 from boxpen.runs.run import Run
 
 PAGE = "duals.md"
+HISTORY = "duals-history.md"
 DRAWN = DOCS / "duals-drawn.csv"
 REVIEW = DOCS / "duals-review.jsonl"
-COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen")
+COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen", "made")
+SHEET = ("row", "source_1", "source_2", "edited_1", "edited_2")
 MOST = 320
-SEEDS = {1: 9, 2: 12, 3: 15, 4: 18, 5: 21}
-PRESENT = 5
+SEEDS = {1: 9, 2: 12, 3: 15, 4: 18, 5: 21, 6: 24}
+LOT = 5
+BLIND = 6
 EACH = 80
 # How many of which kind the later samples have, at most.
 MENDED = {
@@ -80,6 +92,9 @@ MENDED = {
     3: {("del", "negation"): 20, ("sub", "antonym"): 30},
     4: {("del", "negation"): 38, ("del", "degree"): 2},
 }
+SENSE = "sense: "  # in a comment, before what was chosen although the English is wrong
+Kind = tuple[str, str, str]
+"""Operation, kind of edit, and whether the truth is expected to be flipped or kept."""
 _CHOICE = 2  # words that may be chosen otherwise
 
 
@@ -92,6 +107,11 @@ def main() -> None:
     drawing.add_argument("--out", type=Path, required=True)
     drawing.add_argument("--readers", nargs="+", default=["A", "B"])
     drawing.add_argument("--leave-out", type=Path, help="ids of pairs, one a line")
+    drawing.add_argument("--key", type=Path, help="folder for what the rows of blind sheets are")
+    answering = commands.add_parser("answers")
+    answering.add_argument("folders", nargs="+", type=Path)
+    answering.add_argument("--key", type=Path, required=True)
+    answering.add_argument("--answers", nargs="+", type=Path, required=True)
     gathering = commands.add_parser("gather")
     gathering.add_argument("folders", nargs="+", type=Path)
     gathering.add_argument("--sample", type=int, choices=SEEDS, required=True)
@@ -108,18 +128,29 @@ def main() -> None:
     given = parser.parse_args()
     if given.command == "draw":
         left = given.leave_out.read_text("utf-8").split() if given.leave_out else ()
-        draw(given.folders, given.sample, given.out, given.readers, left)
+        if (given.sample == BLIND) != bool(given.key):
+            parser.error(f"--key goes with --sample {BLIND}")
+        draw(given.folders, given.sample, given.out, given.readers, left, given.key)
+    elif given.command == "answers":
+        take_answers(given.folders, given.key, given.answers)
     elif given.command == "gather":
         seen = given.seen.read_text("utf-8").split() if given.seen else ()
         gather(given.folders, given.sample, given.sheets, seen)
     elif given.command == "table":
-        for sample, after in ((1, ""), (PRESENT, f"-{PRESENT}")):
-            write(PAGE, f"accepted{after}", accepted(sample))
-            write(PAGE, f"edits{after}", accepted_edits(sample))
-        for sample in sorted({int(row["sample"]) for row in _drawn().values()} - {1, PRESENT}):
-            write(PAGE, f"mended-{sample}", accepted_mended(sample))
-            if any(row["seen"] for row in _judged(sample)[0].values()):
-                write(PAGE, f"suites-{sample}", accepted_suites(sample))
+        samples = {int(row["sample"]) for row in _drawn().values()}
+        for sample in sorted(samples):
+            page = PAGE if sample == BLIND else HISTORY
+            if sample in (1, LOT, BLIND):
+                edited = blind_edits() if sample == BLIND else accepted_edits(sample)
+                write(page, f"accepted-{sample}", accepted(sample))
+                write(page, f"edits-{sample}", edited)
+            else:
+                write(page, f"mended-{sample}", accepted_mended(sample))
+                if any(row["seen"] for row in _judged(sample)[0].values()):
+                    write(page, f"suites-{sample}", accepted_suites(sample))
+        if BLIND in samples:
+            write(PAGE, f"faults-{BLIND}", faults())
+        write(PAGE, "finding", finding())
     elif given.command == "join":
         join(given.folders, given.samples, given.out)
     elif given.command == "models":
@@ -134,18 +165,27 @@ def draw(
     out: Path,
     readers: Sequence[str],
     left_out: Iterable[str],
+    key: Path | None,
 ) -> None:
     """Write a sheet for every reader."""
     rows = [row for row in drawable(folders) if row["item"] not in set(left_out)]
     if sample == 1:
         drawn = spread(rows, MOST)
+    elif sample == BLIND:
+        drawn = of_strata(rows)
     else:
-        drawn = of_present(rows) if sample == PRESENT else of_mended(rows, sample)
+        drawn = of_present(rows) if sample == LOT else of_mended(rows, sample)
     asked = DualTask(drawn).questions()
     out.mkdir(parents=True, exist_ok=True)
     for reader in readers:
-        mine = ordered(asked, "own", reader, SEEDS[sample])
-        write_sheet(out / f"{reader}.csv", mine, reader, blind=True)
+        mine = [
+            question.shuffled(reader, SEEDS[sample])
+            for question in ordered(asked, "own", reader, SEEDS[sample])
+        ]
+        if key is None:
+            write_sheet(out / f"{reader}.csv", mine, reader, blind=True)
+        else:
+            _write_blind(mine, reader, out, key)
     print("drawn", Counter((row["suite"], row["operation"], row["kind"]) for row in drawn))
     print(f"of {len(rows):,}", Counter((row["expected"], row["kind"]) for row in rows))
 
@@ -201,20 +241,127 @@ def of_mended(rows: Sequence[Row], sample: int) -> list[Row]:
     return out
 
 
+def _write_blind(asked: Sequence[Question], reader: str, out: Path, key: Path) -> None:
+    """Write a sheet with nothing but the sentences, and elsewhere which dual a row is."""
+    key.mkdir(parents=True, exist_ok=True)
+    seed = SEEDS[BLIND]
+    shown, known = [], []
+    for number, question in enumerate(asked, 1):
+        old = sorted(question.shown.values(), key=lambda t: lot(seed, reader, question.item, t))
+        shown.append((number, *old, *(option.text for option in question.options)))
+        known.append((number, question.item, question.order))
+    tables = (
+        (out / f"sheet-{reader}.tsv", SHEET, shown),
+        (key / f"key-{reader}.tsv", ("row", "item", "order"), known),
+    )
+    for path, header, lines in tables:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, delimiter="\t", lineterminator="\n").writerows([header, *lines])
+
+
+def of_strata(rows: Sequence[Row]) -> list[Row]:
+    """Return as many rows that flip the truth as that keep it, by lot; a pair comes once.
+
+    Operations take turns, within them kinds of edit, and within these suites. Duals of earlier
+    samples are left out.
+    """
+    out: list[Row] = []
+    earlier = {one for one, row in _drawn().items() if int(row["sample"]) < BLIND}
+    seen: set[str] = set()
+    for expected in ("flipped", "kept"):
+        fresh = [r for r in rows if r["expected"] == expected and r["id"] not in earlier]
+        taken = 0
+        for row in _in_turns(fresh, ("operation", "kind", "suite")):
+            if row["item"] not in seen and taken < EACH:
+                taken += 1
+                seen.add(row["item"])
+                out.append(row)
+    return out
+
+
+def _in_turns(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
+    """Return rows in an order in which parts take turns, and parts of parts; the last by lot."""
+    if not keys:
+        dice = random.Random(f"{SEEDS[BLIND]} {rows[0]['kind']} {rows[0]['suite']}")
+        return dice.sample(sorted(rows, key=lambda row: row["id"]), len(rows))
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(row[keys[0]], []).append(row)
+    queues = (_in_turns(part, keys[1:]) for _, part in sorted(parts.items()))
+    turns = chain.from_iterable(zip_longest(*queues))
+    return [row for row in turns if row is not None]
+
+
+def take_answers(folders: Sequence[Path], key: Path, paths: Sequence[Path]) -> None:
+    """Keep what readers of blind sheets say; ``answers-A.tsv`` is read by ``key-A.tsv``."""
+    made = drawable(folders)
+    counts = Counter((row["operation"], row["kind"], row["expected"]) for row in made)
+    rows = {
+        row["id"]: {**row, "sample": BLIND, "seen": "",
+                    "made": counts[row["operation"], row["kind"], row["expected"]]}
+        for row in made
+    }  # fmt: skip
+    asked = {question.item: question for question in DualTask(list(rows.values())).questions()}
+    given: list[Judgement] = []
+    for path in paths:
+        reader = path.stem.rpartition("-")[2]
+        known = {row["row"]: row for row in _tsv(key / f"key-{reader}.tsv", ("row", "item"))}
+        said = _tsv(path, ("row", "verdict", "english", "comment"))
+        numbers = Counter(row["row"] for row in said)
+        if wrong := [n for n in {**known, **numbers} if numbers[n] != (n in known)]:
+            raise SystemExit(f"{path}: row {wrong[0]} is there {numbers[wrong[0]]} time(s)")
+        for row in said:
+            question = asked[known[row["row"]]["item"]].arranged(known[row["row"]]["order"])
+            given.append(_judgement(question, row, reader, path))
+    added = Journal(REVIEW).merge(given)
+    _keep([rows[item] for item in dict.fromkeys(one.item for one in given)], BLIND)
+    print(f"{len(added)} judgements added, {len(given) - len(added)} known")
+
+
+def _tsv(path: Path, columns: Sequence[str]) -> list[dict[str, str]]:
+    """Read a table, whose cells may have white space around them."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        lines = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = [{k: (v or "").strip() for k, v in row.items() if k} for row in lines]
+    if lacking := [name for name in columns if rows and name not in rows[0]]:
+        raise SystemExit(f"{path} has no column '{lacking[0]}'")
+    return rows
+
+
+def _judgement(
+    question: Question | None, row: Mapping[str, str], reader: str, path: Path
+) -> Judgement:
+    """Return an answer as a judgement; wrong English outweighs sense, which the comment keeps."""
+    assert question is not None
+    verdict = DualTask.verdicts.read_option(row["verdict"].lower(), question.options)
+    english = row["english"].lower()
+    if verdict in (None, "english", "reject") or english not in ("ok", "bad"):
+        raise SystemExit(
+            f"{path}: row {row['row']} has the verdict {row['verdict']!r} and the English "
+            f"{row['english']!r}, expected 1, 2, both or neither, and ok or bad"
+        )
+    comment = row["comment"]
+    if english == "bad":
+        comment, verdict = f"{SENSE}{verdict}; {comment}".removesuffix("; "), "english"
+    return Judgement(
+        question.item, reader, verdict or "", "", comment, question.digest, None, question.order
+    )
+
+
 def of_present(rows: Sequence[Row]) -> list[Row]:
     """Return as many rows that flip the truth as that keep it, by lot: suites take turns.
 
     Duals of earlier samples are left out.
     """
     out: list[Row] = []
-    earlier = {one for one, row in _drawn().items() if int(row["sample"]) < PRESENT}
+    earlier = {one for one, row in _drawn().items() if int(row["sample"]) < LOT}
     for expected in ("flipped", "kept"):
         suites: dict[str, list[Row]] = {}
         for row in sorted(rows, key=lambda row: row["id"]):
             if row["expected"] == expected and row["id"] not in earlier:
                 suites.setdefault(row["suite"], []).append(row)
         for name, members in suites.items():
-            random.Random(f"{SEEDS[PRESENT]} {expected} {name}").shuffle(members)
+            random.Random(f"{SEEDS[LOT]} {expected} {name}").shuffle(members)
         turns = chain.from_iterable(zip_longest(*suites.values()))
         out += [row for row in turns if row is not None][:EACH]
     return out
@@ -235,12 +382,17 @@ def gather(
         if row["id"] in shown
     ]
     done = import_sheets(sheets, DualTask(rows).questions(), DualTask.verdicts, Journal(REVIEW))
+    _keep(rows, sample)
+    print(f"{len(done.added)} judgements added, {done.known} known")
+
+
+def _keep(rows: Sequence[Row], sample: int) -> None:
+    """Write which duals a sample has."""
     others = [row for row in _drawn().values() if row["sample"] != str(sample)]
     with DRAWN.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore")
         writer.writeheader()
         writer.writerows(sorted([*others, *rows], key=lambda row: int(row["sample"])))
-    print(f"{len(done.added)} judgements added, {done.known} known")
 
 
 def accepted(sample: int) -> str:
@@ -254,6 +406,8 @@ def accepted(sample: int) -> str:
     out.append("|---" * 7 + "|")
     for part in (*OPERATIONS, "flipped", "kept", "all"):
         of = [v for one, v in verdicts.items() if part in parts[one]]
+        if not of:
+            continue
         out.append(
             f"| {part} | {len(of)} | {of.count('accept')} | {_share(of.count('accept'), len(of))} "
             f"| {of.count('relabel')} | {agreement[part]} |"
@@ -277,6 +431,105 @@ def accepted_edits(sample: int) -> str:
         out.append(
             f"| {operation} | {kind} | {expected} | {len(of)} | {good} | {_share(good, len(of))} |"
         )
+    return "\n".join(out)
+
+
+def blind_edits() -> str:
+    """Return what is accepted blind by kind of edit, beside the sample by lot, not blind."""
+    drawn, verdicts = _judged(BLIND)
+    before = _by_kind(*_judged(LOT))
+    kinds = _by_kind(drawn, verdicts)
+    made = {(r["operation"], r["kind"], r["expected"]): int(r["made"]) for r in drawn.values()}
+    out = [
+        "| operation | edit | expected | not blind | judged | accepted | share | of all made |",
+        "|---" * 8 + "|",
+    ]
+    for key, of in kinds.items():
+        old = before.get(key, [])
+        told = f"{old.count('accept')} of {len(old)}" if old else "–"
+        good = of.count("accept")
+        out.append(
+            f"| {' | '.join(key)} | {told} | {len(of)} | {good} | {_share(good, len(of))} | "
+            f"{made[key]:,} |"
+        )
+    for suite in sorted({row["suite"] for row in drawn.values()}):
+        mine = [verdict for one, verdict in verdicts.items() if drawn[one]["suite"] == suite]
+        good = mine.count("accept")
+        out.append(f"| all | of {suite} | – | – | {len(mine)} | {good} | "
+                   f"{_share(good, len(mine))} | – |")  # fmt: skip
+    mixes = {"as made": made, "as by lot": {key: len(of) for key, of in before.items()}}
+    for name, mix in mixes.items():
+        for part in ("flipped", "kept", "all"):
+            some = {key: of for key, of in kinds.items() if key in mix and part in ("all", key[2])}
+            old = [verdict for key in some for verdict in before.get(key, ())]
+            told = f"{old.count('accept')} of {len(old)}" if name == "as by lot" else "–"
+            count = f"{sum(mix[key] for key in some):,}" if name == "as made" else "–"
+            share = _mixed(some, mix)
+            out.append(f"| {name} | all | {part} | {told} | – | – | {share} | {count} |")
+    return "\n".join(out)
+
+
+def _mixed(kinds: Mapping[Kind, Sequence[str | None]], mix: Mapping[Kind, int]) -> str:
+    """Return which share would be accepted if kinds of edit came as often as in a mix."""
+    total = sum(mix[key] for key in kinds)
+    mean = variance = 0.0
+    for key, of in kinds.items():
+        good, n, weight = of.count("accept"), len(of), mix[key] / total
+        mean += weight * good / n
+        wary = (good + 1) / (n + 2)  # a kind of which all are accepted is not certain either
+        variance += weight**2 * wary * (1 - wary) / n
+    reach = 1.96 * math.sqrt(variance)
+    return f"{mean:.2f} [{max(0.0, mean - reach):.2f}, {min(1.0, mean + reach):.2f}]"
+
+
+def finding() -> str:
+    """Return what is accepted, blind and before, in a few lines."""
+    out = []
+    names = {
+        BLIND: "**Blind** (sixth sample; the rules as they are)",
+        LOT: "Not blind (fifth sample; the rules before)",
+        1: "Not blind (first sample; the first rules)",
+    }
+    for sample, name in names.items():
+        drawn, verdicts = _judged(sample)
+        if not drawn:
+            continue
+        told = []
+        for part in ("flipped", "kept", "all"):
+            of = [v for one, v in verdicts.items() if part in ("all", drawn[one]["expected"])]
+            told.append(
+                f"{of.count('accept')} of {len(of)} ({_share(of.count('accept'), len(of))})"
+            )
+        alike, kappa = _agreement(dict.fromkeys(drawn, "all"))["all"].split(" | ")
+        out.append(
+            f"- {name}: {told[2]} accepted; of duals that flip the truth {told[0]}, of those that "
+            f"keep it {told[1]}. The readers agree on {alike} of all (κ = {kappa})."
+        )
+    return "\n".join(out)
+
+
+def faults() -> str:
+    """Return what each reader of the blind sample says, and how often either names each fault."""
+    drawn, _ = _judged(BLIND)
+    said = latest(one for one in Journal(REVIEW).read().judgements if one.item in drawn)
+    readers = sorted({reader for of in said.values() for reader in of})
+    names = ("accept", "relabel", "both", "neither", "english")
+    out = ["| reader | expected label | expected one | the other one | both | neither "
+           "| wrong English | sense as expected |", "|---" * 8 + "|"]  # fmt: skip
+    for reader in readers:
+        for part in ("flipped", "kept", "all"):
+            mine = [
+                of[reader]
+                for item, of in said.items()
+                if reader in of and part in ("all", drawn[item]["expected"])
+            ]
+            counts = Counter(one.verdict for one in mine)
+            sense = sum(
+                one.verdict == "accept" or one.comment.startswith(f"{SENSE}accept") for one in mine
+            )
+            cells = (str(counts[name]) for name in names)
+            share = _share(sense, len(mine))
+            out.append(f"| {reader} | {part} | {' | '.join(cells)} | {share} |")
     return "\n".join(out)
 
 
@@ -371,9 +624,9 @@ def accepted_suites(sample: int) -> str:
 
 def _by_kind(
     drawn: Mapping[str, Mapping[str, str]], verdicts: Mapping[str, str | None]
-) -> dict[tuple[str, str, str], list[str | None]]:
+) -> dict[Kind, list[str | None]]:
     """Return verdicts by operation, kind of edit and expected label."""
-    kinds: dict[tuple[str, str, str], list[str | None]] = {}
+    kinds: dict[Kind, list[str | None]] = {}
     for one, verdict in verdicts.items():
         row = drawn[one]
         kinds.setdefault((row["operation"], row["kind"], row["expected"]), []).append(verdict)
@@ -383,7 +636,7 @@ def _by_kind(
 
 def _agreement(parts: Mapping[str, str]) -> dict[str, str]:
     """Return how many verdicts are alike, and kappa, of every part."""
-    given = Journal(REVIEW).read().judgements
+    given = map(decided, Journal(REVIEW).read().judgements)
     return {
         row.part: " | ".join("–" if math.isnan(x) else f"{x:.2f}" for x in (row.percent, row.cohen))
         for row in agreement_table(given, parts)
@@ -392,10 +645,10 @@ def _agreement(parts: Mapping[str, str]) -> dict[str, str]:
 
 def _judged(sample: int) -> tuple[dict[str, dict[str, str]], dict[str, str | None]]:
     drawn = {one: row for one, row in _drawn().items() if row["sample"] == str(sample)}
-    given = [one for one in Journal(REVIEW).read().judgements if one.item in drawn]
+    given = [decided(one) for one in Journal(REVIEW).read().judgements if one.item in drawn]
     judges = max((len(of) for of in latest(given).values()), default=1)
-    decided = decide(given, Rule("unanimous", otherwise="reject"), judges, drawn)
-    return drawn, {one: decision.verdict for one, decision in decided.items()}
+    found = decide(given, Rule("unanimous", otherwise="reject"), judges, drawn)
+    return drawn, {one: decision.verdict for one, decision in found.items()}
 
 
 def _drawn() -> dict[str, dict[str, str]]:

@@ -2,6 +2,12 @@
 
     kg.py build          build/kg/files: the stages, from scripts/kg.toml;
                          build/kg/automatic: the same without the review
+    kg.py rebuild        the same in minutes: the sample and its wordings come from the journal of
+                         the review, whose digests tell which wording was read, and not from an
+                         hour of ranking; negatives and tests are made anew
+    kg.py near           docs/results/kg.md: how near wrong tails are to right ones, and how hard
+                         for two models, with the preference for near ones and without
+    kg.py classifier RUN docs/results/kg.md: what a classifier of inference makes of the tests
     kg.py tables         docs/results/kg.md, from the build and the runs in build/kg/runs
 
 The runs are those of ``boxpen run --suite build/kg/files/kg.jsonl --out build/kg/runs`` for the
@@ -13,25 +19,38 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import polars as pl
 from results import write
 
 import boxpen
 from boxpen.analysis.behaviour import count_tests
 from boxpen.analysis.suites.audit import audit
-from boxpen.build.kg.config import NegativesConfig, read_config
-from boxpen.build.kg.stages import BUILDER
+from boxpen.build.kg.config import KgConfig, read_config
+from boxpen.build.kg.kinship import Phrase, phrase_of
+from boxpen.build.kg.negatives import Limits, sample_negatives
+from boxpen.build.kg.review import TripleTask
+from boxpen.build.kg.stages import BUILDER, Work
+from boxpen.build.kg.triples import CONCEPTNET
+from boxpen.build.kg.wording.render import render
 from boxpen.build.kg.wording.templates import form_counts, load_templates
+from boxpen.build.kg.wording.wordings import wordings
+from boxpen.english.normal import normal
+from boxpen.english.wordnet import WordNet, open_wordnet
+from boxpen.metrics.choice import failure_rate, margin
+from boxpen.metrics.intervals import Estimate
 from boxpen.report.failures import ALL, FailureTable, failure_tables
 from boxpen.runs.directory import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "kg"
 PAGE = "kg.md"
+JOURNAL = ROOT / "docs" / "results" / "kg-review.jsonl"
 # Tables 1, 2 and 3 of the paper: per cent failed; triples, templates and tests of MNLI and PIQA.
 PAPER = {
     "capableof": ((55.9, 67.6, 15.8, 20.6), (7.4, 14.7), (89, 8, 272, 10, 700)),
@@ -51,29 +70,174 @@ PAPER = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["build", "tables"])
-    if parser.parse_args().command == "build":
-        reviewed = read_config(config())
-        automatic = replace(
-            reviewed, folder=FOLDER / "automatic", review=None, negatives=NegativesConfig()
-        )
-        for build in (automatic, reviewed):
-            for done in BUILDER.runner(build).run():
-                print(f"{build.folder.name}, {done.stage}: {done.report['says']}", flush=True)
+    parser.add_argument("command", choices=["build", "rebuild", "near", "classifier", "tables"])
+    parser.add_argument("runs", nargs="*", help="with classifier: one run per suite")
+    parser.add_argument("--models", type=Path, default=ROOT.parent / "shared" / "models")
+    given = parser.parse_args()
+    command = given.command
+    if command == "near":
+        nearness(given.models)
         return
+    if command == "classifier":
+        for run in map(boxpen.Run.load, given.runs):
+            write(PAGE, f"classifier-{run.info.suite.name}", classified(run))
+        return
+    if command != "tables":
+        reviewed = read_config(config())
+        automatic = replace(reviewed, folder=FOLDER / "automatic", review=None)
+        for build in (automatic, reviewed):
+            done = BUILDER.runner(build).run() if command == "build" else rebuilt(build)
+            for stage, report in ((one.stage, one.report) for one in done):
+                print(f"{build.folder.name}, {stage}: {report['says']}", flush=True)
+        return
+    tables()
+
+
+def tables() -> None:
+    """Write the tables that the build and the runs at hand allow; the others stay."""
     suite = boxpen.load_suite(FOLDER / "files" / "kg.jsonl")
-    reports = json.loads((FOLDER / "files" / "stages.json").read_text("utf-8"))
-    runs = [boxpen.Run.load(path) for path in run_directories([FOLDER / "runs"])]
-    tables = {table.task: table for table in failure_tables(runs)}
-    write(PAGE, "filter", filtered({name: done["report"] for name, done in reports.items()}))
+    stages = FOLDER / "files" / "stages.json"
+    if stages.is_file():
+        reports = json.loads(stages.read_text("utf-8"))
+        write(PAGE, "filter", filtered({name: done["report"] for name, done in reports.items()}))
     write(PAGE, "tests", tests(suite))
-    write(PAGE, "nli", beside(tables["nli"], ("RoBERTa", "BART", "RoBERTa", "BART"), 0))
-    write(PAGE, "qa", beside(tables["qa"], ("RoBERTa", "BERT"), 1))
-    write(PAGE, "pairs", beside(tables["pairs"], (), 1))
     write(PAGE, "audit", audited(suite))
     if (ROOT / "build" / "kg_scale.json").is_file():
         write(PAGE, "scale", scale(json.loads((ROOT / "build" / "kg_scale.json").read_text())))
+    if not (FOLDER / "runs").is_dir():
+        return
+    runs = [boxpen.Run.load(path) for path in run_directories([FOLDER / "runs"])]
+    of = {table.task: table for table in failure_tables(runs)}
+    papers = {"nli": ("RoBERTa", "BART", "RoBERTa", "BART"), "qa": ("RoBERTa", "BERT"), "pairs": ()}
+    for task, table in of.items():
+        write(PAGE, task, beside(table, papers[task], int(task != "nli")))
+    for measure, table in zip(("wrong", "balanced", "paired"), of["nli"].more, strict=False):
+        write(PAGE, f"nli-{measure}", beside(table, (), 0))
     write(PAGE, "signatures", "\n".join(f"- `{run.signature}`" for run in runs))
+
+
+def classified(run: boxpen.Run) -> str:
+    """Return one row per relation: both failure rates, balanced and paired accuracy."""
+    (right,) = failure_tables([run])
+    tables = (right, *right.more)
+    names = ("right tails failed", "wrong tails failed", "balanced accuracy", "paired accuracy")
+    heads = [f"{name}, {setting}" for setting, _ in right.columns for name in names]
+    out = [f"| relation | triples | {' | '.join(heads)} |", "|---|---:|" + "---:|" * len(heads)]
+    for graph, relations in right.rows.items():
+        for relation in relations:
+            name = f"**{graph}, all**" if relation == ALL else relation
+            cells = [
+                shown(cell.rate) if (cell := of.cells.get((graph, relation, n))) else "–"
+                for n in range(len(right.columns))
+                for of in tables
+            ]
+            triples = right.cells[graph, relation, 0].triples
+            out.append(f"| {name} | {triples} | {' | '.join(cells)} |")
+    return "\n".join((*out, "", f"`{run.signature}`"))
+
+
+class Done(NamedTuple):
+    """A stage and its report, as the runner of a build has them."""
+
+    stage: str
+    report: dict[str, Any]
+
+
+def rebuilt(build: KgConfig) -> Iterator[Done]:
+    """Run the stages of a build, with the journal of the review in the place of the ranking."""
+    work = Work(build, lambda *_: None)
+    build.folder.mkdir(parents=True, exist_ok=True)
+    for stage in ("read", "filter"):
+        yield Done(stage, getattr(work, stage)())
+    table = sampled_by_journal(pl.read_parquet(build.folder / "filtered.parquet"))
+    for name in ("ranked", "sampled"):
+        table.write_parquet(build.folder / f"{name}.parquet")
+    for stage in [*(["accept"] if build.review else []), "negatives", "render"]:
+        yield Done(stage, getattr(work, stage)())
+
+
+def sampled_by_journal(filtered: pl.DataFrame) -> pl.DataFrame:
+    """Return the triples that were reviewed, in the words in which they were read."""
+    seen: dict[str, set[str]] = {}
+    for line in JOURNAL.read_text("utf-8").splitlines():
+        judged = json.loads(line)
+        seen.setdefault(judged["item"], set()).add(judged["seen"])
+    rows = []
+    known = filtered.filter(pl.col("id").is_in(list(seen))).unique("id", maintain_order=True)
+    for row in known.iter_rows(named=True):
+        for way in wordings(row["relation"], row["head"], row["tail"]):
+            words = {"head_text": way.head, "tail_text": way.tail, "form": way.form}
+            said = pl.DataFrame([{**row, **words, "sentence": way.sentence}])
+            (question,) = TripleTask(said).questions()
+            if question.digest in seen[row["id"]]:
+                rows.append(said)
+                break
+    if len(rows) < len(seen):
+        raise SystemExit(f"{len(seen) - len(rows)} reviewed triples are not worded as before")
+    table = pl.concat(rows, how="vertical_relaxed")
+    return table.with_columns(plausibility=pl.lit(None, pl.Float64))
+
+
+def nearness(models: Path) -> None:
+    """Compare the wrong tails of things with what they are without the preference for near ones."""
+    table = pl.read_parquet(FOLDER / "files" / "accepted.parquet")
+    table = table.filter(pl.col("relation").is_in(CONCEPTNET))
+    graph = pl.read_parquet(FOLDER / "files" / "triples.parquet")
+    words = open_wordnet()
+    ids = random.Random(1).sample(sorted(table["id"]), 200)
+    close: list[dict[str, tuple[float, float]]] = []
+    suites = []
+    for name, limits in (("any", Limits(nearness=0)), ("near", Limits())):
+        found = sample_negatives(table, graph, seed=1, wordnet=words, limits=limits).table
+        close.append(closeness(found, words))
+        few = found.filter(pl.col("id").is_in(ids))
+        forms = {"pairs": 1}
+        items = render(few, load_templates(), tasks=["pairs"], seed=1, per_triple=forms)
+        suites.append(boxpen.Suite(f"kg-{name}", tuple(items), boxpen.Card(language="en")))
+    out = ["| relation | same field: any tail | near tails | closeness: any tail | near tails |"]
+    out.append("|---|" + "---|" * 4)
+    for relation in (*CONCEPTNET, ALL):
+        (a, b), (c, d) = (one[relation] for one in close)
+        out.append(f"| {relation} | {a:.1%} | {c:.1%} | {b:.2f} | {d:.2f} |")
+    write(PAGE, "near", "\n".join(out))
+    out = ["| model | failed: any tail | near tails | margin: any tail | near tails |"]
+    out.append("|---|" + "---|" * 4)
+    for model in ("smollm2", f"hf:{models / 'bert-mini'}"):
+        runs = [boxpen.evaluate(model, suite) for suite in suites]
+        failed = [shown(failure_rate(run.verdicts)) for run in runs]
+        margins = [f"{margin(run.verdicts).value:.2f}" for run in runs]
+        name = runs[0].info.model.short
+        out.append(f"| {name} | " + " | ".join((*failed, *margins)) + " |")
+    write(PAGE, "near-models", "\n".join(out))
+
+
+def closeness(table: pl.DataFrame, words: WordNet) -> dict[str, tuple[float, float]]:
+    """Return the share of wrong tails in the field of the right one, and their mean closeness."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for row in table.iter_rows(named=True):
+        right = phrase_of(normal(row["tail_text"]), row["form"])
+        for tail in row["wrong_text"]:
+            wrong = phrase_of(normal(tail), row["form"])
+            fields = [field_of(words, phrase) for phrase in (right, wrong)]
+            same = float(fields[0] == fields[1] != "")
+            near = words.closeness(right.about, wrong.about, right.part)
+            for relation in (row["relation"], ALL):
+                found.setdefault(relation, []).append((same, near * (right.part == wrong.part)))
+    return {
+        relation: (sum(a for a, _ in some) / len(some), sum(b for _, b in some) / len(some))
+        for relation, some in found.items()
+    }
+
+
+def field_of(words: WordNet, phrase: Phrase) -> str:
+    """Return the field of the commonest sense of what a tail is about: 'noun.food'."""
+    senses = words.senses(words.lemma(phrase.about, phrase.part), phrase.part, 1)
+    return words.field(senses[0]) if senses else ""
+
+
+def shown(rate: Estimate) -> str:
+    """Return a rate in per cent with its interval."""
+    return f"{100 * rate.value:.1f} [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
 
 
 def config() -> Path:
@@ -101,16 +265,16 @@ def tests(suite: boxpen.Suite) -> str:
     """Return Table 3: ours beside the paper's."""
     forms = form_counts(load_templates())
     out = [
-        "| relation | triples | NLI forms | NLI tests | QA forms | QA tests | pairs "
-        "| paper: triples | NLI forms | tests | PIQA forms | tests |",
-        "|---|" + "---|" * 11,
+        "| relation | triples | NLI forms | NLI tests | of wrong tails | QA forms | QA tests "
+        "| pairs | paper: triples | NLI forms | tests | PIQA forms | tests |",
+        "|---|" + "---|" * 12,
     ]
     for count in count_tests(suite):
         name = count.relation
         made = {task: number for task, (_, number) in count.tasks.items()}
         cells = [
-            count.triples, forms["nli", name], made["nli"], forms["qa", name], made["qa"],
-            made["pairs"], *PAPER[name][2],
+            count.triples, forms["nli", name], made["nli"], made["nli, wrong tails"],
+            forms["qa", name], made["qa"], made["pairs"], *PAPER[name][2],
         ]  # fmt: skip
         out.append(f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
     return "\n".join(out)
@@ -118,7 +282,7 @@ def tests(suite: boxpen.Suite) -> str:
 
 def beside(table: FailureTable, papers: Sequence[str], which: int) -> str:
     """Return failure rates in per cent, ours with intervals, the paper's models in front."""
-    settings = ["3-way"] * 2 + ["2-way"] * 2 if which == 0 else [""] * len(papers)
+    settings = ["3-way"] * 2 + ["2-way"] * 2 if len(papers) == 4 else [""] * len(papers)
     paper = [f"{name} {setting} (paper)" for name, setting in zip(papers, settings, strict=False)]
     ours = [f"{name} {setting}".strip() for setting, name in table.columns]
     out = [
@@ -130,11 +294,8 @@ def beside(table: FailureTable, papers: Sequence[str], which: int) -> str:
             theirs = PAPER[relation][which] if papers and relation in PAPER else [""] * len(paper)
             name = f"**{graph}, all**" if relation == ALL else relation
             rates = [
-                "" if cell is None
-                else f"{100 * cell.rate.value:.1f} [{100 * cell.rate.low:.0f}, "
-                f"{100 * cell.rate.high:.0f}]"
-                for cell in table.row(graph, relation)
-            ]  # fmt: skip
+                "" if cell is None else shown(cell.rate) for cell in table.row(graph, relation)
+            ]
             out.append(f"| {name} | " + " | ".join(str(c) for c in (*theirs, *rates)) + " |")
     guess = [f"{100 * rate:.0f}" for rate in table.guessing]
     out.append("| guessing | " + " | ".join([""] * len(paper) + guess) + " |")
@@ -142,9 +303,9 @@ def beside(table: FailureTable, papers: Sequence[str], which: int) -> str:
 
 
 def audited(suite: boxpen.Suite) -> str:
-    """Return how well the questions and pairs are answered without sense."""
+    """Return how well the tests are answered without sense."""
     out = ["| tests | shortcut | accuracy |", "|---|---|---|"]
-    for task in ("qa", "pairs"):
+    for task in ("nli", "qa", "pairs"):
         for row in audit(suite.where(task=task)):
             e = row.estimate
             cells = f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}]"

@@ -1,44 +1,43 @@
-"""Sample triples, wrong tails and tests for readers, gather what they say, and add it up.
+"""Sheets of tests and of wrong answers for readers, what they say of them, and its tables.
 
-    kg_judged.py sheets --out FOLDER --readers A B   the sheets, blind and shuffled
-    kg_judged.py gather --sheets FOLDER              -> docs/results/kg-judged.csv
-    kg_judged.py tables                              -> docs/results/kg.md
+    kg_judged.py sheets --out FOLDER     three sheets, blind and shuffled, with their keys
+    kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
+    kg_judged.py tables                  -> docs/results/kg.md
 
-Triples come from the graphs as they are read (12 relations, without the tails 'none'), from what
-is left when the build has filtered, ranked and sampled, and from what the reviewers then accepted;
-tests and their wrong tails from the suites before and after that review. Readers do not see which
-is which. The file that is kept names items by their ids and says nothing of their texts, which are
+The sheets are of tests of the suite after review, of tests of the suite without review, and of all
+wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which is
+which. A sheet has a number and a text in each row, its key what the row is; a reader returns
+``NAME.READER.tsv`` with the number and the verdicts (``INSTRUCTIONS.md`` beside the sheets says
+how). The files that are kept name items by their ids and say nothing of their texts, which are
 not ours.
+
+``docs/results/kg-judged.csv`` is an earlier reading, of triples before and after each step and of
+tests of the suite as it was then (kg@3c1391f2). It is kept, and its tables are made here too.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import hashlib
 import random
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import polars as pl
 from results import write
 
+from boxpen.analysis.behaviour import task_of
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
 from boxpen.catalog import load_suite
 from boxpen.items import Choice, Entail, Item
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
 from boxpen.metrics.intervals import Estimate, share
-from boxpen.review import Question, VerdictSet, read_sheet, write_sheet
+from boxpen.relations import is_wrong
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
-KEPT = Path(__file__).parents[1] / "docs" / "results" / "kg-judged.csv"
-COLUMNS = ("sample", "relation", "item", "reader", "verdict")
-VERDICTS = {
-    "triples": VerdictSet({"sensible": ("s", "y"), "not": ("n",)}),
-    "tests": VerdictSet({"right": ("r", "y"), "wrong": ("w", "n")}),
-    "tails": VerdictSet({"wrong": ("w",), "arguable": ("?", "a"), "right": ("r",)}),
-}
-# What counts as good in each sample, and what the tables call it.
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
+JUDGED, READ = RESULTS / "kg-judged.csv", RESULTS / "kg-read.csv"
+# What counted as good in each sample of the earlier reading, and what the tables call it.
 SAMPLES = {
     "before": ("sensible", "sensible before"),
     "filtered": ("sensible", "after filter and ranking"),
@@ -48,103 +47,262 @@ SAMPLES = {
     "starter": ("right", "of starter-graph"),
     "tails": ("wrong", "wrong tails surely wrong"),
 }
+# Of the later one: what is asked of each row, with the verdicts allowed, the good one first.
+ASKED = {
+    "tests-1": {"english": "yn", "answer": "yn", "tail": "war-"},
+    "tests-2": {"english": "yn", "answer": "yn", "tail": "war-"},
+    "tails": {"tail": "war"},
+    "tails-2": {"tail": "war"},
+    "tails-3": {"tail": "war"},
+}
+SHEETS = {
+    "tests-1": "reviewed",
+    "tests-2": "automatic",
+    "tails": "starter",
+    "tails-2": "exchanged once",
+    "tails-3": "exchanged",
+}
+# Triples of starter-graph that exchanged a wrong tail which a reader had found arguable.
+ONCE = [
+    "xEffect-04", "xEffect-09", "xEffect-12", "xEffect-15", "xEffect-22", "xEffect-25",
+    "xEffect-26", "xEffect-28", "xIntent-11", "xIntent-18", "xIntent-27", "xIntent-30",
+]  # fmt: skip
+AGAIN = ["xEffect-21", "xIntent-19", "xIntent-24", "xIntent-26"]
+EACH = {"tests-1": 20, "tests-2": 10}
+CONTROLS = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
-EACH = 20
-SEED = 1960
+SEED = 1961
+INSTRUCTIONS = """\
+# Reading tests of common sense
+
+Three sheets: `tests-1.tsv`, `tests-2.tsv`, `tails.tsv`. Each row has a number and a text, separated
+by a tab. Read every row by itself, without looking into the folder `keys` or at another reader's
+verdicts. Write one file per sheet, with your letter (A or B) in its name, in this folder:
+`tests-1.A.tsv`, `tests-2.A.tsv`, `tails.A.tsv`. One line per row, columns separated by a tab, no
+header, every row of the sheet once:
+
+    tests-1 and tests-2:   ROW <tab> ENGLISH <tab> ANSWER <tab> TAIL
+    tails:                 ROW <tab> TAIL
+
+You may add a last column with a short comment (no tabs); it is not kept.
+
+A test has one of these forms:
+
+- `P: … H: … expected: entailment`: given the premise P, most adults would say that H is true.
+- `… expected: entailment or neutral`: given P, H is likely, or at least not ruled out; it would be
+  wrong to say that it is false.
+- `… expected: not entailed`: H does not follow from P: it is false, or nothing makes it likely.
+- `goal: … right: … wrong: …`: of two answers or continuations, "right" is expected.
+- `right: … wrong: …`: of two sentences, "right" is expected to be the sensible one.
+
+ENGLISH, `y` or `n`: is every sentence correct, natural enough English? `n` for a wrong article,
+number, tense, pronoun or preposition, a sentence that breaks off, or one that nobody would say.
+Judge the language only: a silly "wrong" sentence is good English if its grammar is.
+
+ANSWER, `y` or `n`: is the expected answer right, and the only defensible one? `n` if it is wrong,
+if another answer is as good, or if the test cannot be understood.
+
+TAIL: is the wrong answer, or H where "not entailed" is expected, really wrong? `w`: surely wrong,
+no reasonable person would defend it as typical or likely. `a`: arguable: unusual or not meant, yet
+it may well hold. `r`: right. `-`: the test has no wrong answer (`expected: entailment`, with or
+without "or neutral").
+
+In `tails.tsv` each row is one sentence, or two. Some state something sensible, most do not. TAIL as
+above: `w` surely wrong, `a` arguable, `r` right: a sensible thing to say of such things or events.
+"""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    sheets_parser = commands.add_parser("sheets")
-    sheets_parser.add_argument("--out", type=Path, required=True)
-    sheets_parser.add_argument("--readers", nargs="+", default=["A", "B"])
-    gather_parser = commands.add_parser("gather")
-    gather_parser.add_argument("--sheets", type=Path, required=True)
+    commands.add_parser("sheets").add_argument("--out", type=Path, required=True)
+    commands.add_parser("gather").add_argument("--sheets", type=Path, required=True)
     commands.add_parser("tables")
     given = parser.parse_args()
     if given.command == "sheets":
-        sheets(given.out, given.readers)
+        sheets(given.out)
     elif given.command == "gather":
         gather(given.sheets)
     else:
         tables()
 
 
-def sheets(out: Path, readers: list[str]) -> None:
-    """Write three sheets for every reader: triples, wrong tails and tests."""
-    out.mkdir(parents=True, exist_ok=True)
-    questions = asked()
-    for reader in readers:
-        dice = random.Random(f"{SEED} {reader}")
-        for name in VERDICTS:
-            of = list({q.item: q for q in questions[name].values()}.values())
-            write_sheet(out / f"{name}-{reader}.csv", dice.sample(of, len(of)), reader)
+def sheets(out: Path) -> None:
+    """Write the sheets, their keys and what readers are told."""
+    (out / "keys").mkdir(parents=True, exist_ok=True)
+    (out / "INSTRUCTIONS.md").write_text(INSTRUCTIONS, "utf-8")
+    before = {row["item"] for row in _rows(JUDGED)}
+    fresh = {
+        name: [i for i in load_suite(BUILD / folder / "kg.jsonl").items if i.id not in before]
+        for name, folder in (("tests-1", "files"), ("tests-2", "automatic"))
+    }
+    drawn = {name: _tests(items, EACH[name]) for name, items in fresh.items()}
+    rows = {
+        name: [(i.tags["relation"], task_of(i), i.id, _shown(i)) for i in items]
+        for name, items in drawn.items()
+    }
+    rows["tails"] = _answers()
+    for name, triples in (("tails-2", ONCE), ("tails-3", ONCE + AGAIN)):
+        blocks = tuple(f"graph-{triple}-" for triple in triples)
+        rows[name] = [r for r in rows["tails"] if r[1] != CONTROL and r[2].startswith(blocks)]
+    for name, found in rows.items():
+        random.Random(f"{SEED} {name}").shuffle(found)
+        _write(out / f"{name}.tsv", ((n, row[-1]) for n, row in enumerate(found, 1)))
+        _write(out / "keys" / f"{name}.tsv", ((n, *row[:-1]) for n, row in enumerate(found, 1)))
+        print(f"{out / name}.tsv: {len(found):,} rows")
 
 
 def gather(folder: Path) -> None:
-    """Join the filled-in sheets with the samples; nothing may be left out."""
+    """Join what readers wrote with the keys; nothing may be left out."""
     found = []
-    for name, questions in asked().items():
-        for path in sorted(folder.glob(f"{name}-*.csv")):
-            by_item = {q.item: q for q in questions.values()}
-            lines = read_sheet(path, by_item, VERDICTS[name])
-            said = {line.judgement.item: line.judgement for line in lines if not line.blank}
-            if missing := set(by_item) - set(said):
-                raise SystemExit(f"{path} has no verdict on {len(missing)}: {min(missing)}")
-            found += [
-                (
-                    sample,
-                    question.part,
-                    item,
-                    said[question.item].judge,
-                    said[question.item].verdict,
-                )
-                for (sample, item), question in questions.items()
-            ]
-    order = list(SAMPLES)
-    found.sort(key=lambda r: (order.index(r[0]), RELATIONS.index(r[1]), r[2], r[3]))
-    with KEPT.open("w", encoding="utf-8", newline="") as stream:
+    for name, asked in ASKED.items():
+        key = {row[0]: row[1:] for row in _read(folder / "keys" / f"{name}.tsv")}
+        for path in sorted(folder.glob(f"{name}.?.tsv")):
+            said = {row[0]: row[1:] for row in _read(path)}
+            if set(said) != set(key):
+                odd = min(set(said) ^ set(key))
+                raise SystemExit(f"{path} lacks or adds {len(set(said) ^ set(key))} rows: {odd}")
+            for number, verdicts in said.items():
+                for (what, allowed), verdict in zip(asked.items(), verdicts, strict=False):
+                    given = verdict.strip().lower()
+                    if len(verdicts) < len(asked) or given not in tuple(allowed):
+                        raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
+                    if given != "-":
+                        reader = path.stem.rpartition(".")[2]
+                        found.append((SHEETS[name], *key[number], what, reader, given))
+    order = list(SHEETS.values())
+    found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
+    with READ.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(COLUMNS)
+        rows.writerow(("sample", "relation", "task", "item", "question", "reader", "verdict"))
         rows.writerows(found)
-
-
-def asked() -> dict[str, dict[tuple[str, str], Question]]:
-    """Return what readers are asked, by sheet, then sample and id; a triple of two samples once."""
-    triples = {
-        (sample, row["id"]): Question(
-            item=row["id"],
-            shown={name: row[name] for name in ("relation", "head", "tail")},
-            part=row["relation"],
-        )
-        for sample, frame in _triples().items()
-        for row in frame.iter_rows(named=True)
-    }
-    suites = {
-        "automatic tests": (_suite("automatic"), EACH),
-        "reviewed tests": (_suite("files"), EACH),
-        "starter": (load_suite("starter-graph").items, EACH // 2),
-    }
-    tests = {
-        (sample, item.id): Question(
-            # the same id is another text in another suite, so what is asked is named by its text
-            hashlib.sha256("|".join(_shown(item).values()).encode()).hexdigest()[:12],
-            _shown(item),
-            item.tags["relation"],
-        )
-        for sample, (items, each) in suites.items()
-        for item in _tests(items, each)
-    }
-    return {"triples": triples, "tests": tests, "tails": _tails()}
 
 
 def tables() -> None:
     """Put the shares into docs/results/kg.md."""
-    with KEPT.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = _rows(JUDGED)
     write("kg.md", "judged", "\n".join(judged(rows)))
     write("kg.md", "agreement", "\n".join(agreement(rows)))
+    if READ.is_file():
+        rows = _rows(READ)
+        write("kg.md", "read", "\n".join(read_shares(rows, "relation", RELATIONS)))
+        tasks = tuple(dict.fromkeys(sorted(row["task"] for row in rows)))
+        write("kg.md", "read-tasks", "\n".join(read_shares(rows, "task", tasks)))
+        write("kg.md", "read-agreement", "\n".join(read_agreement(rows)))
+
+
+COLUMNS = {
+    ("reviewed", "english"): "reviewed: English right",
+    ("reviewed", "answer"): "answer right and unambiguous",
+    ("reviewed", "tail"): "wrong tail surely wrong",
+    ("automatic", "english"): "automatic: English right",
+    ("automatic", "answer"): "answer right and unambiguous",
+    ("automatic", "tail"): "wrong tail surely wrong",
+    ("starter", "tail"): "starter-graph: surely wrong",
+    ("exchanged once", "tail"): "12 triples, once exchanged",
+    ("exchanged", "tail"): "16 triples, as they are",
+}
+
+
+def read_shares(rows: list[dict[str, str]], by: str, groups: Sequence[str]) -> list[str]:
+    """Return the shares that both readers find good; half where one of two does."""
+    out = [f"| {by} | " + " | ".join(COLUMNS.values()) + " |", "|---|" + "---|" * len(COLUMNS)]
+    kept = [row for row in rows if row["task"] != CONTROL]
+    for group in (*(g for g in groups if g != CONTROL), None):
+        cells = []
+        for sample, question in COLUMNS:
+            items: dict[str, list[float]] = defaultdict(list)
+            for row in kept:
+                if (row["sample"], row["question"]) == (sample, question) and (
+                    group in (None, row[by])
+                ):
+                    items[row["item"]].append(float(row["verdict"] in "yw"))
+            found = [sum(v) / len(v) for v in items.values()]
+            cells.append(_cell(share(found)) if found else "")
+        out.append(f"| {group or '**all**'} | " + " | ".join(cells) + " |")
+    return out
+
+
+def read_agreement(rows: list[dict[str, str]]) -> list[str]:
+    """Return how far the readers agree, and how they judge right answers among the wrong ones."""
+    out = ["| sample | question | rows | agree | Cohen's kappa |", "|---|---|---|---|---|"]
+    for sample, question in (*COLUMNS, (CONTROL, "tail")):
+        said: dict[str, dict[str, str]] = defaultdict(dict)
+        for row in rows:
+            control = row["task"] == CONTROL
+            if row["question"] == question and (
+                control if sample == CONTROL else (row["sample"] == sample and not control)
+            ):
+                said[row["item"]][row["reader"]] = row["verdict"]
+        both = [[of[r] for r in sorted(of)] for of in said.values() if len(of) > 1]
+        if both:
+            kappa = cohen_kappa([b[0] for b in both], [b[1] for b in both])
+            cells = f"{len(both)} | {percent_agreement(both):.1%} | {kappa:.2f}"
+            out.append(f"| {sample} | {question} | {cells} |")
+    return out
+
+
+CONTROL = "right answers"
+
+
+def _answers() -> list[tuple[str, str, str, str]]:
+    """Return every wrong answer of the starter graph in a sentence, and some right ones."""
+    dice = random.Random(SEED)
+    found: list[tuple[str, str, str, str]] = []
+    controls: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for item in load_suite("starter-graph").items:
+        if isinstance(item, Choice) and item.tags["task"] == "pairs":
+            relation = item.tags["relation"]
+            wrong, right = item.candidates[1 - item.gold], item.candidates[item.gold]
+            found.append((relation, "wrong answers", item.id, wrong))
+            controls[relation].append((relation, CONTROL, f"{item.id}-right", right))
+    for relation in RELATIONS:
+        found += dice.sample(controls[relation], CONTROLS)
+    return found
+
+
+def _tests(items: Sequence[Item], each: int) -> list[Item]:
+    """Return so many tests of every relation, of all tasks, each of another triple if it can be."""
+    dice = random.Random(SEED)
+    out: list[Item] = []
+    for relation in RELATIONS:
+        of = [i for i in items if i.tags["relation"] == relation]
+        dice.shuffle(of)
+        tasks = sorted({task_of(i) for i in of})
+        taken: list[Item] = []
+        for number in range(each):
+            task = tasks[number % len(tasks)]
+            used = {i.block for i in taken}
+            fit = [i for i in of if task_of(i) == task and i not in taken]
+            taken.append(next((i for i in fit if i.block not in used), fit[0]))
+        out += taken
+    return out
+
+
+def _shown(item: Item) -> str:
+    if isinstance(item, Entail):
+        label = " or ".join((item.label, *item.also))
+        expected = "not entailed" if is_wrong(item.tags) else label
+        return f"P: {item.premise} H: {item.hypothesis} expected: {expected}"
+    assert isinstance(item, Choice)
+    right, wrong = item.candidates[item.gold], item.candidates[1 - item.gold]
+    goal = f"goal: {item.context} " if item.context else ""
+    return f"{goal}right: {right} wrong: {wrong}"
+
+
+def _write(path: Path, rows: Iterable[Sequence[object]]) -> None:
+    lines = ("\t".join(map(str, row)) + "\n" for row in rows)
+    path.write_text("".join(lines), "utf-8")
+
+
+def _read(path: Path) -> list[list[str]]:
+    lines = path.read_text("utf-8").splitlines()
+    return [line.split("\t") for line in lines if line.strip()]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def judged(rows: list[dict[str, str]]) -> list[str]:
@@ -175,81 +333,6 @@ def agreement(rows: list[dict[str, str]]) -> list[str]:
         kappa = cohen_kappa([b[0] for b in both], [b[1] for b in both])
         out.append(f"| {sample} | {len(both)} | {percent_agreement(both):.1%} | {kappa:.2f} |")
     return out
-
-
-def _drawn(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return so many rows of every relation, the same ones every time."""
-    dice = random.Random(SEED)
-    ids: list[str] = []
-    for relation in RELATIONS:
-        of = sorted(frame.filter(pl.col("relation") == relation)["id"])
-        ids += dice.sample(of, EACH)
-    return frame.filter(pl.col("id").is_in(ids))
-
-
-def _triples() -> dict[str, pl.DataFrame]:
-    raw = pl.read_parquet(BUILD / "files" / "triples.parquet").filter(
-        pl.col("relation").is_in(RELATIONS), pl.col("tail").str.to_lowercase() != "none"
-    )
-    return {
-        "before": _drawn(raw.unique("id", maintain_order=True)),
-        "filtered": _drawn(pl.read_parquet(BUILD / "automatic" / "sampled.parquet")),
-        "reviewed": _drawn(pl.read_parquet(BUILD / "files" / "accepted.parquet")),
-    }
-
-
-def _tails() -> dict[tuple[str, str], Question]:
-    """Return one wrong tail of so many triples of every relation."""
-    table = _drawn(
-        pl.read_parquet(BUILD / "files" / "negatives.parquet").filter(
-            pl.col("wrong").list.len() > 0
-        )
-    )
-    return {
-        ("tails", row["id"]): Question(
-            item=row["id"],
-            shown={
-                "relation": row["relation"],
-                "head": row["head_text"],
-                "right": row["tail_text"],
-                "tail": row["wrong_text"][0],
-            },
-            part=row["relation"],
-        )
-        for row in table.iter_rows(named=True)
-    }
-
-
-def _suite(folder: str) -> tuple[Item, ...]:
-    return load_suite(BUILD / folder / "kg.jsonl").items
-
-
-def _tests(items: tuple[Item, ...], each: int) -> list[Item]:
-    """Return so many tests of every relation, of all tasks, each of another triple if it can be."""
-    dice = random.Random(SEED)
-    out: list[Item] = []
-    for relation in RELATIONS:
-        of = [i for i in items if i.tags["relation"] == relation]
-        dice.shuffle(of)
-        tasks = sorted({i.tags["task"] for i in of})
-        used: set[str | None] = set()
-        for number in range(each):
-            task = tasks[number % len(tasks)]
-            fit = [i for i in of if i.tags["task"] == task and i not in out]
-            item = next((i for i in fit if i.block not in used), fit[0])
-            used.add(item.block)
-            out.append(item)
-    return out
-
-
-def _shown(item: Item) -> dict[str, str]:
-    if isinstance(item, Entail):
-        return {"task": "nli", "first": item.premise, "second": item.hypothesis, "third": ""}
-    assert isinstance(item, Choice)
-    first, second = item.candidates
-    return {
-        "task": item.tags["task"], "first": item.context or "", "second": first, "third": second
-    }  # fmt: skip
 
 
 def _cell(e: Estimate) -> str:

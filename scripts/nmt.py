@@ -4,7 +4,11 @@
     nmt.py train NAME [NAME …]   build/nmt/NAME, and its runs; wants a GPU
     nmt.py tables --models DIR   docs/results/nmt.md; OPUS-MT is put beside them
 
-Names are transformer, rnnsearch, and transformer-1-16 … transformer-1-2 for shares of the data.
+Names are transformer, rnnsearch, and transformer-1-16 … transformer-1-2 for shares of the data;
+transformer@2 is the same training with another seed, which also draws another share. ``tables``
+compares the two architectures over all seeds that are there. ``--small`` is the same at a scale for
+one CPU core, in build/nmt-small: tiny models, other shares, the same steps for every training, and
+only the tables of docs/results/seeds.md.
 Needs ``BOXPEN_MIRROR``: to prepare, to train (the test set of TVsub), and for CommonMT.
 """
 
@@ -17,18 +21,21 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from results import DOCS, METRICS, SETS, said, table, write
 
 import boxpen
-from boxpen.analysis.curve import curves
+from boxpen.analysis.curve import Point, curves
 from boxpen.analysis.slices import cut
 from boxpen.metrics.bleu import Bleu, corpus_bleu
+from boxpen.metrics.choice import accuracy
+from boxpen.metrics.intervals import Estimate
+from boxpen.metrics.seeds import accuracy_over_seeds, gap_over_seeds, seed_gap
 from boxpen.metrics.summary import estimates
 from boxpen.nmt.config import NmtConfig, read_config
 from boxpen.nmt.data.prepared import Prepared, open_prepared, prepare
@@ -39,18 +46,65 @@ from boxpen.report.curve import curve_svg
 from boxpen.report.formats.markdown import cell
 from boxpen.report.training.plot import read_log, training_svg
 from boxpen.runs.directory import run_directories
+from boxpen.scoring.verdicts import Verdict
 from boxpen.text.normal import normalised
 
 ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "build" / "nmt"
 PAGE = "nmt.md"
-SHARES = {"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2}
-STEPS = {"transformer": 4500, "rnnsearch": 3000}
-"""Of a training on all data."""
-SHARE_POWER = 0.75
-"""A share of the data gets the share to this power of the steps: more epochs, in less time."""
-LOOKS = 10
+SEEDS_PAGE = "seeds.md"
 ARCHITECTURES = ("rnnsearch", "transformer")
+RECIPES = ("sound", "paper")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is trained.
+
+    Attributes:
+        folder: Where it goes.
+        shares: Shares of the data by name, the smallest first; "" is all of it.
+        steps: Of a training on all data.
+        power: A share of the data gets the share to this power of the steps.
+        looks: Validations of a training.
+        beam: Of the translations of TVsub's test set.
+        sentences: How many of its sentences are translated; all if None.
+        translate: Whether CommonMT is translated, too.
+        small: Whether models are tiny, for a CPU.
+    """
+
+    folder: Path
+    shares: Mapping[str, float]
+    steps: Mapping[str, int]
+    power: float
+    looks: int
+    beam: int
+    sentences: int | None
+    translate: bool
+    small: bool
+
+
+FULL = Scale(
+    folder=ROOT / "build" / "nmt",
+    shares={"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2, "": 1.0},
+    steps={"transformer": 4500, "rnnsearch": 3000},
+    power=0.75,  # more epochs of a smaller share, in less time
+    looks=10,
+    beam=5,
+    sentences=None,
+    translate=True,
+    small=False,
+)
+SMALL = Scale(
+    folder=ROOT / "build" / "nmt-small",
+    shares={"1-512": 1 / 512, "1-128": 1 / 128, "1-32": 1 / 32},
+    steps={"transformer": 330, "rnnsearch": 330},
+    power=0.0,  # the same steps, so that only the data differs
+    looks=5,
+    beam=1,
+    sentences=300,
+    translate=False,
+    small=True,
+)
 JUDGED = DOCS / "nmt-errors.jsonl"
 """What readers said of the Transformer's translations, by the numbers of items and texts."""
 
@@ -60,85 +114,123 @@ def main() -> None:
     parser.add_argument("command", choices=["prepare", "train", "tables"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--models", type=Path, help="folder of opus-mt-zh-en, for tables")
-    given = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="at a scale for one CPU core")
+    given = parser.parse_intermixed_args()
+    scale = SMALL if given.small else FULL
     if given.command == "prepare":
-        prepare(config("transformer"), print)
+        prepare(config(f"transformer-{next(iter(scale.shares))}", scale), print)
     elif given.command == "train":
         for name in given.names:
-            prepared = prepare(config(name), print)
-            train(name, prepared, boxpen.load_suite("commonmt"), lambda run, _: _saved(run))
+            settings = config(name, scale)
+            train(name, prepare(settings, print), settings, scale)
+    elif scale.small:
+        seed_tables(SMALL, "nmt-small")
     elif given.models is None:
         parser.error("tables wants --models, a folder with opus-mt-zh-en")
     else:
         tables(given.models)
+        seed_tables(FULL, "nmt-full")
 
 
-def config(name: str) -> NmtConfig:
+def parts_of(name: str, scale: Scale) -> tuple[str, str, int]:
+    """Return architecture, share and seed of a training by its name."""
+    found = re.fullmatch(r"([a-z]+)(?:-(\d+-\d+))?(?:@([1-9]\d{0,8}))?", name)
+    architecture, share, seed = found.groups("") if found else ("", "", "")
+    if architecture not in ARCHITECTURES or share not in scale.shares:
+        known = ", ".join(f"-{each}" if each else "all data" for each in scale.shares)
+        sys.exit(
+            f"no training '{name}'; expected {' or '.join(ARCHITECTURES)}, a share ({known}) and "
+            "perhaps a seed, such as @2"
+        )
+    return architecture, share, int(seed or 1)
+
+
+def folder_name(architecture: str, share: str, seed: int) -> str:
+    """Return the folder of a training; that of the first seed does not name it."""
+    return architecture + (f"-{share}" if share else "") + (f"-seed{seed}" if seed != 1 else "")
+
+
+def config(name: str, scale: Scale = FULL) -> NmtConfig:
     """Return the configuration of a training."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / "nmt.toml"
+    architecture, share, seed = parts_of(name, scale)
+    scale.folder.mkdir(parents=True, exist_ok=True)
+    path = scale.folder / "nmt.toml"
     text = (ROOT / "scripts" / "nmt.toml").read_text("utf-8")
     path.write_text(text.replace("MIRROR", os.environ["BOXPEN_MIRROR"]), "utf-8")
     found = read_config(path)
-    architecture, _, share = name.partition("-")
-    if architecture not in ("transformer", "rnnsearch") or (share and share not in SHARES):
-        sys.exit(f"no training '{name}'")
-    part = SHARES.get(share, 1.0)
-    steps = round(STEPS[architecture] * part**SHARE_POWER)
-    return replace(
+    part = scale.shares[share]
+    steps = round(scale.steps[architecture] * part**scale.power)
+    made = replace(
         found,
-        folder=FOLDER / name,
+        folder=scale.folder / folder_name(architecture, share, seed),
+        seed=seed,
         model=replace(found.model, architecture=architecture),  # type: ignore[arg-type]
         train=replace(
             found.train,
             share=part,
             max_steps=steps,
             warmup=max(steps // 8, 250),
-            validate_every=-(-steps // LOOKS),
+            validate_every=-(-steps // scale.looks),
+        ),
+    )
+    return small(made) if scale.small else made
+
+
+def small(full: NmtConfig) -> NmtConfig:
+    """Return the same training with a tiny model: no clock decides when it ends."""
+    steps = full.train.max_steps or 1
+    return replace(
+        full,
+        model=replace(full.model, size="tiny"),
+        subwords=replace(full.subwords, size=4000, sample=200_000),
+        train=replace(
+            full.train, tokens=2000, learning_rate=2e-3, warmup=steps // 8, max_minutes=None
         ),
     )
 
 
-def train(
-    name: str,
-    prepared: Prepared,
-    suite: boxpen.Suite,
-    save: Callable[[boxpen.Run, str], None],
-    tests: tuple[list[str], list[list[str]]] | None = None,
-    settings: NmtConfig | None = None,
-) -> dict[str, Any]:
+def train(name: str, prepared: Prepared, settings: NmtConfig, scale: Scale) -> None:
     """Train one model, put it to CommonMT and to the test set of TVsub, and keep the figures."""
-    settings = settings or config(name)
+    # Beside the model: a file in its folder would make it another model.
+    place = scale.folder / f"{settings.folder.name}.figures.json"
+    if place.is_file():
+        print(f"{name} is trained and evaluated: {place}")
+        return
 
     def watch(state: TrainState) -> None:
         print(name, json.dumps(state.log), state.validations[-1:], flush=True)
 
     result = Training(settings, prepared, watch=watch, note=print).run()
     started = time.time()
-    for recipe in ("sound", "paper"):
+    for recipe in RECIPES:
         run = boxpen.evaluate(
-            f"hf:{settings.folder}", suite, recipe=recipe, cache=":memory:",
-            translate=recipe == "sound",
+            f"hf:{settings.folder}", "commonmt", recipe=recipe, cache=":memory:",
+            translate=scale.translate and recipe == "sound",
         )  # fmt: skip
-        save(run, recipe)
-        print(name, recipe, [(r.slice, r.metric, round(r.value, 4)) for r in run.summary()])
-    sources, references = tests or tvsub_test()
+        run.save(scale.folder / "runs")
+        print(
+            name, recipe, [round(r.value, 4) for r in run.summary() if r.metric == "accuracy"][:4]
+        )
+    sources, references = tvsub_test()
+    few = slice(scale.sentences)
     model, tokenizer = load_model(settings.folder)
     made = [
         t.text
-        for t in translate_lines(model, tokenizer, sources, beam=5, tokens=65_536, device=_device())
+        for t in translate_lines(
+            model, tokenizer, sources[few], beam=scale.beam, tokens=65_536, device=_device()
+        )
     ]
-    found = score(made, references)
+    found = score(made, [one[few] for one in references])
     figures = {
         **result,
-        "name": name,
+        "name": settings.folder.name,
+        "seed": settings.seed,
+        "pairs": round(len(prepared.train) * settings.train.share),
         "tvsub_bleu": list(found.estimate),
         "tvsub_signature": found.signature,
         "evaluation_seconds": round(time.time() - started, 1),
     }
-    # Beside the model: a file in its folder would make it another model.
-    (FOLDER / f"{name}.figures.json").write_text(json.dumps(figures, indent=1))
-    return figures
+    place.write_text(json.dumps(figures, indent=1))
 
 
 def score(translations: list[str], references: list[list[str]]) -> Bleu:
@@ -165,17 +257,15 @@ def tvsub_test() -> tuple[list[str], list[list[str]]]:
 def tables(models: Path) -> None:
     """Put all tables and drawings into docs/results/nmt.md."""
     found = figures()
-    places = run_directories([FOLDER / "runs"])
-    runs = {
-        (run.info.model.short, run.info.recipe.name): run for run in map(boxpen.Run.load, places)
-    }
+    places = run_directories([FULL.folder / "runs"])
+    runs = loaded_runs(FULL)
     main_runs = {name: runs[name, "sound"] for name in ARCHITECTURES}
     main_runs["OPUS-MT"] = boxpen.evaluate(f"ct2:{models / 'opus-mt-zh-en'}", "commonmt")
     systems = {
         **{name: partial(_given, run) for name, run in main_runs.items()},
         **{f"{n}, paper": partial(_given, runs[n, "paper"]) for n in ARCHITECTURES},
     }
-    write(PAGE, "data", data_table(open_prepared(FOLDER / "data").counts))
+    write(PAGE, "data", data_table(open_prepared(FULL.folder / "data").counts))
     write(PAGE, "trainings", trainings_table(found))
     write(
         PAGE,
@@ -188,7 +278,7 @@ def tables(models: Path) -> None:
     write(PAGE, "scale", scale_table(found, runs))
     write(PAGE, "speed", speed_table(json.loads((ROOT / "build" / "nmt_speed.json").read_text())))
     for metric in ("loss", "valid_loss"):
-        logs = {name: read_log(FOLDER / name) for name in ARCHITECTURES}
+        logs = {name: read_log(FULL.folder / name) for name in ARCHITECTURES}
         (DOCS / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
     judged = next(str(p) for p in places if p.name.startswith("commonmt-transformer-sound-"))
     read = ("--journal", str(JUDGED))
@@ -199,8 +289,14 @@ def tables(models: Path) -> None:
 
 def figures() -> dict[str, dict[str, Any]]:
     """Return what was kept of every training, the smallest share first."""
-    names = [*(f"transformer-{share}" for share in SHARES), *reversed(ARCHITECTURES)]
-    return {n: json.loads((FOLDER / f"{n}.figures.json").read_text("utf-8")) for n in names}
+    names = [folder_name("transformer", share, 1) for share in FULL.shares] + ["rnnsearch"]
+    return {n: json.loads((FULL.folder / f"{n}.figures.json").read_text("utf-8")) for n in names}
+
+
+def loaded_runs(scale: Scale) -> dict[tuple[str, str], boxpen.Run]:
+    """Return the runs of all trainings, by folder and recipe."""
+    runs = map(boxpen.Run.load, run_directories([scale.folder / "runs"]))
+    return {(run.info.model.short, run.info.recipe.name): run for run in runs}
 
 
 def data_table(counts: dict[str, Any]) -> str:
@@ -269,7 +365,7 @@ def scale_table(found: dict[str, dict[str, Any]], runs: dict[tuple[str, str], bo
     out = ["| share | pairs | " + " | ".join([*sets, "all", "BLEU"]) + " |", "|---" * 7 + "|"]
     loaded = []
     pairs = found["transformer"]["data"]["encode"]["train"]["pairs"]
-    for key, share in {**SHARES, "": 1.0}.items():
+    for key, share in FULL.shares.items():
         run = runs[f"transformer-{key}" if key else "transformer", "sound"]
         size = round(pairs * share)
         loaded.append((float(size), run))
@@ -294,12 +390,112 @@ def speed_table(found: list[dict[str, Any]]) -> str:
     return "\n".join(out)
 
 
+class Seeds(NamedTuple):
+    """The trainings of one architecture on one share, whatever their seed."""
+
+    figures: list[dict[str, Any]]
+    runs: dict[str, list[boxpen.Run]]  # by recipe
+
+    def verdicts(self, recipe: str) -> list[tuple[Verdict, ...]]:
+        """Return the verdicts of every seed."""
+        return [run.verdicts for run in self.runs[recipe]]
+
+    def accuracy(self, recipe: str) -> Estimate:
+        """Return the accuracy over seeds."""
+        return accuracy_over_seeds(self.verdicts(recipe))
+
+
+def seed_tables(scale: Scale, key: str) -> None:
+    """Put what seeds change into docs/results/seeds.md, for shares that have several."""
+    runs = loaded_runs(scale)
+    found: dict[tuple[str, str], Seeds] = {}
+    for share in scale.shares:
+        kept = {name: kept_figures(scale, name, share) for name in ARCHITECTURES}
+        common = sorted(set.intersection(*map(set, kept.values())))
+        for architecture, by_seed in kept.items() if len(common) > 1 else ():
+            some = [by_seed[seed] for seed in common]
+            of = {recipe: [runs[f["name"], recipe] for f in some] for recipe in RECIPES}
+            found[share, architecture] = Seeds(some, of)
+    if not found:
+        print(f"{scale.folder}: no share has several seeds of both architectures")
+        return
+    write(SEEDS_PAGE, key, seeds_table(found))
+    write(SEEDS_PAGE, f"{key}-gaps", gaps_table(found))
+    drawn = {
+        architecture: [
+            Point(s.figures[0]["pairs"], s.accuracy("sound"))
+            for (_, made), s in found.items()
+            if made == architecture
+        ]
+        for architecture in ARCHITECTURES
+    }
+    picture = curve_svg(drawn, metric="accuracy", across="pairs of training data")
+    (DOCS / f"{key}.svg").write_text(picture, "utf-8")
+
+
+def kept_figures(scale: Scale, architecture: str, share: str) -> dict[int, dict[str, Any]]:
+    """Return what was kept of the trainings of an architecture on a share, by seed."""
+    name = re.escape(folder_name(architecture, share, 1))
+    out = {}
+    for path in scale.folder.glob("*.figures.json"):
+        if found := re.fullmatch(rf"{name}(?:-seed(\d+))?\.figures\.json", path.name):
+            out[int(found[1] or 1)] = json.loads(path.read_text("utf-8"))
+    return out
+
+
+def seeds_table(found: dict[tuple[str, str], Seeds]) -> str:
+    """Return what the trainings of every share came to, over their seeds."""
+    out = [
+        "| pairs | model | seeds | epochs | validation loss | TVsub BLEU "
+        "| accuracy, sound | seeds apart | accuracy, paper |",
+        "|---" * 9 + "|",
+    ]
+    for (_, architecture), s in found.items():
+        first = s.figures[0]
+        each = [accuracy(verdicts).value for verdicts in s.verdicts("sound")]
+        out.append(
+            f"| {first['pairs']:,} | {architecture} | {len(s.figures)} "
+            f"| {first['epochs']:.1f} | {_spread([f['loss'] for f in s.figures], 3)} "
+            f"| {_spread([f['tvsub_bleu'][0] for f in s.figures], 1)} "
+            f"| {_interval(s.accuracy('sound'))} | {_spread(each, 3)} "
+            f"| {_interval(s.accuracy('paper'))} |"
+        )
+    return "\n".join(out)
+
+
+def gaps_table(found: dict[tuple[str, str], Seeds]) -> str:
+    """Return how far the Transformer is above RNNSearch, with and without the seed."""
+    out = [
+        "| pairs | recipe | Transformer less RNNSearch, seeds and items | items alone, seed 1 "
+        "| validation loss, seeds |",
+        "|---" * 5 + "|",
+    ]
+    for share in dict.fromkeys(share for share, _ in found):
+        theirs, ours = (found[share, architecture] for architecture in ARCHITECTURES)
+        losses = [[[f["loss"]] for f in s.figures] for s in (ours, theirs)]
+        for recipe in RECIPES:
+            alone = boxpen.compare(ours.runs[recipe][0], theirs.runs[recipe][0], force=True)[0]
+            gap = gap_over_seeds(ours.verdicts(recipe), theirs.verdicts(recipe))
+            out.append(
+                f"| {ours.figures[0]['pairs']:,} | {recipe} "
+                f"| {_interval(gap, sign='+')} | {_interval(alone.difference, sign='+')} "
+                f"| {_interval(seed_gap(*losses), sign='+')} |"
+            )
+    return "\n".join(out)
+
+
+def _spread(values: list[float], digits: int) -> str:
+    """Return the mean of some numbers, the least and the largest."""
+    mean = sum(values) / len(values)
+    return f"{mean:.{digits}f} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+def _interval(e: Estimate, sign: str = "") -> str:
+    return f"{e.value:{sign}.3f} [{e.low:{sign}.3f}, {e.high:{sign}.3f}]"
+
+
 def _given(run: boxpen.Run, _: str) -> boxpen.Run:
     return run
-
-
-def _saved(run: boxpen.Run) -> None:
-    run.save(FOLDER / "runs")
 
 
 def _device() -> str:

@@ -101,7 +101,7 @@ def error_task() -> ErrorTask:
 
 def class_task() -> ClassTask:
     """Two systems on the three phenomena of the discourse paper; the second overlooks context."""
-    items = [i for kind in ("pron", "conn", "ell") for i in starter(f"disc-{kind}-0")[:2]]
+    items = [i for kind in ("they", "while", "ell") for i in starter(f"disc-{kind}-0")[:4:2]]
     made = [
         Rendering(
             system, item.id, item.tags["set"], item.tags["class"], item.context, item.source,
@@ -140,7 +140,7 @@ def candidate_task() -> CandidateTask:
             "context_target": item.reference_context, "target": item.reference,
             "contrast": list(item.contrast), "score": 0.9, "reason": "one word of the class",
         }
-        for item in [item for item in starter("disc-pron") if item.tags["class"] == "你"][:4]
+        for item in [item for item in starter("disc-you") if item.tags["class"] == "你"][:4]
     ]  # fmt: skip
     return CandidateTask(rows)
 

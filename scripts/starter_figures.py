@@ -73,7 +73,8 @@ def agreement() -> str:
         last[row["id"], row["reader"]] = row
     rounds = sorted({int(r["round"]) for r in rows})
     blocks = {f"round {n}": [r for r in rows if int(r["round"]) == n] for n in rounds}
-    blocks["the suite as it is"] = list(last.values())
+    kept = {item.id for item in STARTER} | {item.block for item in GRAPH}
+    blocks["the suite as it is"] = [row for (name, _), row in last.items() if name in kept]
     for name, found in blocks.items():
         items = Counter(r["id"] for r in found)
         right = Counter(r["id"] for r in found if r["right"] == "yes")

@@ -107,6 +107,23 @@ class TestReading:
         bare = Suite("t", (Translate(id="t", source="盒子", reference="box"),))
         refused(human_table(tmp_path, "item,a\nt,0\n"), "line 2", "'t'", suite=bare)
 
+    def test_a_second_label_is_right_too(self, tmp_path):
+        suite = Suite("e", (
+            Entail(id="e", premise="A pen.", hypothesis="A box.", label="contradiction",
+                   also=("neutral",)),
+        ))  # fmt: skip
+        for answers, credit, margin in (
+            ("neutral,neutral,entailment", 1, 1 / 3),
+            ("neutral,contradiction,entailment", 2 / 3, 0),
+            ("entailment,entailment,neutral", 0, -1 / 3),
+        ):
+            path = human_table(tmp_path, f"item,a,b,c\ne,{answers}\n")
+            (verdict,) = human_run(suite, path).verdicts
+            assert verdict.credit == pytest.approx(credit)
+            assert verdict.margin == pytest.approx(margin)
+            assert verdict.also == ("neutral",)
+        assert human_run(suite, path).info.human.single_judge_accuracy == pytest.approx(1 / 3)
+
 
 class TestRun:
     def test_votes_become_scores_and_the_majority_decides(self, tmp_path):

@@ -69,7 +69,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entail:
-    """A premise, a hypothesis and the label that a model of inference should give."""
+    """A premise, a hypothesis and the label that a model of inference should give.
+
+    Attributes:
+        label: The label expected.
+        also: Other labels that are right as well: what does not follow from the premise is neutral
+            or a contradiction, what is only likely is entailed or neutral.
+    """
 
     kind: ClassVar[Literal["entail"]] = "entail"
 
@@ -77,6 +83,7 @@ class Entail:
     premise: str
     hypothesis: str
     label: str
+    also: tuple[str, ...] = ()
     block: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     language: str | None = None
@@ -85,6 +92,10 @@ class Entail:
         """Yield what makes this item unusable."""
         if self.label not in LABELS:
             yield f"has label '{self.label}', expected {', '.join(LABELS)}"
+        others = [label for label in LABELS if label != self.label]
+        if self.also and (len(self.also) > 1 or self.also[0] not in others):
+            listed = ", ".join(self.also)
+            yield f"also accepts '{listed}', expected one of {', '.join(others)} or none"
         yield from _blank(self, "premise", "hypothesis")
 
 
@@ -168,7 +179,7 @@ def item_from_dict(data: Mapping[str, Any]) -> Item:
     values: dict[str, Any] = {}
     for name in known:
         if data.get(name) is None:
-            if name in required and not (name == "contrast"):
+            if name in required and name not in ("contrast", "also"):
                 raise SuiteError(f"key '{name}' is missing")
             continue
         values[name] = _typed(name, str(known[name].type), data[name])
@@ -213,7 +224,12 @@ def item_to_dict(item: Item) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """What readers should know about a suite before citing its numbers."""
+    """What readers should know about a suite before citing its numbers.
+
+    Attributes:
+        reader_tags: Names of the tags that later readers gave to items of a published suite. The
+            hash of the suite leaves them out; slices by them name their labels in the signature.
+    """
 
     title: str = ""
     language: str | None = None
@@ -223,6 +239,7 @@ class Card:
     url: str = ""
     version: str = "1"
     notes: str = ""
+    reader_tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -255,14 +272,32 @@ class Suite:
 
     @cached_property
     def hash(self) -> str:
-        """Hex sha256 of the items: equal for equal content, whatever file it came from."""
+        """Hex sha256 of the items: equal for equal content, whatever file it came from.
+
+        Tags of later readers (``Card.reader_tags``) are no part of it, so that the numbers of a
+        published suite stay comparable when labels are added or revised.
+        """
         digest = hashlib.sha256()
         for item in self.items:
             language, source_language = self.languages_of(item)
             data = item_to_dict(item) | {"language": language, "source_language": source_language}
+            tags = {k: v for k, v in item.tags.items() if k not in self.card.reader_tags}
+            if not tags:
+                data.pop("tags", None)
+            elif len(tags) < len(item.tags):
+                data["tags"] = tags
             digest.update(json.dumps(data, ensure_ascii=False, sort_keys=True).encode())
             digest.update(b"\n")
         return digest.hexdigest()
+
+    def label_hashes(self) -> dict[str, str]:
+        """Return a short hash of the labels of every tag that later readers gave."""
+        return {tag: self._label_hash(tag) for tag in self.card.reader_tags}
+
+    def _label_hash(self, tag: str) -> str:
+        labels = {item.id: item.tags[tag] for item in self.items if tag in item.tags}
+        text = json.dumps(labels, ensure_ascii=False, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def languages_of(self, item: Item) -> tuple[str | None, str | None]:
         """Return the language of an item's candidates and of its source, without region."""

@@ -17,7 +17,7 @@ from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.resolve import resolve_model
 from boxpen.sampling import draw_sample
 from boxpen.scoring.ask import Question, questions
-from boxpen.scoring.labels import names_of, offered, right_place
+from boxpen.scoring.labels import names_of, offered, right_places
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Request
@@ -147,6 +147,8 @@ class Plan:
                 self.left_out.setdefault(reason, []).append(item.id)
                 continue
             choice = item.as_choice() if isinstance(item, Translate) else item
+            if self.recipe.entailment and isinstance(choice, Entail):
+                choice = replace(choice, also=())
             if choice is not None and self.judges:
                 self.judged.append(choice)
             if self.translates and not isinstance(item, Entail) and item.source:
@@ -245,6 +247,8 @@ class Plan:
         model = self.model
         if self.recipe.generates and (isinstance(item, Entail) or item.source is None):
             return "there is no source sentence to translate"
+        if self.recipe.entailment and isinstance(item, Entail) and item.label != "entailment":
+            return f"recipe '{self.recipe.name}' only has tests of entailment"
         if self.recipe.asks:
             if isinstance(item, Choice) and len(item.candidates) > len(ascii_uppercase):
                 return f"an item with more options than the {len(ascii_uppercase)} letters"
@@ -255,11 +259,7 @@ class Plan:
         if isinstance(item, Entail):
             if model.kind != "nli":
                 return "an entailment item needs an inference classifier"
-            labels = offered(model.labels, self.policy.nli)
-            if right_place(item.label, labels) is None:
-                named = " and ".join(names_of(labels))
-                return f"the right label is {item.label}, and the choice is between {named}"
-            return None
+            return self._unfit_label(item)
         if model.kind == "nli":
             return "an inference classifier judges premises and hypotheses only"
         if model.kind == "choice" and item.source is not None:
@@ -271,6 +271,18 @@ class Plan:
         if model.encoder and item.source is None:
             return "a translation model needs a source sentence, and there is none"
         return None
+
+    def _unfit_label(self, item: Entail) -> str | None:
+        """Return why a classifier cannot be right or wrong about an item, or None if it can."""
+        labels = offered(self.model.labels, self.policy.nli)
+        also = () if self.recipe.entailment else item.also
+        right = right_places((item.label, *also), labels)
+        if 0 < len(right) < len(labels):
+            return None
+        named = " and ".join(names_of(labels))
+        if right:
+            return f"{named} are both right for what is only likely"
+        return f"the right label is {item.label}, and the choice is between {named}"
 
     def _drop_unreadable(self) -> None:
         """Leave out the items of a language that the vocabulary does not cover."""

@@ -261,6 +261,7 @@ ARCHITECTURES = Registry(
 BUILDERS = Registry(
     "builder",
     {
+        "conjunctions": "boxpen.build.conjunctions.stages:BUILDER",
         "discourse": "boxpen.build.discourse.stages:BUILDER",
         "duals": "boxpen.build.duals.stages:BUILDER",
         "kg": "boxpen.build.kg.stages:BUILDER",
@@ -283,6 +284,7 @@ TASKS = Registry(
         "errors": "boxpen.analysis.translation_errors:ErrorTask",
         "readings": "boxpen.review.readings:ReadingTask",
         "answers": "boxpen.review.answers:AnswerTask",
+        "wrong-candidates": "boxpen.analysis.suites.wrong_candidates:WrongCandidateTask",
         "tags": "boxpen.analysis.tagging:TagTask",
     },
     BuildError,

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen.build.discourse.contrast import contrasts
+from boxpen.build.discourse.phenomena.as_clauses import joins_clauses
 from boxpen.build.discourse.phenomena.connectives import (
     CLASSES,
     begins_clause,
@@ -82,6 +83,19 @@ def test_the_chinese_words_tell_the_sense(source: str, target: str, cls: str, wo
         ("We cook less since your illness, dear.", "因为你病了，我们少做饭。"),  # a time
         ("Since last winter I paint.", "因为去年冬天，我画画。"),
         ("He has limped since the day we met.", "既然我们见了面，他就一瘸一拐。"),
+        ("I came as a friend.", "因为我是朋友，我来了。"),  # a role
+        ("Do as your mother asked.", "因为妈妈要求，去做吧。"),  # a manner
+        ("He is as clever as I am.", "因为他和我一样聪明。"),  # a comparison
+        ("She is stubborn, as I am.", "她很固执，因为我也是。"),
+        ("He left because, as the rope tore, he fell.", "他走了，因为绳子断了。"),  # of because
+        ("It is far, though.", "虽然很远。"),  # though looks back
+        ("I do like the boat, though, Peter.", "虽然我喜欢那条船，彼得。"),
+        (
+            "Even though it rained, we sang.",
+            "虽然下雨，我们还是唱了歌。",
+        ),  # it can say nothing else
+        ("Or shall I wash the cups?", "要不我来洗杯子？"),  # a question proposes
+        ("Will you help, or do I call Ann?", "你帮忙吗，不然我叫安？"),
     ],
 )
 def test_no_candidate(source: str, target: str) -> None:
@@ -188,6 +202,47 @@ def test_times_that_follow_since(english: str) -> None:
 )
 def test_what_is_no_time(english: str) -> None:
     assert not names_a_time(english)
+
+
+@pytest.mark.parametrize(
+    ("before", "rest"),
+    [
+        ("", "the road is wet, drive slowly."),
+        ("and now, ", "i've left my keys at home..."),
+        ("she waved ", "she left."),
+        ("", "ann was painting the fence,"),
+        ("", "my uncle sank into his chair, we sang."),
+        ("but ", "that's the only bridge, we wait."),
+        ("", "there was no bread, we ate rice."),
+        ("he smiled ", "the music swells."),
+    ],
+)
+def test_as_joins_clauses(before: str, rest: str) -> None:
+    assert joins_clauses(before, rest)
+
+
+@pytest.mark.parametrize(
+    ("before", "rest"),
+    [
+        ("he came ", "a friend."),
+        ("he came ", "the chief of the village and left."),
+        ("we know him ", "the man that you met."),
+        ("they sold it ", "illegally obtained."),
+        ("", "part of the plan, we wait."),
+        ("she is stubborn, ", "i am."),
+        ("", "she will be once"),
+        ("do ", "you please."),
+        ("he does ", "he's told."),
+        ("", "we agreed, i wait."),
+        ("tell it ", "you remember it."),
+        ("sure ", "hell isn't me."),
+        ("seeing ", "you are here, help."),
+        ("", "am i."),
+        ("", ""),
+    ],
+)
+def test_as_says_something_else(before: str, rest: str) -> None:
+    assert not joins_clauses(before, rest)
 
 
 @given(st.text(alphabet="因为自从既然虽但是不过而当时的候或者否则，。 我走了", max_size=16))

@@ -8,6 +8,7 @@ from boxpen.build.discourse.candidates import candidates
 from boxpen.build.discourse.contrast import contrasts, with_contrasts
 from boxpen.build.discourse.phenomena.ellipsis import auxiliary, ellipsis, repeated, tagged
 from boxpen.build.discourse.phenomena.snippets import Snippet
+from boxpen.catalog import load_suite
 from boxpen.items import Suite, Translate
 
 
@@ -103,31 +104,39 @@ def test_objections_lower_the_score(context: str, source: str, objection: str) -
 
 
 @pytest.mark.parametrize(
-    ("verb", "target", "wrong"),
+    ("verb", "target", "before", "wrong"),
     [
-        ("抽烟", "我也不抽烟。", ("我也不做。",)),
-        ("喂", "我也喂鸭子。", ("我也做。",)),
-        ("打扫", "她还在打扫厨房呢。", ("她还在做呢。",)),
-        ("爬", "我爬过。", ("我做过。",)),
-        ("游", "你们游吗？", ("你们做吗？",)),
-        ("记得", "有人记得，有人不记得。", ("有人做，有人不做。",)),
-        ("爬", "我们爬不动", ("我们做不动",)),
-        ("知道", "我知道昨天晚上在河边唱歌的人是谁。", ()),  # more than an object
-        ("高兴", "我很高兴。", ()),  # 很做 is no Chinese
-        ("做到", "我做到了。", ()),  # 做 says the same
-        ("办", "我办了。", ()),
-        ("错", "她做错了。", ()),
-        ("了", "我等不了。", ()),
-        ("有", "有吗？", ()),  # a reply
-        ("有", "我也有。", ("我也做。",)),
-        ("安排", "没有什么安排。", ()),  # 什么做 is no Chinese
-        ("游泳", "游泳。", ()),  # nothing is left
-        ("知道", "真的吗？", ()),
-        ("", "真的吗？", ()),
+        # Another verb of the context, taken up by mistake.
+        ("修", "我爷爷能修。", "我想把钟卖掉，可没有人能修。", ("我爷爷能卖掉。",)),
+        ("哭", "我们家的从来不哭。", "宝宝洗澡的时候哭。", ("我们家的从来不洗澡。",)),
+        ("喂", "我也喂鸭子。", "她走了，我在喂鸭子。", ("我也走。",)),
+        ("见", "我没见过。", "他们结婚了，你见过她吗？", ("我没结婚过。",)),
+        ("爬", "我们爬不动", "你们走吧，别爬了", ("我们走不动",)),
+        # 做 for a state, where the context has no other verb.
+        ("记得", "有人记得，有人不记得。", "谁记得他？", ("有人做，有人不做。",)),
+        ("有", "我也有。", "他有一把伞。", ("我也做。",)),
+        ("喜欢", "我也喜欢。", "我姑姑喜欢梨。", ("我也做。",)),
+        # For a deed 做 may be right.
+        ("抽烟", "我也不抽烟。", "我叔叔不抽烟。", ()),
+        ("打扫", "她还在打扫厨房呢。", "她在打扫厨房吗？", ()),
+        # Both verbs are right where one leads to the other.
+        ("游泳", "我也游泳。", "他喜欢游泳。", ()),
+        ("帮", "我帮。", "你来帮他吗？", ()),
+        ("知道", "我知道昨天晚上在河边唱歌的人是谁。", "你知道吗？", ()),  # more than an object
+        ("高兴", "我很高兴。", "你走了，他高兴吗？", ()),  # 很走 is no Chinese
+        ("做到", "我做到了。", "你做到了吗？", ()),
+        ("办", "我办了。", "你办了吗？", ()),
+        ("错", "她做错了。", "她做错了吗？", ()),
+        ("了", "我等不了。", "你等不了吗？", ()),
+        ("有", "有吗？", "我有三把伞。", ()),  # a reply
+        ("安排", "没有什么安排。", "你有什么安排？", ()),
+        ("游泳", "游泳。", "你游泳吗？", ()),  # nothing is left
+        ("知道", "真的吗？", "我知道。", ()),
+        ("", "真的吗？", "我知道。", ()),
     ],
 )
-def test_contrasts(verb: str, target: str, wrong: tuple[str, ...]) -> None:
-    assert contrasts("ellipsis", "ellipsis", verb, "I do.", target) == wrong
+def test_contrasts(verb: str, target: str, before: str, wrong: tuple[str, ...]) -> None:
+    assert contrasts("ellipsis", "ellipsis", verb, "I do.", target, before) == wrong
 
 
 def test_the_verb_of_an_item_is_found_in_its_context() -> None:
@@ -142,6 +151,11 @@ def test_the_verb_of_an_item_is_found_in_its_context() -> None:
     alone = Translate(id="b", source="So do I.", reference="我也喜欢。", tags={"set": "ellipsis"})
     suite = with_contrasts(Suite("s", (item, alone)))
     assert [i.contrast for i in suite.items if isinstance(i, Translate)] == [("我也做。",), ()]
+
+
+def test_items_with_contrasts_keep_them_whatever_their_class() -> None:
+    suite = load_suite("starter.discourse")  # with 'if', which the builder does not find
+    assert with_contrasts(suite).items == suite.items
 
 
 def test_words_are_tagged() -> None:

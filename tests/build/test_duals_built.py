@@ -11,7 +11,7 @@ from boxpen import Request
 from boxpen.build.duals.dictionary import Dictionary
 from boxpen.build.duals.pair import Edit
 from boxpen.build.duals.propose import Proposal
-from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist
+from boxpen.build.duals.rank import Ranked, rank_proposals, shortlist, sifted
 from boxpen.build.duals.review import DualTask
 from boxpen.build.duals.rows import dual_rows, read_rows, write_rows
 from boxpen.build.duals.stages import BUILDER, PROPOSALS, SOURCE
@@ -21,7 +21,8 @@ from boxpen.english.wordnet import Sense, WordNet, open_wordnet
 from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError, ConfigError
 from boxpen.items import Card, Choice, Suite
-from boxpen.review import Judgement, Rule
+from boxpen.review import Journal, Judgement, Question, Rule, export_sheet
+from boxpen.review.assignment import Selection
 from boxpen.scoring.policy import ScoringPolicy
 
 for library in ("lemminflect", "inflect", "nltk", "spellchecker"):
@@ -104,6 +105,34 @@ def test_the_best_of_either_label_take_turns() -> None:
     assert names(9, -1.0) == ["not", "best", "other", "second"]
     assert names(9, 3.0) == []
     assert [*shortlist(reversed(some), 9)] == shortlist(some, 9)
+
+
+def test_one_of_a_kind_is_enough_and_siblings_read_no_better() -> None:
+    def ranked(name: str, fluency: float | None, item: str = "1", operation: str = "add",
+               kind: str = "restriction") -> Ranked:  # fmt: skip
+        return Ranked(
+            proposal(item, (name, "x"), operation=operation, kind=kind, flipped=False), fluency
+        )
+
+    some = [
+        ranked("late", -0.5), ranked("early", 0.2), ranked("other item", -2, "2"),
+        ranked("another edit", 0.1, kind="degree"), ranked("and again", 0.0, kind="degree"),
+        ranked("deleted", 0.3, operation="del"), ranked("both", 0.1, operation="del"),
+        ranked("he", -0.1, operation="sub", kind="role"),
+        ranked("she", -0.2, operation="sub", kind="role"),
+        ranked("fits", 0.001, operation="sub", kind="sibling"),
+        ranked("equal", 0.0, operation="sub", kind="sibling"),
+        ranked("worse", -0.4, operation="sub", kind="sibling"),
+    ]  # fmt: skip
+    found = sifted(some)
+    assert {one.proposal.edit.texts[0]: found[id(one)][0] for one in some if id(one) in found} == {
+        "late": "repeated", "she": "repeated", "fits": "sibling",
+    }  # fmt: skip
+    assert "reads better than the senseless one (fluency 0.001)" in found[id(some[9])][1]
+    unranked = [ranked(name, None) for name in "cab"]
+    assert [one for one in unranked if id(one) not in sifted(unranked)] == [unranked[1]]
+    fitting = [ranked("any", None, operation="sub", kind="sibling")]
+    assert sifted(fitting) == {}
 
 
 def test_a_model_of_another_kind_is_refused() -> None:
@@ -208,14 +237,86 @@ def said(row: Any, judge: str, verdict: str) -> Judgement:
     return Judgement(row["id"], judge, verdict)
 
 
-def test_judges_see_the_expected_sentence_first() -> None:
-    one, two = DualTask(ROWS).questions()
-    assert one.shown["original_sensible"] == "A box is in a pen."
-    assert one.shown["dual_sensible"] == "A pen is not in a tree."
-    assert two.shown["dual_sensible"] == "A tree is by a house."
-    assert two.shown["dual_senseless"] == "A tree is by a box."
-    assert (one.part, one.hints["expected"], two.hints["expected"]) == ("add", "flipped", "kept")
-    assert not {"reason", "fluency", "expected"} & set(one.shown)  # blind judges see no hints
+def turned(row: Any) -> Any:
+    """A dual whose labels are the other way round."""
+    return {**row, "gold": 1 - row["gold"], "original_gold": 1 - row["original_gold"],
+            "reason": "another"}  # fmt: skip
+
+
+def test_nothing_that_judges_see_depends_on_a_label() -> None:
+    for row in ROWS:
+        [one], [two] = DualTask([row]).questions(), DualTask([turned(row)]).questions()
+        assert (one.shown, one.hints, one.part) == (two.shown, two.hints, two.part)
+        assert [o.text for o in one.options] == [o.text for o in two.options]
+        assert set(one.shown.values()) == {row["original_first"], row["original_second"]}
+        assert {o.text: o.verdict for o in one.options} == {
+            (row["first"], row["second"])[row["gold"]]: "accept",
+            (row["first"], row["second"])[1 - row["gold"]]: "relabel",
+        }
+        for judge in "abcd":
+            mine, other = one.shuffled(judge, 3), two.shuffled(judge, 3)
+            assert mine.texts == other.texts
+    sides = [
+        DualTask([{**ROWS[0], "id": f"{n}"}]).questions()[0].shuffled("a", 0).options[0].verdict
+        for n in range(200)
+    ]
+    assert 70 < sides.count("accept") < 130
+    firsts = [
+        DualTask([{**ROWS[0], "id": f"{n}"}]).questions()[0].shown["original_a"] for n in range(200)
+    ]
+    assert 70 < firsts.count(ROWS[0]["original_first"]) < 130
+
+
+def test_sheets_name_no_side(tmp_path: Path) -> None:
+    task = DualTask(ROWS, folder=tmp_path)
+    out = tmp_path / "a.csv"
+    export_sheet(task, "a", out, Selection(), blind=False)
+    header = out.read_text("utf-8-sig").splitlines()[0].split(",")
+    assert header == ["item", "original_a", "original_b", "1", "2", "kind", "fluency", "verdict",
+                      "edit", "comment", "judge", "digest", "order"]  # fmt: skip
+    text = out.read_text("utf-8-sig")
+    for word in ("sensible", "senseless", "expected", "flipped", "kept", "accept", "relabel"):
+        assert word not in text
+
+
+def test_judgements_of_earlier_versions_count() -> None:
+    """Journals of the sheets that showed the expected sentence first: see duals-review.jsonl."""
+    row = ROWS[0]
+    shown = {
+        "operation": "add", "original_sensible": "A box is in a pen.",
+        "original_senseless": "A pen is in a tree.", "dual_sensible": "A pen is not in a tree.",
+        "dual_senseless": "A box is not in a pen.",
+    }  # fmt: skip
+    old = Judgement(row["id"], "a", "accept", seen=Question(row["id"], shown).digest)
+    task = DualTask(ROWS)
+    assert task.decide([old]).counts["accept"] == 1
+    assert task.decide([replace(old, verdict="reject")]).counts["reject"] == 1
+    changed = DualTask([{**row, "first": "A box is never in a pen."}])
+    assert (changed.decide([old]).counts["accept"], changed.decide([old]).outdated) == (0, 1)
+
+
+def test_judgements_do_not_count_when_the_other_sentence_is_expected() -> None:
+    """An 'accept' would mean the sentence that the judge did not choose."""
+    row = ROWS[0]
+    [question] = DualTask([row]).questions()
+    one = Judgement(row["id"], "a", "accept", seen=question.digest)
+    assert DualTask([row]).decide([one]).counts["accept"] == 1
+    for gold in (row["original_gold"], 1 - row["original_gold"]):
+        other = DualTask([{**row, "gold": 1 - row["gold"], "original_gold": gold}])
+        found = other.decide([one])
+        assert (found.counts["accept"], found.outdated) == (0, 1)
+
+
+def test_faults_of_any_kind_reject() -> None:
+    task = DualTask(ROWS)
+    given = [
+        said(ROWS[0], "a", "both"),
+        said(ROWS[0], "b", "english"),
+        said(ROWS[0], "c", "accept"),
+    ]
+    found = task.decide(given, Rule("majority"), 3)
+    assert found.counts == {"accept": 0, "relabel": 0, "reject": 1, "open": 1}
+    assert found.decisions[ROWS[0]["id"]].votes == {"reject": 2, "accept": 1}
 
 
 def test_people_decide_and_correct_labels() -> None:
@@ -235,7 +336,7 @@ def test_people_decide_and_correct_labels() -> None:
         BuildError, match=r"gives item '1-add-.*' the verdict 'maybe', expected acc"
     ):
         task.decide([said(ROWS[0], "a", "maybe")])
-    assert task.verdicts.read("Other") == "relabel"
+    assert task.verdicts.read("B") == "both"
 
 
 def test_a_suite_has_a_block_for_every_dual() -> None:
@@ -328,6 +429,58 @@ def test_the_duals_of_chosen_samples_are_joined(
     with pytest.raises(SystemExit, match="no dual of suite 'toy' was judged in --samples 2"):
         script.main()
     assert not (tmp_path / "none").exists()
+
+
+def test_blind_answers_become_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    script = importlib.import_module("duals_judged")
+    drawn, journal = tmp_path / "drawn.csv", tmp_path / "review.jsonl"
+    drawn.write_text("id,suite,operation,kind,expected,sample,seen\nold,toy,add,x,kept,1,\n")
+    monkeypatch.setattr(script, "DRAWN", drawn)
+    monkeypatch.setattr(script, "REVIEW", journal)
+    build, key = tmp_path / "build", tmp_path / "key"
+    build.mkdir()
+    write_suite(SUITE, build / SOURCE)
+    write_rows(ROWS, build / PROPOSALS)
+
+    def run(*words: object) -> None:
+        monkeypatch.setattr("sys.argv", ["duals_judged.py", *map(str, words)])
+        script.main()
+
+    run("draw", build, "--sample", 6, "--out", tmp_path, "--key", key)
+    gold = {(row["first"], row["second"])[row["gold"]] for row in ROWS}
+    for reader in "AB":
+        sheet = (tmp_path / f"sheet-{reader}.tsv").read_text("utf-8").splitlines()
+        assert sheet[0].split("\t") == ["row", "source_1", "source_2", "edited_1", "edited_2"]
+        assert not {row["id"] for row in ROWS} & set("\t".join(sheet).split("\t"))
+        said = ["row\tverdict\tenglish\tcomment"]
+        for line in sheet[1:]:
+            number, _, _, one, two = line.split("\t")
+            right = "1" if one in gold else "2"
+            assert (one in gold) != (two in gold)
+            other = {"1": "2", "2": "1"}[right]
+            house = "by a house" in line
+            said.append(f"{number}\t{other if house and reader == 'A' else right}\t"
+                        f"{'bad' if house and reader == 'B' else 'ok'}\tas is")  # fmt: skip
+        (tmp_path / f"answers-{reader}.tsv").write_text("\n".join(said), "utf-8")
+    answers = [tmp_path / f"answers-{reader}.tsv" for reader in "AB"]
+    run("answers", build, "--key", key, "--answers", *answers)
+    found = {(one.item, one.judge): one for one in Journal(journal).read().judgements}
+    first, second = (row["id"] for row in ROWS)
+    assert {name: one.verdict for name, one in found.items()} == {
+        (first, "A"): "accept", (first, "B"): "accept",
+        (second, "A"): "relabel", (second, "B"): "english",
+    }  # fmt: skip
+    assert found[second, "B"].comment == "sense: accept; as is"
+    assert DualTask(ROWS, Journal(journal)).review().outdated == 0
+    assert script._judged(6)[1] == {first: "accept", second: "reject"}
+    assert "| all | 2 | 1 | 0.50 [0.09, 0.91] | 0 | 0.50 |" in script.accepted(6)
+    answers[0].write_text(answers[0].read_text("utf-8").replace("\tok\t", "\tfine\t"), "utf-8")
+    with pytest.raises(SystemExit, match="expected 1, 2, both or neither, and ok or bad"):
+        run("answers", build, "--key", key, "--answers", *answers)
+    answers[0].write_text("row\tverdict\tenglish\tcomment\n1\t1\tok\t", "utf-8")
+    with pytest.raises(SystemExit, match=r"answers-A.tsv: row 2 is there 0 time\(s\)"):
+        run("answers", build, "--key", key, "--answers", *answers)
 
 
 def test_tables_come_back_as_they_were(tmp_path: Path) -> None:

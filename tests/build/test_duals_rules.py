@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from boxpen.build.duals.dictionary import open_dictionary
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of
-from boxpen.build.duals.propose import OPERATIONS, edits, propose, sentence_pairs
+from boxpen.build.duals.propose import OPERATIONS, contested, edits, propose, sentence_pairs
 from boxpen.english.sentence import plain, read
 from boxpen.english.wordnet_files import find_wordnet
 from boxpen.errors import BuildError
@@ -380,6 +381,46 @@ def test_a_thing_of_the_same_kind_takes_the_place_of_the_senseless_one() -> None
         assert not edit.flipped
 
 
+# Sentences, the sibling that would fit both, and one that does not.
+FITTING = [
+    (("The twins slept in a tent.", "The twins slept in a kitchen."), "bedroom", "library"),
+    (("The rug is on the bed.", "The rug is on the kitchen."), "bedroom", "library"),
+    (("We ate supper in the garden.", "We ate supper in the toilet."), "kitchen", "library"),
+    (("Nina took a bath in the tub.", "Nina took a bath in the library."), "bathroom", "kitchen"),
+    (("My fruit salad has a pear in it.", "My fruit salad has a potato in it."), "tomato", None),
+]
+
+
+@pytest.mark.parametrize(("pair", "fits", "other"), FITTING)
+def test_a_sibling_that_fits_both_sentences_is_refused(
+    pair: tuple[str, str], fits: str, other: str | None
+) -> None:
+    book = open_dictionary()
+    wrong, right = pair[1].rstrip(".").split(), pair[0].rstrip(".").split()
+    [(old, unlike)] = [(a, b) for a, b in zip(wrong, right, strict=True) if a != b]
+    assert fits in book.of_one_kind(old, unlike)
+    try:
+        found = [edit.texts[1] for edit in made(*pair, "sub").values() if edit.kind == "sibling"]
+    except UnchangedError:
+        found = []
+    assert pair[1].replace(old, fits) not in found
+    assert other is None or pair[1].replace(old, other) in found
+
+
+@given(
+    st.sampled_from(["kitchen", "bedroom", "wolf", "potato", "knife", "hat", "bus"]),
+    st.text(max_size=20),
+)
+def test_a_word_fits_no_better_than_itself(noun: str, text: str) -> None:
+    assert not open_dictionary().may_fit(noun, noun, plain(read(text)))
+
+
+@pytest.mark.parametrize("noun", ["drum", "pool", "wool", "window", "apple"])
+def test_siblings_are_single_things(noun: str) -> None:
+    found = open_dictionary().of_one_kind(noun, "")
+    assert not {"bones", "working", "felt", "stocks", "cling"} & set(found)
+
+
 @pytest.mark.parametrize(
     ("pair", "operation", "reason"),
     [
@@ -417,11 +458,50 @@ def test_what_no_rule_can_change_is_told(
         (("IT IS A BOX.", "It is a bun."), "in capitals"),
         (("The dog barks.", "Nobody knew her."), "too few words in common"),
         (("word " * 61 + "a", "word " * 61 + "b"), "more than 60 words"),
+        (("It is a box.", "It is the box!"), "only in articles or in the number of nouns"),
+        (("We saw my town.", "We saw my towns."), "only in articles or in the number of nouns"),
+        (("He went ro bed.", "He went ro sea."), "'ro' is in no word list, and may be a typo"),
+        (("The long night.", "The long spoon."), "no finite verb was found in a sentence"),
     ],
 )
 def test_a_pair_that_is_none_is_told(candidates: tuple[str, str], reason: str) -> None:
     with pytest.raises(UnchangedError, match=reason):
         pair_of(Choice(id="1", candidates=candidates, gold=0))
+
+
+@pytest.mark.parametrize(
+    "candidates",
+    [
+        ("It has four legs.", "It has two legs."),
+        ("He eats more.", "He eats less."),
+        ("Most birds fly.", "No birds fly."),
+        ("He is in a bus.", "He was in a pot."),
+    ],
+)
+def test_what_tells_a_pair_apart_is_not_screened(candidates: tuple[str, str]) -> None:
+    assert pair_of(Choice(id="1", candidates=candidates, gold=0)).texts == candidates
+
+
+def test_labels_that_another_pair_denies_are_refused() -> None:
+    hot, sad, wet = "It is hot.", "It is sad.", "It is wet."
+    rows = {
+        "a": (hot, sad), "b": (sad, wet), "c": (wet, "It is odd."), "d": ("it is hot", "It is sad"),
+        "e": ("It is red.", "It is big."), "f": ("It is red.", "It is shy."), "g": (wet, wet),
+    }  # fmt: skip
+    items = [Choice(id=name, candidates=pair, gold=0) for name, pair in rows.items()]
+    found = contested(items)
+    other = "has one of its sentences with the other label"
+    assert set(found) == {"a", "b", "c", "d", "g"}
+    assert found["a"] == f"item 'b' {other}"
+    assert found["c"] == f"item 'b' {other}"
+    assert contested(items[:1]) == {}
+    assert contested([items[0], items[3]]) == {"d": "item 'a' has the same sentences"}
+    assert contested(items[4:]) == {}  # the pair with the same words is refused by itself
+    turned = Choice(id="t", candidates=(sad, hot), gold=0)
+    assert set(contested([items[0], turned])) == {"a", "t"}
+    told = {one.item: one.reason for one in propose(items, ["add"], found).unchanged}
+    assert found.items() <= told.items()
+    assert not {one.item for one in propose(items, ["add"], found).proposals} & set(found)
 
 
 def test_only_pairs_are_taken() -> None:

@@ -37,6 +37,13 @@ class Dictionary:
     above: dict[str, set[str]] = field(default_factory=dict)
     same: dict[str, set[str]] = field(default_factory=dict)
     people: frozenset[str] = frozenset()
+    close: dict[frozenset[str], float] = field(default_factory=dict)
+
+    def closeness(self, first: str, second: str, part: str) -> float:
+        return self.close.get(frozenset((first, second)), 0.0)
+
+    def head_noun(self, phrase: str) -> str | None:
+        return phrase.split()[-1]
 
     def knows(self, word: str, part: str | None = None) -> bool:
         return word in WORDS
@@ -264,9 +271,13 @@ pairs_of = st.dictionaries(st.sampled_from(WORDS), st.sets(st.sampled_from(WORDS
 dictionaries = st.builds(
     Dictionary, pairs_of, pairs_of, st.frozensets(st.sampled_from(THINGS), max_size=3)
 )
-LIMITS = Limits(general=0.4, general_heads=3, general_events=0.4, hub=3, boundless=4)
+LIMITS = Limits(
+    general=0.4, general_heads=3, general_events=0.4, general_event_heads=3, hub=3, boundless=4
+)
 # Of the rules that refuse most: without them, small graphs have wrong tails to give.
-LENIENT = Limits(general=0.4, general_heads=3, general_events=0.4, company=float("inf"))
+LENIENT = Limits(
+    general=0.4, general_heads=3, general_events=0.4, general_event_heads=3, company=float("inf")
+)
 
 
 @settings(max_examples=150, deadline=None)
@@ -333,6 +344,41 @@ def test_the_order_of_rows_does_not_matter(edges, ties, dictionary, seed, random
     random.shuffle(edges)
     random.shuffle(known)
     assert drawn(edges, known) == first
+
+
+def drawn_by(dictionary: Dictionary, limits: Limits) -> list[str]:
+    """Return the wrong tails of (dorn, hasa, kwell); each other tail has a head of its own."""
+    rows = [("dorn", "hasa", "kwell"), *zip(THINGS[2:], ["hasa"] * 4, WORDS[8:12], strict=True)]
+    out = sample_negatives(
+        frame(rows), frame(rows), count=1, seed=1, wordnet=dictionary, limits=limits
+    )
+    return list(out.table.filter(pl.col("head") == "dorn")["wrong_text"][0])
+
+
+def test_the_nearest_tail_comes_first() -> None:
+    far, near = Limits(nearness=0), Limits(nearness=5)
+    for tail in WORDS[8:12]:
+        told = Dictionary(close={frozenset(("kwell", tail)): 0.7})
+        assert drawn_by(told, near) == [tail]
+        assert drawn_by(told, far) == drawn_by(Dictionary(), far)
+
+
+def test_the_nearest_head_comes_first_unless_it_is_of_nearly_the_same_kind() -> None:
+    for head, tail in zip(THINGS[2:], WORDS[8:12], strict=True):
+        told = Dictionary(close={frozenset(("dorn", head)): 0.7})
+        assert drawn_by(told, Limits(nearness=5)) == [tail]
+        assert drawn_by(told, Limits(nearness=5, cousins=0.6)) != [tail]
+
+
+def test_what_two_materials_may_be_is_wrong_only_where_neither_is_right() -> None:
+    rows = [
+        ("dorn", "madeof", "nard"),
+        ("gliv", "madeof", "quam or rulf"),
+        ("hulm", "madeof", "vleb"),
+    ]
+    graph = [*rows, ("dorn", "madeof", "rulf"), ("x", "madeof", "atoms")]
+    out = sample_negatives(frame(rows), frame(graph), count=3, seed=1, limits=LENIENT).table
+    assert list(out["wrong_text"][0]) == ["vleb"]
 
 
 SPREAD = [(f"thing{i}", "usedfor", f"doing{i} object{i}") for i in range(40)]
@@ -584,3 +630,14 @@ def test_an_empty_table_stays_empty() -> None:
     out = sample_negatives(table[:0], table, seed=0)
     assert out.table.height == out.short.height == 0
     assert out.table.columns == [*table.columns, "wrong", "wrong_text"]
+
+
+def test_a_tail_of_marks_alone_is_no_trouble() -> None:
+    """A table of one's own is not filtered; the normal form of '!!!' is empty."""
+    rows = [("bolo", "capableof", "kwell"), ("dorn", "capableof", "!!!"),
+            ("gliv", "capableof", "lirp"), ("fape", "capableof", "nard")]  # fmt: skip
+    close = {frozenset((a, b)): 0.5 for a in (*DOINGS, "") for b in DOINGS}
+    out = sample_negatives(
+        frame(rows), frame(rows), count=2, seed=0, wordnet=Dictionary(close=close)
+    )
+    assert len(out.table) == len(rows)

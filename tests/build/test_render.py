@@ -102,8 +102,13 @@ def test_all_forms_that_fit_are_used() -> None:
         for forms in TEMPLATES.forms.values()
         for f in forms
     }
-    # nobody in these triples is a thing that has, or an animal that is, a name
-    assert named - used == {("nli", "isa", "isa-name-is")}
+    # nobody in these triples is a thing that has, or an animal that is, a name; and what is created
+    # there is one thing
+    assert named - used == {
+        ("nli", "isa", "isa-name-is"),
+        ("nli", "createdby", "createdby-these-made"),
+        ("qa", "createdby", "createdby-these-made"),
+    }
 
 
 def test_items_are_complete() -> None:
@@ -114,14 +119,58 @@ def test_items_are_complete() -> None:
         assert item.id.startswith(f"{item.block}-{task}-")
         assert item.tags["graph"] == "toy"
         assert item.language == "en"
-        assert set(item.tags) == {"task", "relation", "graph", "template"}
+        tail = {"tail"} if isinstance(item, Entail) else set()
+        assert set(item.tags) == {"task", "relation", "graph", "template"} | tail
         assert list(item.problems()) == []
         if isinstance(item, Entail):
-            assert (task, item.label) == ("nli", "entailment")
+            likely = item.tags["relation"] in LIKELY
+            expected = {
+                "right": ("nli", "entailment", ("neutral",) if likely else ()),
+                "wrong": ("nli", "contradiction", ("neutral",)),
+            }
+            assert (task, item.label, item.also) == expected[item.tags["tail"]]
+            assert item.id.endswith("-wrong") == (item.tags["tail"] == "wrong")
         if isinstance(item, Choice):
             assert item.gold == zlib.crc32(item.id.encode()) % 2
             assert (item.context is None) == (task == "pairs")
             assert item.candidates[0] != item.candidates[1]
+
+
+LIKELY = {"desires", "madeof", "xAttr", "xNeed", "xIntent", "xEffect", "xWant"}
+
+
+def test_a_wrong_tail_stands_in_the_words_of_the_right_one() -> None:
+    entails = {item.id: item for item in EVERYTHING if isinstance(item, Entail)}
+    wrongs = [item for item in entails.values() if item.tags["tail"] == "wrong"]
+    assert 2 * len(wrongs) == len(entails)
+    for wrong in wrongs:
+        right = entails[wrong.id.removesuffix("-wrong")]
+        assert (right.premise, right.block) == (wrong.premise, wrong.block)
+        assert right.tags == wrong.tags | {"tail": "right"}
+        assert right.hypothesis.split()[0] == wrong.hypothesis.split()[0]
+        assert right.hypothesis != wrong.hypothesis
+
+
+def test_inference_does_without_wrong_tails() -> None:
+    items = list(render(_table().drop("wrong_text"), TEMPLATES, tasks=["nli"], seed=3))
+    assert items
+    assert {item.tags["tail"] for item in items} == {"right"}
+
+
+def test_wordings_of_what_is_and_of_what_was_made() -> None:
+    rows = [
+        ("hasa", "music", "rhythm", "np", ["wheels"]),
+        ("createdby", "music", "a band", "np", ["a baker"]),
+        ("createdby", "songs", "a band", "np", ["a baker"]),
+    ]
+    texts = [
+        text
+        for item in render(_table(rows), TEMPLATES, seed=3, per_triple=ALL)
+        for text in _texts(item)
+    ]
+    assert not [t for t in texts if re.search(r"will have|looking at|Over there|made by", t)]
+    assert not [t for t in texts if re.search(r"^(It is|They are) (created|produced)", t)]
+    assert {"It was created by a band.", "They were produced by a band."} <= set(texts)
 
 
 def _one(relation: str, task: str, name: str) -> list[Item]:
@@ -156,8 +205,8 @@ def test_by_hand() -> None:
     ) in _pairs("isa", "qa", "this-is")
     assert ("Lamps are tools.", "Lamps are animals.") in _pairs("isa", "pairs", "is")
     assert (
-        "Bread is made by a baker.",
-        "Bread is made by heating sand.",  # a tail of another form
+        "Bread is produced by a baker.",
+        "Bread is produced by heating sand.",  # a tail of another form
     ) in _pairs("createdby", "pairs", "made")
     assert (
         "What is a kettle used for?",
@@ -187,13 +236,14 @@ def test_people_keep_their_name_and_pronouns() -> None:
         first = item.hypothesis.split(" ")[0]
         assert first in {match[1], PRONOUNS[gender].they.capitalize()}
         seen[gender] += 1
-    assert max(seen.values()) - min(seen.values()) <= 1
+    assert max(seen.values()) - min(seen.values()) <= 2  # one more pair of tests
     for item in _one("xIntent", "nli", "present"):
         assert isinstance(item, Entail)
         match = re.search(r"(\w+) hugs (\w+)\.", item.premise)
         assert match
         assert match[1] != match[2]
-        assert item.hypothesis.endswith(f"to comfort {match[2]}.")
+        if item.tags["tail"] == "right":
+            assert item.hypothesis.endswith(f"to comfort {match[2]}.")
 
 
 def test_names_only_for_those_who_can_bear_them() -> None:
@@ -227,10 +277,11 @@ def test_forms_are_used_about_equally() -> None:
     rows = [row for row in TRIPLES if row[0] == "hasa"]
     table = _table(rows, repeat=40)
     items = list(render(table, TEMPLATES, tasks=["nli"], seed=1, per_triple={"nli": 3}))
-    assert len(items) == 120
-    counts = Counter((i.premise, i.hypothesis) for i in items if isinstance(i, Entail))
+    right = [item for item in items if item.tags["tail"] == "right"]
+    assert (len(items), len(right)) == (240, 120)
+    counts = Counter((i.premise, i.hypothesis) for i in right if isinstance(i, Entail))
     assert set(counts.values()) == {12}  # ten forms
-    by_block = Counter(item.block for item in items)
+    by_block = Counter(item.block for item in right)
     assert set(by_block.values()) == {3}
 
 

@@ -270,11 +270,14 @@ def test_a_builder_is_named_or_told_by_its_tables(tmp_path, name):
 
 def test_an_unclear_builder_is_refused(tmp_path):
     path = tmp_path / "c.toml"
-    known = "'discourse', 'duals', 'kg', 'nmt'"
+    known = "'conjunctions', 'discourse', 'duals', 'kg', 'nmt'"
     for text, message in (
         ('name = "x"\n', f"c.toml: builder is missing; add builder = NAME with one of {known}"),
         ('suite = "x"\n[[graphs]]\n', "c.toml: builder is missing; add builder = NAME"),
-        ('builder = "gk"\n', "c.toml: builder is 'gk', expected 'discourse', 'duals', 'kg'"),
+        (
+            'builder = "gk"\n',
+            "c.toml: builder is 'gk', expected 'conjunctions', 'discourse', 'duals', 'kg'",
+        ),
         ("builder = 3\n", "c.toml: builder is 3, expected "),
     ):
         path.write_text(text)

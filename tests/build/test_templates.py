@@ -94,6 +94,11 @@ HEADER = '\n[[hasa.pairs]]\nname = "mine"\n'
         (HEADER + 'sentence = "A."\nhead = "cat"', "line 5: head is 'cat', expected any, person"),
         (HEADER + 'sentence = "A."\nform = "pp"', "line 5: form is 'pp', expected np"),
         (HEADER + 'sentence = "A."\nlabel = "x"', "line 5: label is 'x', expected 'entailment'"),
+        (HEADER + 'sentence = "A."\nlikely = 3', "line 5: likely is 3, expected"),
+        (
+            HEADER + 'sentence = "A."\nlabel = "neutral"\nlikely = true',
+            "line 6: likely is true, and label is 'neutral'; expected entailment",
+        ),
         (HEADER + 'sentence = "A."\nsentense = "B."', "line 5: unknown key 'sentense', did you"),
         ('[[hasa.nil]]\nname = "a"', "line 1: [[hasa.nil]] has an unknown task; did"),
         ("[hasa]\nnli = []", "line 2: expected tables [[hasa.nli]]"),

@@ -28,7 +28,9 @@ def choices(draw, identity):
 @st.composite
 def entails(draw, identity):
     label = draw(st.sampled_from(["entailment", "neutral", "contradiction"]))
-    rest = {"premise": text, "hypothesis": text, "language": some}
+    others = [o for o in ("entailment", "neutral", "contradiction") if o != label]
+    also = st.sampled_from([(), *((other,) for other in others)])
+    rest = {"premise": text, "hypothesis": text, "language": some, "also": also}
     return Entail(id=identity, label=label, **draw(st.fixed_dictionaries(common | rest)))
 
 
@@ -44,7 +46,9 @@ def suites(draw):
     ids = draw(st.lists(st.text(min_size=1, max_size=6), min_size=1, max_size=5, unique=True))
     kinds = st.sampled_from([choices, entails, translates])
     items = tuple(draw(draw(kinds)(identity)) for identity in ids)
+    known = sorted({tag for item in items for tag in item.tags})
     card = Card(
+        reader_tags=tuple(tag for tag in known if draw(st.booleans())),
         title=draw(st.text(max_size=8)),
         notes=draw(st.text(max_size=8)),
         language=draw(some),

@@ -177,7 +177,7 @@ def test_a_file_is_a_suite_too(tmp_path):
 
 RECIPES = {
     "starter": {"sound", "translate", "generate"},
-    "starter-graph": {"sound"},
+    "starter-graph": {"sound", "paper"},
     "commonmt": {"sound", "translate", "generate", "paper"},
     "cats": {"sound", "paper"},
     "cats-dual": {"sound", "paper"},

@@ -110,7 +110,8 @@ def test_files_and_builders_that_are_not_there(boxpen, config):
     config.write_text("name = 'toy'\n")
     code, _, err = boxpen("build", "run", config)
     assert code == 2
-    assert "builder is missing; add builder = NAME with one of 'discourse', 'duals', 'kg'" in err
+    builders = "'conjunctions', 'discourse', 'duals', 'kg'"
+    assert f"builder is missing; add builder = NAME with one of {builders}" in err
 
 
 def test_the_example_of_a_builder_is_printed(boxpen):

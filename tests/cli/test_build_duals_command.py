@@ -98,21 +98,25 @@ def filled(path, verdict):
     return rows
 
 
+def duals(folder):
+    return read_rows(folder / PROPOSALS)
+
+
 def test_proposals_are_counted_and_what_is_left_is_told(boxpen, propose, suite):
     code, out, _ = propose(suite)
     assert code == 0
     assert "of 3 of 4 pairs" in out
     assert "left out" not in out
-    assert "no dual of 1 pair(s): no finite verb was found that both sentences have" in out
+    assert "no dual of 1 pair(s): no finite verb was found in a sentence" in out
     code, out, _ = propose(suite, "--json")
     done = json.loads(out)
     assert [one["stage"] for one in done] == ["propose", "rank"]
     assert not any(one["done_now"] for one in done)
     code, out, _ = boxpen("dropped", "duals.toml", "--step", "del", "--json")
     assert code == 0
-    assert {one["item"] for one in json.loads(out)["dropped"]} == {"p0", "p2", "p3"}
-    code, out, _ = boxpen("dropped", "duals.toml", "--step", "add", "--where", "item=P3")
-    assert out == "add\tno finite verb was found that both sentences have\tp3\n"
+    assert {one["item"] for one in json.loads(out)["dropped"]} == {"p0", "p2"}
+    code, out, _ = boxpen("dropped", "duals.toml", "--step", "all", "--where", "item=P3")
+    assert out == "all\tno finite verb was found in a sentence\tp3\n"
 
 
 def test_items_that_are_no_pairs_are_listed(boxpen, propose, suite):
@@ -133,7 +137,27 @@ def test_items_that_are_no_pairs_are_listed(boxpen, propose, suite):
     assert out.count("\n") == 1
     assert err.endswith("1 of 2 dropped row(s)\n")
     _, out, err = boxpen("dropped", "duals.toml", "--step", "all", "--json")
-    assert [row["item"] for row in json.loads(out)["dropped"]] == ["p9"]
+    assert {row["item"]: row["reason"] for row in json.loads(out)["dropped"]} == {
+        "p3": "no finite verb was found in a sentence",
+        "p9": "its sentences have the same words",
+    }
+
+
+def test_one_restriction_and_one_role_of_a_pair_are_enough(boxpen, propose, tmp_path):
+    pair = ("He gave my aunt some tea.", "He gave my aunt some sand.")
+    item = api.Choice(id="t", candidates=pair, gold=0, language="en")
+    write_suite(api.Suite("one", (item,)), tmp_path / "one.jsonl")
+    code, out, _ = propose("one.jsonl", "--json", top=99)
+    assert code == 0
+    made = {(row["operation"], row["edit"]): row["duals"] for row in json.loads(out)[0]["duals"]}
+    kept = [(row["operation"], row["kind"]) for row in duals(tmp_path / "d")]
+    assert made["add", "restriction"] > 1
+    assert kept.count(("add", "restriction")) == 1
+    assert kept.count(("sub", "role")) <= 1
+    _, out, _ = boxpen("dropped", "duals.toml", "--step", "repeated", "--json")
+    rows = json.loads(out)["dropped"]
+    assert len(rows) == sum(made.values()) - len(kept)
+    assert "one restriction of this kind per pair is enough" in {row["reason"] for row in rows}
 
 
 def test_a_language_model_ranks(propose, suite, gpt2_dir, tmp_path, monkeypatch):
@@ -180,15 +204,27 @@ def test_from_sheets_to_a_suite_of_blocks(boxpen, folder):
         )
         assert code == 0
         assert "dual(s) to judge" in err
-    rows = filled(folder.parent / "anna.csv", lambda row: "accept")
+    gold = {row["id"]: (row["first"], row["second"])[row["gold"]] for row in duals(folder)}
+
+    def expected(row):
+        return "1" if row["1"] == gold[row["item"]] else "2"
+
+    rows = filled(folder.parent / "anna.csv", expected)
     assert "reason" not in rows[0]
-    filled(folder.parent / "bo.csv", lambda row: "a" if row["operation"] != "del" else "relabel")
+    other = {"1": "2", "2": "1"}
+    sides = [row["verdict"] for row in rows]
+    assert set(sides) == {"1", "2"}  # the expected sentence is first or second
+    bo = filled(
+        folder.parent / "bo.csv",
+        lambda row: other[expected(row)] if "-del-" in row["item"] else expected(row),
+    )
+    assert {row["item"]: row["1"] for row in rows} != {row["item"]: row["1"] for row in bo}
     code, _, err = boxpen("import", folder, "anna.csv", "bo.csv")
     assert code == 0, err
     code, out, _ = boxpen("status", folder, "--json")
     told = json.loads(out)
     assert told["judges"] == {"anna": len(rows), "bo": len(rows)}
-    deleted = sum(row["operation"] == "del" for row in rows)
+    deleted = sum("-del-" in row["item"] for row in rows)
     assert deleted
     assert len(told["disagreements"]) == deleted
     assert told["operations"][-1]["open"] == deleted
@@ -291,7 +327,7 @@ def test_a_suite_without_pairs_is_refused(propose, tmp_path):
 )
 def test_a_suite_takes_the_place_of_no_file_of_the_build(boxpen, folder, name, holds):
     boxpen("export", folder, "--judge", "anna", "--out", "anna.csv")
-    filled(folder.parent / "anna.csv", lambda row: "accept")
+    filled(folder.parent / "anna.csv", lambda row: "1")
     assert boxpen("import", folder, "anna.csv")[0] == 0
     before = (folder / name).read_bytes()
     link = folder.parent / "link.jsonl"
@@ -306,7 +342,7 @@ def test_a_suite_takes_the_place_of_no_file_of_the_build(boxpen, folder, name, h
 
 def test_a_suite_takes_the_place_of_no_journal(boxpen, folder):
     boxpen("export", folder, "--judge", "anna", "--out", "anna.csv")
-    filled(folder.parent / "anna.csv", lambda row: "accept")
+    filled(folder.parent / "anna.csv", lambda row: "1")
     journal = folder.parent / "mine.jsonl"
     assert boxpen("import", folder, "anna.csv", "--journal", journal)[0] == 0
     before = journal.read_bytes()
@@ -358,6 +394,11 @@ def test_a_configuration_stands_for_its_folder(boxpen, folder, tmp_path):
         assert boxpen(*words)[0] == 0
         sheets.append((tmp_path / "ann.csv").read_bytes())
     assert sheets[0] == sheets[1]
-    filled(tmp_path / "ann.csv", lambda row: "accept")
+    rows = filled(tmp_path / "ann.csv", lambda row: "accept")
+    code, _, err = boxpen("import", "duals.toml", "ann.csv")
+    assert code == 2  # a blind judge does not know what would be accepted
+    assert "has the verdict 'accept', expected a number from 1 to 2 or 'both' or 'neither'" in err
+    assert len(rows) > 1
+    filled(tmp_path / "ann.csv", lambda row: "1")
     assert boxpen("import", "duals.toml", "ann.csv")[0] == 0
     assert (folder / "review.jsonl").is_file()

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 import boxpen
 from boxpen.cli.app import app
-from boxpen.models.loading.presets import PRESETS, tried
+from boxpen.models.loading.presets import ELMO, PRESETS, trial
 from boxpen.scoring.cache import ScoreCache
 
 KEYS = ["suite", "slice", "model", "metric", "value", "low", "high", "n", "ties", "signature",
@@ -318,6 +318,18 @@ class TestRefusals:
         done = invoke(*command, "--correct", "english_correct", "--wrong", "english_target_wrong")
         refused(done, "english_correct", "english_target_correct")
 
+    def test_a_frame_of_an_original(self, tmp_path):
+        (tmp_path / "val.csv").write_text(
+            "startphrase,ending0,ending1,ending2,ending3,label\nA cat,sits.,purrs.,sings.,naps,1\n"
+        )
+        out = tmp_path / "swag.jsonl"
+        command = ["suite", "import", tmp_path / "val.csv", "--frame", "swag", "--out", out]
+        refused(invoke(*command, "--gold", "label"), "--frame cannot be combined with --gold")
+        refused(invoke(*command[:4], "codah", *command[5:]), "there is no frame 'codah'")
+        assert not out.exists()
+        assert invoke(*command).exit_code == 0
+        assert "A cat purrs." in out.read_text("utf-8")
+
     def test_a_truncated_download_is_refused_with_both_checksums(
         self, data_dir, run_args, tmp_path, monkeypatch
     ):
@@ -404,7 +416,8 @@ class TestSuiteCommands:
             350,
             1200,
         ]
-        assert rows["CL-SA"]["source"] == {"sentences": 450, "tokens": 2340, "unique": 838}
+        sources = rows["CL-SA"]["source"]
+        assert sources == {"sentences": 450, "tokens": 2340, "unique": 838, "marks": 451}
 
 
 class TestCost:
@@ -446,11 +459,14 @@ class TestModelList:
         }
         assert "real" in marks["smollm2"]
         assert "random" in marks["gpt2"]
-        assert "as for elmo:" in " ".join(lines[-2:])
+        assert "as for elmo:" in " ".join(lines[-3:])
         found = {
             p["name"]: p["tried"] for p in json.loads(invoke("model", "list", "--json").stdout)
         }
         assert found.pop("smollm2") == "real weights"
-        assert set(found.values()) == {"same architecture, random weights"}
-        assert tried("elmo:folder") == "random"
-        assert tried("hf:folder") is None
+        kin = {name for name, on in found.items() if on.endswith("real weights of another model")}
+        assert kin == {"bert-base", "bert-large", "opus-mt-zh-en"}
+        others = {on for name, on in found.items() if name not in kin}
+        assert others == {"same architecture, random weights"}
+        assert trial("elmo:folder") == ELMO
+        assert trial("hf:folder") is None

@@ -84,6 +84,28 @@ def judged(folder: Path, runs: list[Path], judge: str, verdicts: dict[str, str])
 
 
 class TestJudge:
+    def test_what_is_said_instead_in_every_format(self, good, bad):
+        done = invoke("discourse", "report", good, bad, "--csv")
+        assert done.exit_code == 0, done.output
+        rows = list(csv.DictReader(done.stdout.splitlines()))
+        assert [(r["system"], r["class"], r["instead"], r["count"]) for r in rows] == [
+            ("bad", "你们", "你", "1"),
+            ("bad", "while-而", "当", "1"),
+            ("bad", "ellipsis", "", "1"),
+        ]
+        data = json.loads(invoke("discourse", "report", bad, "--json").stdout)
+        assert {"当": 1} in [row["instead"] for row in data["confusions"]]
+        shown = invoke("discourse", "report", bad, "--markdown").stdout
+        assert "| while → 而 | 当 1 | 1 | 0 | 1 | 0 |" in shown
+        assert "| ellipsis, verb said | 0.0 [0.0, 79.3] ?0.0 |" in shown
+
+    def test_csv_stands_alone(self, good):
+        for options, message in (
+            (["--json"], "--csv cannot be combined with --items, --json or --markdown; choose one"),
+            (["--by", "readers"], "--csv requires --by judge"),
+        ):
+            refused(invoke("discourse", "report", good, "--csv", *options), message)
+
     def test_the_table_and_the_evidence(self, good, bad):
         done = invoke("discourse", "report", good, bad, "--json", "--items")
         assert done.exit_code == 0, done.output

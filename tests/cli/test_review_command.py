@@ -133,6 +133,11 @@ def chosen(row: Row, good: bool) -> str:
     return next(n for n in ("1", "2") if row[n].startswith("right") == good)
 
 
+def sensible(row: Row, good: bool) -> str:
+    """The number under which a judge sees the expected sentence of a dual, or a fault."""
+    return next(n for n in ("1", "2") if row[n].startswith("yes")) if good else "neither"
+
+
 @pytest.fixture(params=list(TASKS))
 def case(request, tmp_path) -> Case:
     name, task = request.param, ("--task", request.param)
@@ -144,7 +149,7 @@ def case(request, tmp_path) -> Case:
         return Case(tmp_path / "build", tmp_path / "out.parquet", task)
     if name == "duals":
         duals(tmp_path / "build")
-        return Case(tmp_path / "build", tmp_path / "out.jsonl", task)
+        return Case(tmp_path / "build", tmp_path / "out.jsonl", task, pick=sensible)
     if name in ("classes", "errors"):
         run = translated(tmp_path / "runs", sets=True)
         return Case(run, tmp_path / "out.csv", task, ("right", "w" if name == "classes" else "c+o"))
@@ -152,6 +157,8 @@ def case(request, tmp_path) -> Case:
         run = translated(tmp_path / "runs", sets=False)
         return Case(run, tmp_path / "out.csv", task, pick=chosen)
     write_suite(small_suite(4, "mine"), tmp_path / "mine.jsonl")
+    if name == "wrong-candidates":
+        return Case(tmp_path / "mine.jsonl", tmp_path / "out.jsonl", task)
     if name == "tags":
         tag = ("--tag", "steps")
         return Case(tmp_path / "mine.jsonl", tmp_path / "out.jsonl", tag, ("1", "2"))

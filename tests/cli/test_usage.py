@@ -104,6 +104,17 @@ def test_an_offline_hub_is_answered_with_local_folders():
     )
 
 
+def test_a_preset_is_shown_offline_with_its_test():
+    env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": "/nowhere"}
+    command = [sys.executable, "-m", "boxpen", "model", "show", "xlnet-base"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr.startswith("only what boxpen knows of xlnet-base, because model ")
+    facts = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert facts["kind"] == "permuted"
+    assert facts["test"] == "tests/models/test_twins.py::test_permuted (xlnet)"
+
+
 def test_an_unreachable_hub_is_answered_with_local_folders(monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     error = OSError("We couldn't connect to the hub")

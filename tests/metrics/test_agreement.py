@@ -17,6 +17,7 @@ from boxpen.metrics.agreement import (
     free_kappa,
     krippendorff_alpha,
     percent_agreement,
+    weighted_kappa,
 )
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", part C: four observers,
@@ -55,6 +56,21 @@ def test_cohen_published_examples(table, kappa):
              range(count)]  # fmt: skip
     first, second = [p[0] for p in pairs], [p[1] for p in pairs]
     assert cohen_kappa(first, second) == pytest.approx(kappa, abs=5e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weighted_kappa_equals_the_sum_over_all_cells(seed):
+    dice = random.Random(seed)
+    first = [dice.randint(1, 4) for _ in range(30)]
+    second = [a if dice.random() < 0.5 else dice.randint(1, 4) for a in first]
+    cells = [(a, b) for a in range(1, 5) for b in range(1, 5)]
+    seen = {c: sum(p == c for p in zip(first, second, strict=True)) / 30 for c in cells}
+    chance = {(a, b): first.count(a) / 30 * second.count(b) / 30 for a, b in cells}
+    apart = [sum(abs(a - b) * table[a, b] for a, b in cells) for table in (seen, chance)]
+    assert weighted_kappa(first, second) == pytest.approx(1 - apart[0] / apart[1])
+    two = [min(a, 2) for a in first], [min(b, 2) for b in second]
+    assert weighted_kappa(*two) == pytest.approx(cohen_kappa(*two))
+    assert math.isnan(weighted_kappa([1, 1], [1, 1]))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,14 @@ from hypothesis import strategies as st
 
 from boxpen.metrics.choice import (
     accuracy,
+    balanced_accuracy,
     both_right,
     both_wrong,
     chance,
     consistency,
     failure_rate,
     flip_rate,
+    macro_accuracy,
     margin,
 )
 from boxpen.metrics.summary import estimates
@@ -99,3 +102,49 @@ def test_the_bootstrap_gives_another_interval_of_the_same_number():
     assert plain.value == resampled.value
     assert plain.low != resampled.low
     assert abs(plain.low - resampled.low) < 0.03
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.booleans(), st.integers(1, 4))
+def test_a_constant_answer_has_a_balanced_accuracy_of_a_half(first, second, turn, size):
+    """However many tests there are of each kind, and however they share blocks."""
+    right = [verdict(n, float(turn), f"b{n // size}") for n in range(first)]
+    wrong = [verdict(100 + n, float(not turn), f"b{n // size}") for n in range(second)]
+    found = balanced_accuracy([right, wrong])
+    assert found.value == pytest.approx(0.5)
+    assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_balanced_accuracy_by_hand():
+    right = [verdict(n, credit) for n, credit in enumerate((1, 1, 1, 0))]
+    wrong = [verdict(10, 0.5)]
+    assert balanced_accuracy([right, wrong]).value == pytest.approx((0.75 + 0.5) / 2)
+    assert balanced_accuracy([right, []]).value == pytest.approx(0.75)
+
+
+def test_the_interval_of_balanced_accuracy_has_no_spread_between_groups():
+    def made(start, size, wrong):
+        return [verdict(start + n, float(n >= wrong), f"b{start + n}") for n in range(size)]
+
+    for sizes, wrong in (((200, 100), (0, 0)), ((200, 200), (0, 0)), ((300, 20), (60, 5))):
+        groups = [made(1000 * g, sizes[g], wrong[g]) for g in range(2)]
+        found, apart = balanced_accuracy(groups), macro_accuracy(groups)
+        assert found.value == pytest.approx(apart.value)
+        assert found.low == pytest.approx(apart.low, abs=0.02)
+        assert found.high == pytest.approx(apart.high, abs=0.02)
+        assert found.low < found.value  # however good it is
+
+
+def test_balanced_accuracy_allows_for_blocks_that_groups_share():
+    """Both tests of a block are right or wrong together: two of them tell no more than one."""
+    groups = [[verdict(1000 * g + n, float(n % 2), f"b{n}") for n in range(100)] for g in range(2)]
+    found, one = balanced_accuracy(groups), accuracy(groups[0])
+    assert found.value == one.value
+    assert (found.low, found.high) == pytest.approx((one.low, one.high), abs=0.005)
+
+
+def test_chance_counts_the_labels_that_are_right():
+    one, two = verdict(0, 1, k=3), replace(verdict(1, 1, k=3), also=("neutral",))
+    forced = replace(verdict(2, 1, k=2), also=("neutral",))
+    assert chance([one]).value == pytest.approx(1 / 3)
+    assert chance([two]).value == pytest.approx(2 / 3)
+    assert chance([forced]).value == pytest.approx(1 / 2)

@@ -1,13 +1,15 @@
 """CTranslate2 against Transformers: the same tiny Marian, converted, gives the same numbers."""
 
+import json
 import shutil
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import tiny
+import torch
 
-from boxpen import Request, resolve_model
+from boxpen import ModelError, Request, resolve_model
 
 PAIRS = [
     ("盒子在围栏里。", "The box was in the pen."),
@@ -40,6 +42,59 @@ def test_a_converted_marian_scores_as_its_original(folders, score_all, eos, batc
     ):
         np.testing.assert_allclose(a.logprobs, b.logprobs, rtol=0, atol=1e-4)
         assert a.total == pytest.approx(b.total, rel=0, abs=1e-4 * len(a.logprobs))
+
+
+def test_padding_that_a_marian_forbids_takes_no_probability(tmp_path, score_all):
+    """As converted from Marian, padding has a logit of zero, and is only kept out of searches."""
+    converters = pytest.importorskip("ctranslate2.converters")
+    module, tokenizer = tiny.marian(tmp_path)
+    pad = module.config.pad_token_id
+    requests = [Request(text=t, source=s, languages=("zh", "en")) for s, t in PAIRS]
+    with torch.no_grad():
+        module.model.shared.weight[pad] = 0
+        module.final_logits_bias -= 1.5
+        module.final_logits_bias[0, pad] = 0
+    tokenizer.save_pretrained(tmp_path / "hf")
+    scores, fingerprints = {}, {}
+    for name, words in (("allowed", None), ("forbidden", [[pad], [1, 2]])):
+        module.generation_config.bad_words_ids = words
+        module.save_pretrained(tmp_path / "hf")
+        model = resolve_model(f"hf:{tmp_path / 'hf'}")
+        scores[name], fingerprints[name] = score_all(model, requests), model.fingerprint
+    converters.TransformersConverter(str(tmp_path / "hf")).convert(str(tmp_path / "ct2"))
+    for side in ("source.spm", "target.spm"):
+        shutil.copy(tmp_path / "hf" / side, tmp_path / "ct2" / side)
+    converted = score_all(resolve_model(f"ct2:{tmp_path / 'ct2'}"), requests)
+    older = tmp_path / "hf" / "config.json"  # which held the settings for generation once
+    (tmp_path / "hf" / "generation_config.json").unlink()
+    older.write_text(json.dumps(json.loads(older.read_text()) | {"bad_words_ids": [[pad]]}))
+    for one, other in zip(
+        score_all(resolve_model(f"hf:{tmp_path / 'hf'}"), requests), converted, strict=True
+    ):
+        np.testing.assert_allclose(one.logprobs, other.logprobs, rtol=0, atol=1e-4)
+    for allowed, forbidden, other in zip(*scores.values(), converted, strict=True):
+        np.testing.assert_allclose(forbidden.logprobs, other.logprobs, rtol=0, atol=1e-4)
+        assert (allowed.logprobs < other.logprobs - 1e-4).all()
+    assert len(set(fingerprints.values())) == 2
+    bias = module.final_logits_bias
+    pair = resolve_model((module, tokenizer))
+    for one, other in zip(score_all(pair, requests), converted, strict=True):
+        np.testing.assert_allclose(one.logprobs, other.logprobs, rtol=0, atol=1e-4)
+    assert module.final_logits_bias is bias
+    module.generation_config.bad_words_ids = None
+    for one, other in zip(
+        score_all(resolve_model((module, tokenizer)), requests), scores["allowed"], strict=True
+    ):
+        np.testing.assert_allclose(one.logprobs, other.logprobs, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("words", [5, "x", [5], [[10**6]], [["a"]], [[None]], [[-1]], [[1.5]]])
+def test_a_marian_that_forbids_no_tokens_is_refused(folders, tmp_path, words):
+    shutil.copytree(folders / "hf", tmp_path / "hf")
+    path = tmp_path / "hf" / "generation_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"bad_words_ids": words}))
+    with pytest.raises(ModelError, match="has bad_words_ids that are not lists of its token ids"):
+        resolve_model(f"hf:{tmp_path / 'hf'}")
 
 
 def translated(model, pieces):

@@ -23,11 +23,13 @@ from context_task import (  # noqa: E402
 )
 
 from boxpen.errors import NmtError  # noqa: E402
+from boxpen.nmt.architectures.attention import pack  # noqa: E402
 from boxpen.nmt.context.cadec import (  # noqa: E402
     CADecConfig,
     CADecForConditionalGeneration,
     register,
 )
+from boxpen.nmt.context.cadec_layers import TRACE  # noqa: E402
 from boxpen.nmt.context.drafts import drafts_for_training  # noqa: E402
 
 SOURCES = [[9, 3, 12, EOS], [3, EOS], [20, 21, 3, 15, 9, EOS], [8, 3, EOS]]
@@ -172,6 +174,38 @@ def test_it_begins_as_the_sentence_level_model_and_is_free_to_leave_it() -> None
     model.freeze_sentence_model()
     model(**inputs, decoder_input_ids=decoder, labels=decoder).loss.backward()
     assert model.decoder.layers[0].target_attn.out_proj.weight.grad.abs().sum() > 0
+
+
+def test_a_context_is_hidden_at_first_but_for_a_trace() -> None:
+    """Attention that was learnt on one sentence would take the context for words to translate."""
+    base = sentence_model()
+    model = CADecForConditionalGeneration.from_sentence_model(base, context_sentences=1).eval()
+    batch = context_task(4, 50)
+    batch["context_input_ids"] = batch["input_ids"].roll(1, 0)  # words that it could translate
+    batch["context_attention_mask"] = batch["attention_mask"].roll(1, 0)
+    inputs = inputs_of(batch, {"context_input_ids"})
+
+    def loss_of(bias: float) -> float:
+        for layer in model.decoder.layers:
+            layer.source_attn.distance_bias.data[:, 1:] = bias
+        with torch.no_grad():
+            return model(**inputs).loss.item()
+
+    begun = model.decoder.layers[0].source_attn.distance_bias
+    assert begun.tolist() == [[0, TRACE]] * 4
+    with torch.no_grad():
+        alone = base(**inputs_of(batch)).loss.item()
+    assert loss_of(-1e4) == pytest.approx(alone, abs=1e-5)
+    assert 0 < loss_of(TRACE) - alone < 0.2 * (loss_of(0) - alone)
+
+
+def test_sentences_that_share_a_tile_do_not_change_results() -> None:
+    model = _model().train()
+    inputs = _inputs(SOURCES, CONTEXTS, TARGETS)
+    alone = _logits(model, inputs)
+    pack(model, 4, 4)
+    assert model.decoder.layers[0].self_attn.together > 1
+    torch.testing.assert_close(_logits(model, inputs), alone)
 
 
 @pytest.mark.parametrize("beams", [1, 4])
@@ -321,11 +355,14 @@ def test_it_learns_what_only_the_context_can_settle() -> None:
     inputs = inputs_of(held_out, model.reads)
     labels = inputs.pop("labels")
     inputs.pop("decoder_input_ids")
+    place, right = held_out["answer"].T
     made = model.generate(**inputs, max_length=labels.shape[1] + 1)[:, 1:]
     made = torch.nn.functional.pad(made, (0, labels.shape[1] - made.shape[1]), value=PAD)
-    place, right = held_out["answer"].T
     assert (made.gather(1, place[:, None])[:, 0] == right).float().mean() >= 0.99
     assert (made == labels.masked_fill(labels == -100, PAD)).all(1).float().mean() >= 0.95
+    with torch.no_grad():
+        forced = model(**inputs_of(held_out, model.reads)).loss
+        assert forced < 0.5 * base(**inputs_of(held_out)).loss
 
 
 def _model(*, shared: bool = False, dropout: float = 0.0) -> Any:
@@ -418,11 +455,14 @@ def _greedy_twin(base: Any, sentence: list[int]) -> list[int]:
 
 
 def _attention_twin(attention: Any, x: Any, others: Any, mask: Any) -> Any:
-    """Return multi-head attention, head by head."""
+    """Return multi-head attention, head by head; the last 3 columns of the source are distances."""
     q, k, v = attention.q_proj(x), attention.k_proj(others), attention.v_proj(others)
     heads = []
-    for columns in torch.arange(64).split(16):
+    for number, columns in enumerate(torch.arange(64).split(16)):
         scores = q[:, columns] @ k[:, columns].T / 4  # √16
+        if hasattr(attention, "distance_bias"):
+            for state, distances in enumerate(others[:, -3:]):
+                scores[:, state] += (distances * attention.distance_bias[number]).sum()
         if mask is not None:
             scores = scores.masked_fill(~mask, -torch.inf)
         heads.append(scores.softmax(-1) @ v[:, columns])

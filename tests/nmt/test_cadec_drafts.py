@@ -115,11 +115,11 @@ def test_training_gets_drafts_of_either_kind(base: Any) -> None:
         assert ids.min() >= 0
         kinds.append(ids.shape == target[:4].shape and torch.equal(ids == EOS, target[:4] == EOS))
     assert 15 <= sum(kinds) <= 45
-    noisy = drafts_for_training(base, batch, sampled_share=0, generator=dice())["draft_ids"]
+    noisy = drafts_for_training(base, batch, denoising=1, generator=dice())["draft_ids"]
     words = (target != PAD) & (target != EOS)
     assert (noisy != target)[words].float().mean() == pytest.approx(0.2, abs=0.05)
     assert torch.equal(noisy[~words], target[~words])
-    free = drafts_for_training(base, batch, sampled_share=1, generator=dice())["draft_ids"]
+    free = drafts_for_training(base, batch, denoising=0, generator=dice())["draft_ids"]
     assert free.shape != target.shape or (free != target)[words].float().mean() > 0.5
 
 
@@ -128,7 +128,7 @@ def test_samples_without_an_end_are_cut(base: Any) -> None:
     endless = copy.deepcopy(base)
     endless.final_logits_bias[0, EOS] = -torch.inf
     own = sampled(endless, batch["input_ids"], batch["attention_mask"], generator=dice())
-    made = drafts_for_training(endless, batch, sampled_share=1, generator=dice())["draft_ids"]
+    made = drafts_for_training(endless, batch, denoising=0, generator=dice())["draft_ids"]
     longest = batch["labels"].shape[1] * 3 // 2 + 5
     assert made.shape[1] == longest < own.shape[1]
     assert (made[:, -1] == EOS).all()

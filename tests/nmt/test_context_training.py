@@ -402,6 +402,8 @@ def test_a_transformer_goes_on_from_another(toy, tmp_path):
     made = ModelFolder(config, prepared).new_model()
     for name, weight in base.state_dict().items():
         assert torch.equal(made.state_dict()[name], weight), name
+    still = {name for name, weight in made.named_parameters() if not weight.requires_grad}
+    assert still == {f"model.{part}.embed_positions.weight" for part in ("encoder", "decoder")}
     assert Training(config, prepared, device="cpu").run()["steps"] == 2
     other = replace(config, model=replace(config.model, dropout=0.4))
     changed = ModelFolder(other, prepared).new_model()

@@ -33,6 +33,10 @@ def read(folder: Path, model: str) -> NmtConfig:
             "model.drop_net is 1, but architecture is 'transformer'; only 'bert-fused'",
         ),
         (
+            'architecture = "thumt"\nbase = "base"\ndenoising = 0\n',
+            "model.denoising is 0, but architecture is 'thumt'; only 'cadec' uses denoising",
+        ),
+        (
             'architecture = "concat"\nbert = "bert"\n',
             "toy.toml: model.architecture is 'concat', which does not use bert",
         ),
@@ -51,3 +55,6 @@ def test_settings_that_are_of_use_or_not_given_are_taken(tmp_path: Path) -> None
     fused = 'architecture = "bert-fused"\nbase = "base"\nbert = "bert"\n'
     assert read(tmp_path, fused).model.drop_net == 1
     assert read(tmp_path, f"{fused}drop_net = 0.5\n").model.drop_net == 0.5
+    cadec = 'architecture = "cadec"\nbase = "base"\n'
+    assert read(tmp_path, cadec).model.denoising == 0.5
+    assert read(tmp_path, f"{cadec}denoising = 0\n").model.denoising == 0

@@ -1,4 +1,8 @@
-"""Servers that pass the probe and are wrong later: no wrong number gets through unnoticed."""
+"""Servers that pass the probe and are wrong later.
+
+Checks during a run are a sample, so a server that is wrong now and then may escape: how often is
+measured by the heavy test (docs/results/servers.md).
+"""
 
 from __future__ import annotations
 
@@ -71,11 +75,13 @@ class CruelServer(HonestServer):
         return answer
 
 
-def wrong(server, gpt2, texts, cruel):
-    """Score texts, and return how many come back wrong; None if the server is refused."""
+def wrong(server, gpt2, texts, cruel, concurrency=1):
+    """Score texts, and return how many come back wrong; None if the server is refused.
+
+    With one request at a time, which answer is the tenth does not depend on threads.
+    """
     model = boxpen.resolve_model(server.spec)
-    # One after another: which answer is the tenth would else depend on the threads.
-    model.client.settings = replace(model.client.settings, concurrency=1)
+    model.client.settings = replace(model.client.settings, concurrency=concurrency)
     server.cruel, server.count = cruel, 0
     policy = ScoringPolicy()
     try:
@@ -105,10 +111,21 @@ def wrong(server, gpt2, texts, cruel):
         ("swapped", ("echo", "tokenize"), TEXTS),
     ],
 )
-def test_no_wrong_number_gets_through(gpt2_dir, gpt2, cruel, serves, texts):
+def test_no_wrong_number_gets_through_one_request_at_a_time(gpt2_dir, gpt2, cruel, serves, texts):
     with CruelServer(gpt2_dir, serves=serves) as server:
         assert wrong(server, gpt2, texts, "") == 0
         assert not wrong(server, gpt2, texts, cruel)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("serves", [("echo",), ("echo", "tokenize")])
+def test_a_server_that_is_wrong_now_and_then_seldom_escapes(gpt2_dir, gpt2, serves):
+    """With 16 requests at a time, as by default; docs/remote.md expects 18 % or fewer."""
+    with CruelServer(gpt2_dir, serves=serves) as server:
+        runs = [wrong(server, gpt2, TEXTS, "tenth_other", concurrency=16) for _ in range(100)]
+    escaped = sum(bool(number) for number in runs)
+    print(f"{', '.join(serves)}: wrong numbers in {escaped} of {len(runs)} runs")
+    assert escaped <= 30  # 18 % and three standard deviations
 
 
 def test_scores_of_a_server_that_was_caught_are_not_used(gpt2_dir, gpt2, tmp_path):

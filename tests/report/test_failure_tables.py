@@ -13,11 +13,15 @@ from typer.testing import CliRunner
 from boxpen import Card, Choice, Entail, Run, RunError, Suite, SuiteError, evaluate
 from boxpen import write_suite as written
 from boxpen.analysis.behaviour import count_tests, example_tests
+from boxpen.catalog import recipes_of
 from boxpen.cli.app import app
+from boxpen.metrics.choice import chance
 from boxpen.metrics.intervals import share
 from boxpen.report import failure_formats as formats
 from boxpen.report.failures import ALL, failure_tables
-from small_runs import small_run
+from boxpen.report.tables import matrix
+from boxpen.review.human_run import human_run
+from small_runs import human_table, small_run
 
 EN = Card(language="en")
 
@@ -250,6 +254,17 @@ class TestCommands:
             text = " ".join(shown.output.split())
             assert "one, 2-way: 1 test(s) expect neutral, and are left out" in text
 
+    def test_a_label_that_cannot_be_accepted_is_refused(self, tmp_path):
+        line = {"kind": "entail", "id": "1", "premise": "p", "hypothesis": "h", "label": "neutral"}
+        for also in (["neutral"], ["maybe"], ["entailment", "contradiction"]):
+            path = tmp_path / "bad.jsonl"
+            path.write_text(json.dumps(line | {"also": also}) + "\n")
+            shown = self.invoke("suite", "stats", path)
+            assert shown.exit_code == 2
+            listed = ", ".join(also)
+            wanted = f"also accepts '{listed}', expected one of entailment, contradiction or none"
+            assert wanted in " ".join(shown.output.split())
+
     def test_suite_tests(self, tmp_path):
         both = Suite("both", (*SUITE.items, *QUESTIONS.items), EN)
         written(both, tmp_path / "both.jsonl")
@@ -294,3 +309,141 @@ class TestBehaviour:
         plain = Suite("plain", (Choice(id="c", candidates=("a", "b"), gold=0),))
         with pytest.raises(SuiteError, match="'plain' has no tag 'relation'"):
             count_tests(plain)
+
+
+def tailed(relation: str, triple: int, right: str, wrong: str, *, likely: bool = False):
+    """Tests of right tails and, in the same words, of wrong ones, by the answers to them."""
+    made_right = made("conceptnet", relation, triple, right)
+    out = []
+    for one, answer in zip(made_right, wrong, strict=True):
+        also = ("neutral",) if likely else ()
+        out.append(replace(one, also=also, tags={**one.tags, "tail": "right"}))
+        out.append(
+            replace(
+                one,
+                id=f"{one.id}-wrong",
+                hypothesis=answer,
+                label="contradiction",
+                also=("neutral",),
+                tags={**one.tags, "tail": "wrong"},
+            )
+        )
+    return out
+
+
+TAILED = Suite(
+    "tailed",
+    (
+        *tailed("isa", 1, "een", "ecn"),
+        *tailed("isa", 2, "ec", "nn"),
+        *tailed("desires", 1, "enc", "nce", likely=True),
+    ),
+    EN,
+)
+
+
+def measured(table, graph: str = "ConceptNet") -> dict[tuple[str, str], list[float | None]]:
+    return {
+        (one.measure, relation): [
+            None if cell is None else round(cell.rate.value, 3) for cell in one.row(graph, relation)
+        ]
+        for one in (table, *table.more)
+        for relation in table.rows[graph]
+    }
+
+
+class TestWrongTails:
+    def test_measures_counted_by_hand(self):
+        (table,) = failure_tables([judged(suite=TAILED)])
+        assert table.columns == (("3-way", "one"), ("2-way", "one"))
+        found = measured(table)
+        # isa: e e n | e c against e c n | n n; desires: e n c against n c e, neutral accepted
+        assert found["failure rate", "isa"] == [0.4, 0.2]
+        assert found["failure rate", "desires"] == [0.333, 0.333]
+        # 2-way, neutral answers of 'n' lean to entailment
+        assert found["failure rate on wrong tails", "isa"] == [0.2, 0.8]
+        assert found["failure rate on wrong tails", "desires"] == [0.333, 0.667]
+        assert found["balanced accuracy", "isa"] == [0.7, 0.5]
+        # always neutral would pass all of these, so that they have none unless forced
+        assert found["balanced accuracy", "desires"] == [None, 0.5]
+        assert found["balanced accuracy", ALL] == [0.7, 0.5]
+        # e-e ties, e>c, n-n ties, e>n, c<n
+        assert found["paired accuracy", "isa"] == [0.6, 0.6]
+        assert found["paired accuracy", "desires"] == [0.667, 0.667]
+        assert [one.guessing for one in table.more[1:]] == [(0.5, 0.5)] * 2
+        assert any("only likely accept neutral" in note for note in table.notes)
+
+    @pytest.mark.parametrize("answer", "enc")
+    @pytest.mark.parametrize("labels", [(0, 1, 2), (0, 3)])
+    def test_a_constant_answer_is_no_better_than_guessing(self, answer, labels):
+        run = evaluate(Labelling("same", answer, labels), TAILED, cache=":memory:")
+        (table,) = failure_tables([run])
+        for (measure, _), values in measured(table).items():
+            if measure in ("balanced accuracy", "paired accuracy"):
+                assert set(values) <= {0.5, None}
+        # Where neutral and contradiction are one label, what is likely cannot be failed.
+        known = ["isa"] if labels == (0, 3) else ["desires", "isa", ALL]
+        assert table.rows == {"ConceptNet": known}
+
+    def test_the_recipe_paper_has_the_papers_tests_only(self):
+        run = evaluate(
+            Labelling("one"), TAILED, recipe=recipes_of(TAILED)["paper"], cache=":memory:"
+        )
+        (table,) = failure_tables([run])
+        assert table.more == ()
+        assert table.counts("ConceptNet", ALL) == (8, 3)
+        assert rates(table, 0) == {"desires": 66.7, "isa": 40.0}
+        assert {v.also for v in run.verdicts} == {()}
+
+    def test_saved_runs_keep_accepted_labels(self, tmp_path):
+        run = judged(suite=TAILED, nli="2-way")
+        again = Run.load(run.save(tmp_path))
+        assert again.verdicts == run.verdicts
+        assert again.rescore(nli="3-way").verdicts == judged(suite=TAILED).verdicts
+
+    def test_guessing_is_right_as_often_as_labels_are(self):
+        run = judged(suite=TAILED)
+        (line,) = [line for line in matrix([run]).lines if line.kind == "chance"]
+        # five strict right tails, three that are only likely, eight wrong ones
+        assert line.cells[0].value == pytest.approx((5 * 1 + 3 * 2 + 8 * 2) / 3 / 16)
+        assert line.cells[0].value == pytest.approx(chance(run.verdicts).value)
+
+    def test_rows_count_the_tests_that_they_are_of(self, tmp_path):
+        def answered(suite):
+            lines = [f"{item.id},neutral,entailment,neutral\n" for item in suite]
+            path = human_table(tmp_path, "item,a,b,c\n" + "".join(lines))
+            return failure_tables([human_run(suite, path)])
+
+        extra = tailed("hasa", 1, "e", "c")
+        (table,) = answered(Suite("more", (*TAILED.items, *extra), EN))
+        assert table.more[1].measure == "balanced accuracy"
+        assert table.more[1].rows == {"ConceptNet": ["isa", "hasa", ALL]}
+        assert table.more[1].counts("ConceptNet", ALL) == (12, 3)  # and none of desires
+        likely = Suite("likely", tuple(tailed("desires", 1, "enc", "nce", likely=True)), EN)
+        text = formats.failures_markdown(answered(likely))
+        assert "paired accuracy" in text
+        assert "NLI: balanced accuracy" not in text  # no relation has one
+
+    def test_a_column_without_wrong_tails_has_no_guess_at_them(self):
+        paper = evaluate(
+            Labelling("one"), TAILED, recipe=recipes_of(TAILED)["paper"], cache=":memory:"
+        )
+        (table,) = failure_tables([paper, judged(suite=TAILED)])
+        assert "nan" not in formats.failures_markdown([table])
+        assert "| *guessing* |  |  |  | 33.3 |  | 50.0 |" in formats.failures_markdown([table])
+
+    def test_records_name_the_measures(self):
+        tables = failure_tables([judged(suite=TAILED)])
+        records = formats.failure_records(tables)
+        (isa,) = [r for r in records if (r["relation"], r["setting"]) == ("isa", "3-way")]
+        assert isa["wrong_tail_failure_rate"] == pytest.approx(0.2)
+        assert isa["balanced_accuracy"] == pytest.approx(0.7)
+        assert isa["balanced_accuracy_low"] < 0.7 < isa["balanced_accuracy_high"]
+        (likely,) = [r for r in records if (r["relation"], r["setting"]) == ("desires", "3-way")]
+        assert "balanced_accuracy" not in likely
+        assert likely["paired_accuracy"] == pytest.approx(2 / 3)
+        rows = list(csv.DictReader(io.StringIO(formats.failures_csv(tables), newline="")))
+        assert rows[0].keys() == records[1].keys() | records[0].keys()
+        text = formats.failures_markdown(tables)
+        for measure in ("failure rate on wrong tails", "balanced accuracy", "paired accuracy"):
+            assert f"### NLI: {measure}, % [95 %]" in text

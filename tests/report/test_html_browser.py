@@ -463,8 +463,12 @@ def contrast(one: str, other: str) -> float:
 
 def test_premise_hypothesis_and_labels(browser, tmp_path):
     items = tuple(
-        Entail(id=f"e{n}", premise=f"Premise {n}.", hypothesis=answer, label="entailment")
-        for n, answer in enumerate(("e it is", "n it is", "c it is"))
+        Entail(
+            id=f"e{n}", premise=f"Premise {n}.", hypothesis=answer, label="entailment", also=also
+        )
+        for n, (answer, also) in enumerate(
+            (("e it is", ()), ("n it is", ()), ("c it is", ("neutral",)))
+        )
     )
     suite = Suite("pairs", items, Card(language="en"))
     runs = [
@@ -483,6 +487,10 @@ def test_premise_hypothesis_and_labels(browser, tmp_path):
         True
     ] * 3
     assert "chosen" in shown[1]
+    right = ".candidates li.gold .text"
+    assert opened.page.locator(f"[data-id=e1] {right}").all_inner_texts() == ["entailment"]
+    both = opened.page.locator(f"[data-id=e2] {right}").all_inner_texts()
+    assert both == ["entailment", "neutral"]
     assert opened.only("wrong") == ["e1", "e2"]
     opened.page.select_option("#suite", "1")
     opened.page.click("#reset")

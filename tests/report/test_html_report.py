@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from report_runs import HOSTILE, SENTENCES, made_run, suite_of, translated
+from report_runs import HOSTILE, SENTENCES, Labelling, made_run, suite_of, translated
 
-from boxpen import Card, Run, RunError
+from boxpen import Card, Entail, Run, RunError, Suite, evaluate
 from boxpen.catalog.lint import Finding
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
@@ -203,6 +203,18 @@ def test_verdicts_are_in_the_pack():
     assert head["blocks"] == ["b0", "b0", "b1", "b1", "b2", "b2", "b3", "b3"]
     cuts = {c["name"]: [c["values"][n] for n in c["of"]] for c in head["cuts"]}
     assert cuts["set"] == ["A", "B"] * 4
+
+
+def test_every_right_label_is_in_the_pack():
+    suite = Suite("pairs", (
+        Entail(id="strict", premise="p", hypothesis="e", label="entailment"),
+        Entail(id="likely", premise="p", hypothesis="n", label="contradiction", also=("neutral",)),
+    ))  # fmt: skip
+    for nli, gold, also in (("3-way", [0, 2], {"1": [1]}), ("2-way", [0, 1], {})):
+        head = Pack(
+            html_report([evaluate(Labelling("one"), suite, cache=":memory:", nli=nli)])
+        ).head
+        assert (head["gold"], head["also"]) == (gold, also)
 
 
 def test_people_have_verdicts_and_no_tokens(people):

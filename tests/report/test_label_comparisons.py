@@ -12,7 +12,7 @@ from boxpen import Card, Choice, Entail, Model, Run, RunError, Suite
 from boxpen.cli.app import app
 from boxpen.models.base import Encoded, ResolvedPolicy
 from boxpen.report.html.data import suite_views
-from boxpen.runs.comparison import comparable
+from boxpen.runs.comparison import comparable, same_items
 from small_runs import Liking
 
 EN = Card(language="en")
@@ -96,12 +96,27 @@ def test_an_edited_run_of_equal_signature_is_refused():
     assert said in reasons[0]
 
 
-@pytest.mark.parametrize("change", [{"label": "neutral"}, {"premise": "It snowed."}])
+@pytest.mark.parametrize(
+    "change", [{"label": "neutral"}, {"also": ("neutral",)}, {"premise": "It snowed."}]
+)
 def test_another_label_or_premise_is_another_item(change):
     items = (replace(PAIRS.items[0], **change), *PAIRS.items[1:])
     other = judged(Suite("nli", items, EN))
     with pytest.raises(RunError, match="different items with the same name"):
         boxpen.compare(judged(), other, common=True)
+
+
+@pytest.mark.parametrize(("labels", "nli"), [((0, 1, 2), "2-way"), ((0, 3), "3-way")])
+@pytest.mark.parametrize(
+    ("label", "also"), [("neutral", "contradiction"), ("contradiction", "neutral")]
+)
+def test_items_that_accept_two_labels_are_the_same_in_every_setting(labels, nli, label, also):
+    items = tuple(replace(item, label=label, also=(also,)) for item in PAIRS)
+    suite = Suite("nli", items, EN)
+    three, other = judged(suite), judged(suite, labels=labels, nli=nli)
+    (pair,) = boxpen.compare(three, other, force=True)
+    assert pair.n == 5
+    assert same_items(three, other)
 
 
 def test_items_show_both_texts(tmp_path):

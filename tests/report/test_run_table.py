@@ -81,9 +81,16 @@ def test_blocks_are_counted_and_few_of_them_give_a_dash(run, tmp_path):
     by_set = matrix([run], "both_right", "set")
     assert matrix_latex(by_set).count("--") >= 1
     assert any("fewer than 10 complete blocks" in note for note in by_set.notes)
+    assert "blocks: a 12, b 8, all 20" in by_set.notes
+    assert not any(note.startswith("blocks:") for note in matrix([run], by="set").notes)
+    rows = {(row.slice, row.metric): str(row) for row in run.summary()}
+    assert rows["set=b", "both_right"] == rows["set=b", "consistency"] == "–"
+    assert rows["set=a", "both_right"][0] in "01"
+    assert not any("fewer than" in note for note in notes(run, ["part"]))
     place = str(run.save(tmp_path))
     printed = CliRunner().invoke(app, ["slices", place, "--by", "set"]).output.splitlines()
     assert next(li for li in printed if li.startswith("b ")).split()[-3:] == ["–", "–", "8"]
+    assert "–: fewer than 10 complete blocks in this slice" in printed
     raw = json.loads(CliRunner().invoke(app, ["slices", place, "--by", "set", "--json"]).output)
     assert [s["consistency"]["n"] for s in raw["slices"] if "consistency" in s] == [12, 8]
 
@@ -139,8 +146,8 @@ def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):
     result = CliRunner().invoke(app, ["run", *common])
     assert result.exit_code == 0, result.output
     assert len(result.stdout.splitlines()) <= 40
-    assert "starter (sample of 300 of 870, seed 0)" in result.stdout
-    assert f"boxpen run --full --model hf:{gpt2_dir} (all 870 items)" in result.stderr
+    assert "starter (sample of 300 of 860, seed 0)" in result.stdout
+    assert f"boxpen run --full --model hf:{gpt2_dir} (all 860 items)" in result.stderr
     assert f"boxpen report {tmp_path} --html report.html" in result.stderr
     assert re.search(r"first \d+ items: accuracy 0\.\d\d \[0\.\d\d, 0\.\d\d\]", result.stderr)
     whole = CliRunner().invoke(app, ["run", "--full", *common])

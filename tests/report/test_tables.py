@@ -67,6 +67,16 @@ class TestMatrix:
             )
             assert chance.cells[0].value == pytest.approx(expected, abs=1e-6), metric
 
+    def test_chance_of_items_with_two_right_labels(self):
+        run = small_run("++")
+        verdicts = [
+            replace(v, scores=(0.0, -1.0, -2.0), also=also)
+            for v, also in zip(run.verdicts, ((), ("neutral",)), strict=True)
+        ]
+        found = matrix([replace(run, verdicts=tuple(verdicts))])
+        chance = next(line for line in found.lines if line.kind == "chance")
+        assert chance.cells[0].value == pytest.approx((1 / 3 + 2 / 3) / 2)
+
     def test_chance_of_both_right_is_the_product(self):
         assert matrix([BIG], "both_right").lines[-1].cells[0].value == pytest.approx(1 / 16)
 

@@ -25,6 +25,7 @@ VALUES: dict[str, list[Any]] = {
     "bool": [True, False],
     "ints": [[], [None], [-1], [2**31 - 1] * 3],
     "floats": [[], [None], [float("nan")], [-float("inf")] * 8],
+    "strs": [[], [None], ["x"], ["neutral"] * 3],
     "scores": [[], [None, None], [float("nan")] * 2, [-float("inf")] * 2, [1e308, -1e308]],
 }
 
@@ -88,6 +89,7 @@ def test_damage_is_told_in_one_sentence_or_does_no_harm(folder, table, column):
         ("verdicts", "margin", float("nan"), "column 'margin' has a number that is not finite"),
         ("verdicts", "scores", [0.5, None], "column 'scores' has a list with a null"),
         ("verdicts", "winner", 2, "the verdict of item 'i0' is impossible"),
+        ("verdicts", "also", ["maybe"], "the verdict of item 'i0' is impossible"),
         ("records", "prefix", None, "column 'prefix' is null in row 1"),
         ("translations", "tags", "[]", "item 'i0' has tags that are not texts"),
     ],
@@ -104,5 +106,9 @@ def test_a_missing_column_is_named(folder, table, column):
     path = folder / f"{table}.parquet"
     pl.read_parquet(path).drop(column).write_parquet(path)
     said = f"{folder} is not a whole run directory ({table}.parquet: it has no '{column}')"
-    later = column in ("context", "reference_context")  # which earlier versions did not write
+    later = column in (
+        "context",
+        "reference_context",
+        "also",
+    )  # which earlier versions did not write
     assert refused(folder) == (None if later else said)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from boxpen import Choice, Record, ScoringPolicy
+from boxpen import Choice, Entail, Record, ScoringPolicy
+from boxpen.errors import ScoringError
 from boxpen.metrics.choice import accuracy, both_right, consistency
 from boxpen.metrics.intervals import share, wilson
 from boxpen.scoring.normalise import TIE_TOLERANCE
@@ -154,3 +155,49 @@ def test_trap_23_accuracy_clusters_by_block():
     wide, narrow = accuracy(items), accuracy(loose)
     assert wide.value == narrow.value
     assert wide.high - wide.low > narrow.high - narrow.low
+
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+def labelled(scores: dict[str, float], label: str, *also: str, **policy: str) -> Verdict:
+    """Decide an item by the log-probabilities of labels."""
+    names = [*LABELS, "not_entailment"]
+    ids = np.array([names.index(name) for name in scores], dtype=np.int32)
+    record = Record(ids, np.array(list(scores.values()), dtype=np.float32))
+    item = Entail(id="i", premise="p", hypothesis="h", label=label, also=also)
+    return decide(item, [Scored("h", record)], ScoringPolicy(**policy))
+
+
+@given(
+    st.lists(st.sampled_from([-1.0, -2.0, -3.0, -4.0]), min_size=3, max_size=3),
+    st.permutations(LABELS),
+    st.sampled_from(["half", "strict", "first"]),
+)
+def test_either_of_two_accepted_labels_earns_the_credit(totals, order, ties):
+    """Against the plain way: sum the credits of each accepted label alone."""
+    scores = dict(zip(LABELS, totals, strict=True))
+    made = labelled(scores, order[0], order[1], ties=ties)
+    alone = [labelled(scores, label, ties=ties) for label in order]
+    tied = [label for label in LABELS if scores[label] == max(totals)]
+    if ties == "strict":
+        assert made.credit == float(set(tied) <= set(order[:2]))
+    else:
+        assert made.credit == pytest.approx(alone[0].credit + alone[1].credit)
+    best = max(scores[order[0]], scores[order[1]])
+    assert made.margin == pytest.approx(best - scores[order[2]])
+    assert (made.gold, made.also) == (LABELS.index(order[0]), (order[1],))
+
+
+def test_accepted_labels_in_every_setting():
+    forced = {"entailment": -2.0, "neutral": -0.1, "contradiction": -3.0}
+    assert labelled(forced, "entailment", "neutral").credit == 1
+    assert labelled(forced, "contradiction", "neutral").credit == 1
+    assert labelled(forced, "entailment", "neutral", nli="2-way").credit == 1
+    assert labelled(forced, "contradiction", "neutral", nli="2-way").credit == 0
+    two = labelled(forced, "neutral", "contradiction", nli="2-way")
+    assert (two.gold, two.also, two.credit) == (1, ("neutral",), 0)
+    binary = {"entailment": -2.0, "not_entailment": -0.1}
+    assert labelled(binary, "contradiction", "neutral").credit == 1
+    with pytest.raises(ScoringError, match="expects 'entailment or neutral'"):
+        labelled(binary, "entailment", "neutral")  # no answer would be wrong

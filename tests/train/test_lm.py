@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.errors import BoxpenError, ModelError, SuiteError, TrainError
 from boxpen.lm import Options, train_lm, train_nli
+from boxpen.lm.begin import begin
 from boxpen.report.training.plot import read_log, training_svg
 
 FAST = Options(epochs=2, batch_size=16, learning_rate=5e-3, every=8, patience=0, seed=1)
@@ -310,7 +311,11 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, text: Path, tmp_path: P
             kind="masked")  # fmt: skip
     refused(ModelError, "is of the kind 'causal', expected 'bilm'", kind="bilm")
     refused(ModelError, "model 'new:huge' is unknown, known: tiny, small", model="new:huge")
-    refused(ModelError, "--vocabulary is only for a new bidirectional model", vocabulary=100)
+    refused(ModelError, "--vocabulary is only for a new model, new:SIZE", vocabulary=1000)
+    refused(ModelError, "--uncased is only for a new model, new:SIZE", uncased=True)
+    for kind in ("causal", "masked"):
+        refused(ModelError, "new:tiny: --vocabulary is 100, expected more than 2",
+                kind=kind, model="new:tiny", vocabulary=100)  # fmt: skip
     refused(ModelError, "model 'smolm2' is unknown, did you mean 'smollm2'", model="smolm2")
     refused(ModelError, "device 'tpu' is unknown", device="tpu")
     refused(SuiteError, "the share to hold out is 2, expected one between 0 and 1", holdout=2.0)
@@ -478,3 +483,17 @@ def test_large_steps_are_not_prefetched_by_the_dozen(
             text=[write_text(tmp_path / "few.txt", 20)], options=options,
         )  # fmt: skip
     assert found == [depth]
+
+
+def test_uncased_models_of_every_kind_read_the_same_byte_pairs() -> None:
+    texts = ["The Cat eats Bread.", "A dog sees the cat.", "The bread sees a Dog."] * 20
+    read = {}
+    for kind in ("causal", "masked", "bilm"):
+        made = begin(kind, "new:tiny", texts=texts, vocabulary=300, uncased=True, seed=1)
+        assert 261 < len(made.tokenizer) <= 300  # more than bytes and special tokens
+        ids = [made.tokenizer(t, add_special_tokens=False)["input_ids"] for t in texts[:3]]
+        assert made.tokenizer(texts[0].upper(), add_special_tokens=False)["input_ids"] == ids[0]
+        read[kind] = [made.tokenizer.convert_ids_to_tokens(row) for row in ids]
+    assert read["causal"] == read["masked"] == read["bilm"]
+    cased = begin("causal", "new:tiny", texts=texts, vocabulary=300, uncased=False, seed=1)
+    assert cased.tokenizer.tokenize("CAT") != cased.tokenizer.tokenize("cat")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from boxpen.analysis.graphs import graph_of, in_order
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Item, Suite
+from boxpen.relations import is_wrong
 
 __all__ = ["Example", "RelationCount", "count_tests", "example_tests", "task_of"]
 
@@ -80,8 +81,9 @@ def example_tests(suite: Suite) -> list[Example]:
 
 
 def task_of(item: Item) -> str:
-    """Return the task of a test, by its tag or else by its kind."""
-    return item.tags.get("task", "nli" if isinstance(item, Entail) else item.kind)
+    """Return the task of a test, by its tag or else by its kind; wrong tails are apart."""
+    task = item.tags.get("task", "nli" if isinstance(item, Entail) else item.kind)
+    return f"{task}, wrong tails" if is_wrong(item.tags) else task
 
 
 def _made(suite: Suite) -> list[Item]:
@@ -101,7 +103,8 @@ def _count(items: Iterable[Item]) -> tuple[int, int]:
 
 def _texts(item: Item) -> dict[str, str]:
     if isinstance(item, Entail):
-        return {"P": item.premise, "H": item.hypothesis, "label": item.label}
+        label = " or ".join((item.label, *item.also))
+        return {"P": item.premise, "H": item.hypothesis, "label": label}
     if not isinstance(item, Choice):
         return {"source": item.source, "reference": item.reference}
     goal = {} if item.context is None else {"goal": item.context}

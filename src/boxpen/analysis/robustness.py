@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from boxpen.errors import RunError, nearest
+from boxpen.metrics.choice import chance_of
 from boxpen.metrics.compare import holm
 from boxpen.metrics.duals import independence, survival
 from boxpen.metrics.intervals import Estimate, share
@@ -212,8 +213,7 @@ def _row(operation: str, pairs: Sequence[DualPair]) -> Robustness:
         survives=survival(first, second, clusters),
         same=share([float(p.same) for p in told], _clusters(told)),
         independent=dependence.expected,
-        guessing=math.fsum(1 / (len(p.original.scores) * len(p.dual.scores)) for p in pairs)
-        / len(pairs),
+        guessing=math.fsum(chance_of(p.original) * chance_of(p.dual) for p in pairs) / len(pairs),
         test=dependence.test,
         p=dependence.p,
         adjusted=dependence.p,

@@ -2,22 +2,24 @@
 
 A *cut* divides a run by one property. Every tag with a handful of values is one; so are the length
 of the right candidate (or of the hypothesis) and that of its source, in five groups of about equal
-size (the five groups of CommonMT's Figure 6). Two cuts can be crossed: ``set x length``.
+size (the five groups of CommonMT's Figure 6). The word class of what differs between English
+candidates is a cut on request. Two cuts can be crossed: ``set x length``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.choice import Interval
-from boxpen.metrics.summary import MOST_VALUES, estimates, slicing_tags
+from boxpen.metrics.summary import MOST_VALUES, estimates, labelled, slicing_tags
 from boxpen.runs.run import Run
 from boxpen.scoring.normalise import words
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["CROSS", "GROUPS", "MEASURED", "cut", "cuts", "slice_rows"]
+__all__ = ["CROSS", "GROUPS", "MEASURED", "ON_REQUEST", "cut", "cuts", "slice_rows"]
 
 CROSS = " x "
 GROUPS = 5
@@ -74,7 +76,7 @@ def slice_rows(
             "n": len(verdicts),
             "share": len(verdicts) / len(run.verdicts),
             **{metric: found._asdict() for metric, found in estimates(verdicts, interval)},
-            "signature": run.signature,
+            "signature": labelled(run.signature, run.info.suite.labels or {}, name.split(CROSS)),
         }
         for name, parts in divided.items()
         for value, verdicts in parts.items()
@@ -85,12 +87,12 @@ def _one(run: Run, name: str) -> Slices:
     tags = _tags(run.verdicts)
     if name in tags:
         return _by_tag(run.verdicts, name)
-    if name in MEASURED:
-        found = MEASURED[name](run)
+    if name in MEASURED or name in ON_REQUEST:
+        found = (MEASURED.get(name) or ON_REQUEST[name])(run)
         if not found:
             raise RunError(f"the run of {run.info.suite.name} keeps no texts to take '{name}' from")
         return found
-    known = [*tags, *(name for name, measured in MEASURED.items() if measured(run))]
+    known = [*tags, *(name for name, measured in MEASURED.items() if measured(run)), *ON_REQUEST]
     raise RunError(
         f"the run of {run.info.suite.name} cannot be divided by '{name}'; " + nearest(name, known)
     )
@@ -121,6 +123,32 @@ def _by_length(run: Run, text: Callable[[Verdict], str | None]) -> Slices:
             place = next((a, b) for a, b in edges if lengths[verdict.id] <= b)
             out[_label(*place)].append(verdict)
     return out
+
+
+def _by_word_class(run: Run) -> Slices:
+    """Group items by the class of the words in which the right candidate and others differ."""
+    from boxpen.english.word_class import CLASSES, differing_class
+
+    if find_spec("lemminflect") is None:
+        raise RunError(
+            "slices by word class need lemminflect; install it with: pip install 'boxpen[build]'"
+        )
+    language = run.info.suite.language
+    if language is not None and language.partition("-")[0] != "en":
+        raise RunError(
+            f"the candidates of {run.info.suite.name} are in '{language}'; word classes are known "
+            "of English only"
+        )
+    found: Slices = {name: [] for name in CLASSES}
+    for verdict in run.verdicts:
+        texts = [scored.text for scored in run.candidates.get(verdict.id, ())]
+        if run.labels or len(texts) < 2:
+            continue
+        right = texts.pop(verdict.gold)
+        classes = {name for text in texts if (name := differing_class(right, text)) is not None}
+        if classes:
+            found[classes.pop() if len(classes) == 1 else "several"].append(verdict)
+    return {name: some for name, some in found.items() if some}
 
 
 def _edges(lengths: Sequence[int]) -> list[tuple[int, int]]:
@@ -163,3 +191,5 @@ MEASURED: Mapping[str, Callable[[Run], Slices]] = {
     "length": lambda run: _by_length(run, lambda v: _right(run, v)),
     "source length": lambda run: _by_length(run, lambda v: _source(run, v)),
 }
+ON_REQUEST: Mapping[str, Callable[[Run], Slices]] = {"word class": _by_word_class}
+"""Cuts that take long, or need a library: only made by name."""

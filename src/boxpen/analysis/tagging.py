@@ -270,7 +270,11 @@ def _restricted(values: Sequence[str]) -> VerdictSet:
 def _shown(item: Item) -> dict[str, str]:
     """Return the texts of an item by what they are, without those that it does not have."""
     if isinstance(item, Entail):
-        return {"premise": item.premise, "hypothesis": item.hypothesis, "label": item.label}
+        return {
+            "premise": item.premise,
+            "hypothesis": item.hypothesis,
+            "label": " or ".join((item.label, *item.also)),
+        }
     if isinstance(item, Choice):
         right = item.candidates[item.gold]
         wrong = [text for n, text in enumerate(item.candidates) if n != item.gold]

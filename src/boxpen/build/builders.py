@@ -17,7 +17,13 @@ __all__ = ["Builder", "Stage", "builder_named", "find_config", "open_build"]
 
 C = TypeVar("C")
 
-_MARKS = {"discourse": "texts", "duals": "suite", "kg": "graphs", "nmt": "corpora"}
+_MARKS = {
+    "conjunctions": "text",
+    "discourse": "texts",
+    "duals": "suite",
+    "kg": "graphs",
+    "nmt": "corpora",
+}
 """A key that only configurations of each builder have; those of plug-ins must name theirs."""
 
 

@@ -60,8 +60,8 @@ def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
     header: dict[str, Any] = {"kind": "suite", "name": suite.name}
     for name in _CARD:
         value = getattr(suite.card, name)
-        if value is not None and value != "":
-            header[name] = value
+        if value is not None and value not in ("", ()):
+            header[name] = list(value) if isinstance(value, tuple) else value
     _write_line(header, stream)
     for item in suite:
         _write_line(item_to_dict(item), stream)
@@ -99,14 +99,19 @@ def _object(line: str, where: str) -> dict[str, Any]:
 
 
 def _header(where: str, data: dict[str, Any]) -> tuple[str, Card]:
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _CARD and key not in ("kind", "name"):
             known = ["name", *_CARD]
             raise SuiteError(f"{where} has the unknown key {excerpt(key)}, {nearest(key, known)}")
         if value is None and key in _CARD and _CARD[key].default is not MISSING:
             continue
-        if not isinstance(value, str):
+        if key in _CARD and _CARD[key].type == "tuple[str, ...]":
+            if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+                found = excerpt(str(value))
+                raise SuiteError(f"{where}: key '{key}' is {found}, expected a list of strings")
+            value = tuple(value)
+        elif not isinstance(value, str):
             raise SuiteError(f"{where}: key '{key}' is {excerpt(str(value))}, expected a string")
         values[key] = value
     values.pop("kind")

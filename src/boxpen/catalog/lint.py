@@ -16,6 +16,11 @@ Lint changes and rejects nothing: a finding is an item that a human should look 
 - ``block-size``, ``block-label``: a block of another size than most, or, in a suite where the label
   flips within nearly all blocks of two, one where it does not; not of the tests of a triple (tag
   ``task``), which are as many as its templates and wrong tails
+- ``block-ambiguity``, ``repeated-word``, ``block-reading``, ``block-unrelated``: in blocks of
+  translations: two ambiguous words or structures, a word that another block has, wrong translations
+  that do not read it as the other half does (see ``boxpen.catalog.block_lint``)
+- ``reason-keywords``: a wrong reason why a sentence makes no sense that has no key word of the
+  sentence (see ``boxpen.catalog.reason_lint``)
 - ``unbalanced``: of the suite as a whole: a position is gold far more or less often than by chance
 """
 
@@ -31,6 +36,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from boxpen.catalog.block_lint import reading_faults, repeated_words, split_ambiguity
+from boxpen.catalog.reason_lint import explained_sentences, keyword_faults
 from boxpen.items import Choice, Entail, Item, Suite, item_to_dict
 from boxpen.text.characters import strange_characters
 
@@ -68,12 +75,15 @@ def lint(suite: Suite) -> list[Finding]:
     limits = _limits(suite)
     usual_size, flipping = _usual_block(suite)
     blocks = suite.blocks()
+    repeated = repeated_words(suite)
+    explained = explained_sentences(suite)
     first_id: set[str] = set()
     first_content: dict[str, str] = {}
     seen_blocks: set[str] = set()
     findings: list[Finding] = []
     for item in suite:
         found = [*_unusable(item), *_alike(item), *_promised_word(item)]
+        found += keyword_faults(item, explained)
         for text in _texts(suite, item):
             found += _text_faults(text, limits)
         if item.id in first_id:
@@ -83,7 +93,11 @@ def lint(suite: Suite) -> list[Finding]:
         first_id.add(item.id)
         if item.block is not None and item.block not in seen_blocks:
             seen_blocks.add(item.block)
-            found += _block_faults(item.block, blocks[item.block], usual_size, flipping)
+            members = blocks[item.block]
+            found += _block_faults(item.block, members, usual_size, flipping)
+            found += [*split_ambiguity(members), *reading_faults(members)]
+        if item.id in repeated:
+            found.append(("repeated-word", repeated[item.id]))
         findings += [Finding(rule, item.id, message) for rule, message in found]
     return findings + [Finding("unbalanced", None, message) for message in _unbalanced(suite)]
 

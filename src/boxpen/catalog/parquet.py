@@ -1,5 +1,7 @@
 """Parquet: the columns of the CSV format, with lists as lists and tags as one JSON object.
 
+Tags that later readers gave are another JSON object, in a column ``reader_tags``.
+
 A table with a column ``kind`` is boxpen's own; any other is read as a CSV file of the same
 columns would be.
 
@@ -27,6 +29,7 @@ from boxpen.printable import excerpt
 
 __all__ = ["read_parquet", "write_parquet"]
 
+READER_TAGS = "reader_tags"
 _MAGIC = b"PAR1"
 _READER = """
 import io, pickle, sys
@@ -56,16 +59,26 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
     frame = _frame(path)
     own = "kind" in frame.columns and set(options) <= {"language", "source_language"}
     columns = None if own else Columns.find(frame.columns, options, str(path))
-    rows = []
+    rows: list[Row] = []
+    readers: dict[str, None] = {}
     for number, values in enumerate(frame.rows, start=1):
         data = dict(zip(frame.columns, values, strict=True))
         where = f"{path}, row {number}"
         try:
-            item = columns.item(_as_text(data), number) if columns else _own_item(data)
+            if columns is None:
+                labels = _json_tags(data.pop(READER_TAGS, None), READER_TAGS)
+                readers |= dict.fromkeys(labels)
+                item = _own_item(data, labels)
+            else:
+                item = columns.item(_as_text(data), number)
         except SuiteError as error:
             raise SuiteError(f"{where}: {error}") from None
         rows.append(Row(where, item))
-    card = Card(language=options.get("language"), source_language=options.get("source_language"))
+    card = Card(
+        language=options.get("language"),
+        source_language=options.get("source_language"),
+        reader_tags=tuple(readers),
+    )
     return Table(path=path, card=card, rows=rows)
 
 
@@ -75,10 +88,16 @@ def write_parquet(suite: Suite, stream: BinaryIO) -> None:
 
     schema: dict[str, Any] = dict.fromkeys((*OWN, "tags"), pl.String())
     schema |= dict.fromkeys(LISTS, pl.List(pl.String())) | {"gold": pl.Int64()}
+    given = suite.card.reader_tags
+    schema |= {READER_TAGS: pl.String()} if given else {}
     rows = []
     for item in suite:
         row = spelt_out(suite, item)
-        row["tags"] = json.dumps(row.get("tags", {}), ensure_ascii=False)
+        tags = row.get("tags", {})
+        labels = {tag: tags.pop(tag) for tag in given if tag in tags}
+        row["tags"] = json.dumps(tags, ensure_ascii=False)
+        if given:
+            row[READER_TAGS] = json.dumps(labels, ensure_ascii=False)
         rows.append(row)
     # Through memory: an error of the disk then comes from the stream, as it does for any format.
     buffer = io.BytesIO()
@@ -103,15 +122,22 @@ def _frame(path: Path) -> _Frame:
     return _Frame(*found)
 
 
-def _own_item(data: Mapping[str, Any]) -> Item:
+def _own_item(data: Mapping[str, Any], labels: Mapping[str, Any]) -> Item:
     fields = {name: value for name, value in data.items() if value is not None}
-    tags = fields.get("tags")
-    if isinstance(tags, str):
-        try:
-            fields["tags"] = json.loads(tags)
-        except (ValueError, RecursionError):
-            raise SuiteError(f"column 'tags' is {excerpt(tags)}, expected a JSON object") from None
+    if labels or isinstance(fields.get("tags"), str):
+        fields["tags"] = {**_json_tags(fields.get("tags"), "tags"), **labels}
     return item_from_dict(fields)
+
+
+def _json_tags(text: Any, column: str) -> dict[str, Any]:
+    try:
+        tags = json.loads(text) if text is not None else {}
+    except (TypeError, ValueError, RecursionError):
+        tags = None
+    if not isinstance(tags, dict):
+        found = excerpt(str(text))
+        raise SuiteError(f"column '{column}' is {found}, expected a JSON object")
+    return tags
 
 
 def _as_text(data: Mapping[str, Any]) -> dict[str, str]:

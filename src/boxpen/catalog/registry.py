@@ -11,7 +11,7 @@ from boxpen.catalog.files import FORMATS, read_suite
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Entail, Suite
 from boxpen.plugins import SUITES
-from boxpen.scoring.recipe import ASK, ASK_LETTERS, GENERATE, SOUND, TRANSLATE, Recipe
+from boxpen.scoring.recipe import ASK, ASK_LETTERS, ENTAILMENT, GENERATE, SOUND, TRANSLATE, Recipe
 
 __all__ = ["entries", "is_suite", "load_suite", "recipes_of", "suite_names"]
 
@@ -95,7 +95,9 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
     if not isinstance(suite, Suite):
         return recipes_of(read_suite(suite, validate=False))
     has_sources = any(not isinstance(i, Entail) and i.source is not None for i in suite)
-    return _ALWAYS | (_OF_SOURCES if has_sources else {})
+    lenient = any(isinstance(i, Entail) and i.also for i in suite)
+    paper = {ENTAILMENT.name: ENTAILMENT} if lenient else {}
+    return _ALWAYS | (_OF_SOURCES if has_sources else {}) | paper
 
 
 def _entry(name: str) -> tuple[Entry, str | None] | None:

@@ -24,10 +24,11 @@ from boxpen.text.lines import opened
 __all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_csv", "write_tsv"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
-LISTS = {"candidates": "candidate_", "contrast": "contrast_"}
+READER_TAG = "reader-tag:"  # a column of a tag that later readers gave
+LISTS = {"candidates": "candidate_", "contrast": "contrast_", "also": "also_"}
 OWN = (
     "kind", "id", "block", "source", "context", "candidates", "gold", "premise", "hypothesis",
-    "label", "reference", "reference_context", "contrast", "language", "source_language",
+    "label", "also", "reference", "reference_context", "contrast", "language", "source_language",
 )  # fmt: skip
 
 
@@ -45,7 +46,9 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
     if "kind" in header and set(options) <= {"language", "source_language"}:
         _check_own(header, path)
         rows = [_made(where, _own_item, header, row) for where, row in _even(records, header, path)]
+        readers = tuple(n.removeprefix(READER_TAG) for n in header if n.startswith(READER_TAG))
     else:
+        readers = ()
         header = [name.strip() for name in header]
         _check_once(header, path)
         columns = Columns.find(header, options, str(path))
@@ -53,7 +56,11 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
         for where, row in _even(records, header, path):
             cells = dict(zip(header, row, strict=True))
             rows.append(_made(where, columns.item, cells, len(rows) + 1))
-    card = Card(language=options.get("language"), source_language=options.get("source_language"))
+    card = Card(
+        language=options.get("language"),
+        source_language=options.get("source_language"),
+        reader_tags=readers,
+    )
     return Table(path=path, card=card, rows=rows)
 
 
@@ -63,10 +70,11 @@ def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
     Raises:
         SuiteError: If a text is empty: such a cell would be read as missing.
     """
-    rows = [_cells(spelt_out(suite, item), item.id) for item in suite]
+    columns = {tag: _tag_column(suite, tag) for tag in suite.tag_values()}
+    rows = [_cells(spelt_out(suite, item), item.id, columns) for item in suite]
     used = {name for row in rows for name in row}
     header = [name for own in OWN for name in _own_columns(own, used)]
-    header += [TAG + tag for tag in suite.tag_values()]
+    header += columns.values()
     writer = csv.writer(codecs.getwriter("utf-8")(stream), delimiter=delimiter)
     writer.writerow(header)
     writer.writerows([row.get(name, "") for name in header] for row in rows)
@@ -134,10 +142,13 @@ def _check_own(header: Sequence[str], path: Path) -> None:
     if "id" not in header:
         raise SuiteError(f"{path} has no column 'id', {nearest('id', list(header))}")
     for name in header:
-        if not (name in known or name.startswith(TAG) or _numbered(name)):
+        if not (name in known or name.startswith((TAG, READER_TAG)) or _numbered(name)):
             raise SuiteError(
                 f"{path}, line 1 has the unknown column {excerpt(name)}, {nearest(name, known)}"
             )
+        plain = TAG + name.removeprefix(READER_TAG)
+        if name.startswith(READER_TAG) and plain in header:
+            raise SuiteError(f"{path}, line 1 has the columns '{plain}' and '{name}', expected one")
 
 
 def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
@@ -146,8 +157,8 @@ def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
     for name, cell in zip(header, row, strict=True):
         if numbered := _numbered(name):
             lists[numbered[0]][numbered[1]] = cell
-        elif cell and name.startswith(TAG):
-            data.setdefault("tags", {})[name.removeprefix(TAG)] = cell
+        elif cell and name.startswith((TAG, READER_TAG)):
+            data.setdefault("tags", {})[name.partition(":")[2]] = cell
         elif cell and name == "gold":
             data[name] = _gold(cell)
         elif cell:
@@ -172,13 +183,17 @@ def _numbered(name: str) -> tuple[str, int] | None:
     return None
 
 
-def _cells(data: dict[str, Any], item: str) -> dict[str, str]:
+def _tag_column(suite: Suite, tag: str) -> str:
+    return (READER_TAG if tag in suite.card.reader_tags else TAG) + tag
+
+
+def _cells(data: dict[str, Any], item: str, columns: Mapping[str, str]) -> dict[str, str]:
     out: dict[str, str] = {}
     for name, value in data.items():
         if name in LISTS:
             out |= {f"{LISTS[name]}{index}": text for index, text in enumerate(value)}
         elif name == "tags":
-            out |= {TAG + tag: text for tag, text in value.items()}
+            out |= {columns[tag]: text for tag, text in value.items()}
         else:
             out[name] = str(value)
     for name, cell in out.items():

@@ -143,28 +143,6 @@ def contrast(
     note(f"{sum(items for items, _ in counts.values())} items written to {out}")
 
 
-@command(build, "forms")
-def forms(
-    templates: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Your own templates, beside boxpen's; repeatable."),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Count the surface forms of knowledge graph templates."""
-    from boxpen.build.libraries import need_libraries
-
-    need_libraries()
-    from boxpen.build.kg.wording.templates import form_counts, load_templates
-    from boxpen.report.build import forms_table
-
-    counts = form_counts(load_templates(templates or ()))
-    if json:
-        print_json([{"task": t, "relation": r, "forms": n} for (t, r), n in counts.items()])
-    else:
-        console().print(forms_table(counts))
-
-
 @command(build, "sentences")
 def sentences(
     triples: Annotated[

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,9 @@ from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.printable import printable
 from boxpen.report.plain_table import plain_table
+
+if TYPE_CHECKING:
+    from boxpen.models.loading.presets import Preset
 
 __all__ = ["model"]
 
@@ -32,10 +36,10 @@ Name = Annotated[
 @command(model, "list")
 def list_models(json: Json = False) -> None:
     """List the model presets."""
-    from boxpen.models.loading.presets import PRESETS, TRIED
+    from boxpen.models.loading.presets import PRESETS
 
     if json:
-        print_json([asdict(p) | {"tried": TRIED[p.tried]} for p in PRESETS.values()])
+        print_json([_preset_object(p) for p in PRESETS.values()])
         return
 
     table = plain_table(gap=1)
@@ -43,7 +47,7 @@ def list_models(json: Json = False) -> None:
         table.add_column(column, no_wrap=True)
     for p in PRESETS.values():
         shown = f"{p.spec}\n  {p.note}"
-        table.add_row(p.name, p.kind, " ".join(p.languages), p.tried, shown)
+        table.add_row(p.name, p.kind, " ".join(p.languages), p.trial.on, shown)
     screen = console()
     screen.print(table)
     screen.print()
@@ -51,10 +55,19 @@ def list_models(json: Json = False) -> None:
         screen,
         [
             f"Any other model: {', '.join([_OTHERS, *_plugin_models()])}",
-            "tried: with real weights, or only with a tiny, randomly initialised model of the "
-            "same architecture (as for elmo:)",
+            "tried: with real weights, with those of another model of the same architecture (kin), "
+            "or only with a tiny, randomly initialised one (random, as for elmo:); "
+            "boxpen model show names the test",
         ],
     )
+
+
+def _preset_object(preset: Preset) -> dict[str, object]:
+    from boxpen.models.loading.presets import TRIED
+
+    facts = asdict(preset)
+    del facts["trial"]
+    return facts | {"tried": TRIED[preset.trial.on], "test": str(preset.trial)}
 
 
 def _plugin_models() -> list[str]:
@@ -70,15 +83,33 @@ def show_model(
     json: Json = False,
 ) -> None:
     """Show a model's kind, languages and scoring settings."""
-    from boxpen.models.loading.presets import TRIED, tried
+    from boxpen.errors import ModelError
+    from boxpen.models.loading.presets import PRESETS, TRIED, trial
     from boxpen.models.resolve import resolve_model, shadowed_by_preset
     from boxpen.scoring.labels import names_of
     from boxpen.scoring.policy import ScoringPolicy
 
     if shadowed := shadowed_by_preset(name):
         note(shadowed)
-    found = resolve_model(name, labels=labels)
-    on = tried(name)
+    run_on = trial(name)
+    tried = {"tried": TRIED[run_on.on], "test": str(run_on)} if run_on else {}
+    try:
+        found = resolve_model(name, labels=labels)
+    except ModelError as error:
+        if (preset := PRESETS.get(name)) is None:
+            raise
+        note(f"only what boxpen knows of {name}, because {error}")
+        _print_facts(
+            {
+                "name": name,
+                "checkpoint": preset.spec,
+                "kind": preset.kind,
+                "languages": sorted(preset.languages),
+                **tried,
+            },
+            json=json,
+        )
+        return
     facts = {
         "name": found.name,
         "kind": found.kind,
@@ -86,16 +117,11 @@ def show_model(
         "dtype": found.dtype,
         "languages": sorted(found.languages) if found.languages else None,
         "translates": found.can_translate(),
-        **({"tried": TRIED[on]} if on else {}),
+        **tried,
         **({"labels": list(names_of(found.labels))} if found.labels else {}),
         **found.resolve_policy(ScoringPolicy()).as_dict(),
     }
-    if json:
-        print_json(facts)
-        return
-    for key, value in facts.items():
-        shown = ", ".join(value) if isinstance(value, list) else value
-        print(f"{key:12} {'unknown' if shown is None else shown}")
+    _print_facts(facts, json=json)
 
 
 @command(model, "get")
@@ -149,20 +175,21 @@ def probe_model(
     if scheme == "translator":
         from boxpen.models.remote.translators.model import try_translator
 
-        _print_facts(try_translator(name), json=json)
+        _print_facts(try_translator(name), json=json, width=16)
         return
     if scheme not in ("api", "openai"):
         raise ModelError(f"model '{name}' is not behind an API, expected api:URL#MODEL")
     settings = settings_of(name)
     findings = probe(Client(name, settings), settings, chat=True)
-    _print_facts(findings.lines(), json=json)
+    _print_facts(findings.lines(), json=json, width=16)
     if findings.access == "none":
         raise ModelError(f"model '{name}' cannot be used: {findings.refusal}")
 
 
-def _print_facts(facts: dict[str, str], *, json: bool) -> None:
+def _print_facts(facts: Mapping[str, Any], *, json: bool, width: int = 12) -> None:
     if json:
         print_json(facts)
         return
     for key, value in facts.items():
-        print(f"{key:16} {printable(value)}")
+        shown = ", ".join(value) if isinstance(value, list) else value
+        print(f"{key:{width}} {'unknown' if shown is None else printable(str(shown))}")

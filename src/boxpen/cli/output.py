@@ -164,15 +164,17 @@ def print_runs(
 
     screen = console()
     for run, place in zip(runs, places, strict=True):
-        screen.print(run_table(run))
-        if hidden := main_tags(run)[1]:
+        tags, hidden = main_tags(run)
+        screen.print(run_table(run, tags))
+        if hidden:
             screen.print(f"• more tags with boxpen slices: {', '.join(hidden)}")
         of_graph = any({"task", "relation"} <= set(v.tags) for v in run.verdicts)
         failures = failure_tables([run]) if of_graph else []
         for table in failures:
             for part in failures_terminal(table, screen.width):
                 screen.print(part)
-        for line in (*notes(run), *dict.fromkeys(n for table in failures for n in table.notes)):
+        more = dict.fromkeys(n for table in failures for n in table.notes)
+        for line in (*notes(run, tags), *more):
             screen.print(f"• {line}")
         screen.print(f"signature  {run.signature}", style="dim", soft_wrap=True)
         if place:

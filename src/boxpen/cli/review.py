@@ -16,7 +16,7 @@ from boxpen.cli.output import console, note, print_json, print_runs, runs_object
 from boxpen.errors import BuildError
 
 if TYPE_CHECKING:
-    from boxpen.review import Applied, Destination, Review, ReviewTask
+    from boxpen.review import Applied, Destination, Review, ReviewTask, Selection
 
 __all__ = ["review"]
 
@@ -48,7 +48,7 @@ class Asked:
         typer.Option(
             metavar="NAME",
             help="triples, wrong-answers, wordings, candidates, duals, classes, errors, readings, "
-            "answers or tags.",
+            "answers, wrong-candidates or tags.",
             show_default="by target",
         ),
     ] = None
@@ -78,49 +78,59 @@ class Asked:
             ) from None
 
 
-@command(review, "export", cls=MultiValueCommand)
-def export_sheet(
-    target: Target,
-    judge: Annotated[str, typer.Option(metavar="NAME", help="Whose sheet it is.")],
-    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file, .csv.")],
-    asked: Asked,
-    values: Values = None,
+@dataclass(frozen=True)
+class Chosen:
+    """Which items a judge gets, and in which order."""
+
     sample: Annotated[
         int | None, typer.Option(metavar="N", help="Sample N items, the same for all judges.")
-    ] = None,
+    ] = None
     order: Annotated[
         Literal["score", "given", "random", "own"] | None,
         typer.Option(
             help="Best first; as given; shuffled; shuffled per judge.",
             show_default="own; score for triples",
         ),
-    ] = None,
-    blind: Annotated[bool, typer.Option("--blind", help="Leave out scores and hints.")] = False,
+    ] = None
     judges: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME...", help="All judges, if some of them judge each item."),
-    ] = None,
+    ] = None
     overlap: Annotated[
         int | None, typer.Option(metavar="N", help="How many of them judge each item.")
-    ] = None,
+    ] = None
     disputed: Annotated[
         bool, typer.Option("--disputed", help="Only items on which other judges disagree.")
-    ] = False,
+    ] = False
     everything: Annotated[
         bool, typer.Option("--all", help="Include judged items, with their verdicts.")
-    ] = False,
+    ] = False
+    seed: Annotated[int, typer.Option(help="Random seed for samples and orders.")] = 0
+
+    def selection(self) -> Selection:
+        """Return the choice as the review knows it."""
+        from boxpen.review import Selection
+
+        return Selection(**{**asdict(self), "judges": tuple(self.judges or ())})
+
+
+@command(review, "export", cls=MultiValueCommand)
+def export_sheet(
+    target: Target,
+    judge: Annotated[str, typer.Option(metavar="NAME", help="Whose sheet it is.")],
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Output file, .csv.")],
+    asked: Asked,
+    chosen: Chosen,
+    values: Values = None,
+    blind: Annotated[bool, typer.Option("--blind", help="Leave out scores and hints.")] = False,
     overwrite: Overwrite = False,
-    seed: Annotated[int, typer.Option(help="Random seed for samples and orders.")] = 0,
     json: Json = False,
 ) -> None:
     """Write a sheet of items for a judge."""
-    from boxpen.review import Selection, check_sheet, export_sheet
+    from boxpen.review import check_sheet, export_sheet
 
     check_sheet(judge, out, overwrite=overwrite)
-    wanted = Selection(
-        sample=sample, judges=tuple(judges or ()), overlap=overlap, disputed=disputed,
-        everything=everything, order=order, seed=seed,
-    )  # fmt: skip
+    wanted = chosen.selection()
     task = asked.about(target, values)
     number, torn = export_sheet(task, judge, out, wanted, blind=blind)
     if torn:

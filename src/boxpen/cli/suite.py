@@ -63,7 +63,8 @@ def show_suite(
         return
     screen = console()
     for key, value in facts.items():
-        screen.print(f"{key:16} {value}")
+        shown = " ".join(value) if isinstance(value, tuple) else value
+        screen.print(f"{key:16} {shown}")
     for tag, values in tags.items():
         more = f" … ({len(values)})" if len(values) > 12 else ""
         screen.print(f"tag {tag:12} {' '.join(values[:12])}{more}")
@@ -116,6 +117,19 @@ def stats_suite(
         bool, typer.Option("--words", help="Words unique to right or wrong candidates instead.")
     ] = False,
     top: Annotated[int, typer.Option(help="With --words: words per side.", min=0)] = 20,
+    svg: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --words: draw the words that differ most often."),
+    ] = None,
+    over: Annotated[
+        int | None,
+        typer.Option(
+            help="With --svg: draw words that differ more than N times, both sides together.",
+            show_default="9",
+            min=0,
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
     *,
     form: Format,
 ) -> None:
@@ -125,12 +139,22 @@ def stats_suite(
     from boxpen.analysis.suites.stats import stats
     from boxpen.catalog import load_suite
     from boxpen.errors import SuiteError
+    from boxpen.files import check_free, replaced
     from boxpen.report import behaviour, corpus
+    from boxpen.report.html.word_chart import words_svg
 
     if (tests and words) or (by is not None and (tests or words)):
         raise SuiteError("--by, --tests and --words cannot be combined; choose one")
     if form.markdown and not tests:
         raise SuiteError("--markdown requires --tests")
+    if svg is not None and not words:
+        raise SuiteError("--svg requires --words")
+    if over is not None and svg is None:
+        raise SuiteError("--over requires --svg")
+    if svg is not None:
+        if svg.suffix.lower() != ".svg":
+            raise SuiteError(f"--svg writes an .svg file, not {svg.name}")
+        check_free(svg, overwrite=overwrite)
     found = load_suite(name)
     if tests:
         form.show(
@@ -140,8 +164,16 @@ def stats_suite(
             lambda both: behaviour.tests_markdown(*both),
         )
     elif words:
+        counted = differences(found)
+        if svg is not None:
+            least = 9 if over is None else over
+            title = f"Different words of {found.name}, over {least} times"
+            drawn = words_svg(counted, least, title)
+            with replaced(svg, SuiteError) as stream:
+                stream.write(drawn.encode())
+            note(f"chart written to {svg}")
         form.show(
-            differences(found),
+            counted,
             lambda found: corpus.words_object(found, top),
             lambda found: corpus.words_tables(found, top),
         )
@@ -194,7 +226,10 @@ def _columns(what: str) -> Any:
 @command(suite, "import", cls=MultiValueCommand)
 def import_suite(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; .xml with --frame."
+        ),
     ],
     out: Out,
     name: Annotated[str | None, typer.Option(help="Name of the suite.")] = None,
@@ -214,6 +249,10 @@ def import_suite(
     wrong: Annotated[list[str] | None, _columns("with wrong candidates")] = None,
     reference: Annotated[str | None, _column("reference")] = None,
     tags: Annotated[list[str] | None, _columns("to use as tags")] = None,
+    frame: Annotated[
+        str | None,
+        typer.Option(help="Original of a CATs set: wsc, wsc-paper (XML), arct (TSV), swag (CSV)."),
+    ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Convert your own table into a suite.
@@ -222,7 +261,9 @@ def import_suite(
     'sentence_bad' (BLiMP) need no options.
     """
     from boxpen.catalog import read_suite, write_suite
+    from boxpen.catalog.frames import read_frame
     from boxpen.catalog.lint import lint
+    from boxpen.errors import SuiteError
     from boxpen.files import check_free
 
     check_free(out, overwrite=overwrite)
@@ -232,7 +273,10 @@ def import_suite(
         "wrong": wrong, "reference": reference, "tags": tags, "language": language,
         "source_language": source_language,
     }  # fmt: skip
-    found = read_suite(file, **{k: v for k, v in columns.items() if v is not None and v != []})
+    given = {k: v for k, v in columns.items() if v is not None and v != []}
+    if frame and given:
+        raise SuiteError(f"--frame cannot be combined with --{next(iter(given)).replace('_', '-')}")
+    found = read_frame(file, frame) if frame else read_suite(file, **given)
     card = replace(
         found.card, title=title or found.card.title, licence=licence or found.card.licence
     )

@@ -160,11 +160,22 @@ def _lexical(
     if not fits:
         return None
     form = next(one for one in ("third", "base", "past") if one in fits)
+    if form == "third" and doubt == "noun" and _follows_plural(words, before):
+        return None
     if many == "singular" and "past" in fits and "third" not in fits:
         form = "past"
     if form == "base" and not sure and doubt == "noun" and root not in known("verbs"):
         return None
     return Finite(place, "verb", _form(form), root, None, place, sure, "" if sure else doubt)
+
+
+def _follows_plural(words: Sequence[Word], place: int) -> bool:
+    """Tell whether a noun may be the verb of a plural before it: 'boys love tales'."""
+    before = skip_adverbs(words, place - 1, -1, 0)
+    if before < 0 or "base" not in _forms(words[place].low):
+        return False
+    low = words[before].low
+    return "NOUN" in lemmas(low) and not low.endswith("'") and number(low) == "plural"
 
 
 def _forms(low: str) -> set[str]:

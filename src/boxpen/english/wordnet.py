@@ -160,6 +160,36 @@ class WordNet:
         """Return the field of a sense: 'noun.food', 'verb.motion'."""
         return str(self._reader._lexnames[self._entry(sense).field])
 
+    def definition(self, sense: Sense) -> str:
+        """Return what a sense means, in words, without examples."""
+        return self._entry(sense).definition
+
+    def closeness(self, first: str, second: str, part: str) -> float:
+        """Return how near the commonest senses of two words are, from 0 to 1.
+
+        The measure is that of Wu and Palmer (1994), the depth of what both are a kind of over their
+        mean depth, along the first hypernym of every sense. Verbs have many tops: those of a field
+        count as kinds of it.
+        """
+        one, two = self._path(first, part), self._path(second, part)
+        common = sum(a == b for a, b in zip(one, two, strict=False))
+        return 2 * common / (len(one) + len(two)) if one and two else 0.0
+
+    def _path(self, word: str, part: str) -> tuple[Sense | str, ...]:
+        """Return the way from the top down to the commonest sense of a word."""
+        if (key := ("path", word, part)) not in self._kept:
+            way: list[Sense | str] = []
+            here = self._senses(word, part)[:1]
+            while here and here[0] not in way:
+                way.append(here[0])
+                here = list(self.above(here[0]))[:1]
+            top = (
+                [self.field(way[-1])] if way and part == "v" and isinstance(way[-1], Sense) else []
+            )
+            self._kept[key] = (*top, *reversed(way))
+        found: tuple[Sense | str, ...] = self._kept[key]
+        return found
+
     def above(self, sense: Sense) -> tuple[Sense, ...]:
         """Return what a sense is a kind of, one step up."""
         return self._entry(sense).up
@@ -176,9 +206,10 @@ class WordNet:
     def is_person(self, noun: str) -> bool:
         """Return whether the commonest sense of a noun, or of a phrase's head, is a person."""
         first = (self._senses(noun, "n") or self._senses(self.head_noun(noun) or "", "n"))[:1]
-        # 'human' is filed under animals, below the hominids.
+        # 'human' is filed under animals, below the hominids; a chauffeur is an agent that operates.
         people = {s for name in ("person", "hominid") for s in self._senses(name, "n")[:1]}
-        return not people.isdisjoint((*first, *self._closure(first, "up")))
+        above = (*first, *self._closure(first, "up"))
+        return not people.isdisjoint(above) or "noun.person" in map(self.field, first)
 
     def _related(self, first: str, second: str, part: str) -> Kinship | None:
         one, two = self.lemma(first, part), self.lemma(second, part)
@@ -268,6 +299,7 @@ class _Entry(NamedTuple):
 
     words: tuple[str, ...]
     field: int
+    definition: str
     opposites: tuple[_Opposite, ...]
     up: tuple[Sense, ...]
     down: tuple[Sense, ...]
@@ -279,7 +311,8 @@ def _entries(text: str, part: str) -> Iterator[tuple[int, _Entry]]:
     for line in text.splitlines():
         if line.startswith(" "):  # the licence
             continue
-        cells = line.split(" | ")[0].split()
+        facts, _, gloss = line.partition(" | ")
+        cells = facts.split()
         count = int(cells[3], 16)
         pointers = cells[5 + 2 * count :]
         ways: dict[str, list[Sense]] = {"@": [], "~": [], "&": []}
@@ -301,6 +334,7 @@ def _entries(text: str, part: str) -> Iterator[tuple[int, _Entry]]:
             _Entry(
                 tuple(word.replace("_", " ") for word in words),
                 int(cells[1]),
+                gloss.partition('; "')[0].strip(),
                 tuple(opposites),
                 *(tuple(way) for way in ways.values()),
             ),

@@ -18,7 +18,7 @@ VOCABULARY = 50_000  # words of a new bidirectional model
 _SCORED = {"bidirectional": "bilm"}  # what a kind is called among scorers
 
 
-def check_model(kind: str, model: str, vocabulary: int | None) -> None:
+def check_model(kind: str, model: str, vocabulary: int | None, uncased: bool) -> None:
     """Fail early, before any data is read, if a model cannot be trained."""
     if kind not in KINDS:
         raise ModelError(f"kind '{kind}' is unknown, {nearest(kind, list(KINDS))}")
@@ -30,8 +30,9 @@ def check_model(kind: str, model: str, vocabulary: int | None) -> None:
         sizes = SIZES
     if size is not None and size not in sizes:
         raise ModelError(f"model '{model}' is unknown, {nearest(size, [*sizes])}")
-    if vocabulary is not None and not (kind == "bilm" and size):
-        raise ModelError("--vocabulary is only for a new bidirectional model, new:SIZE")
+    for option, given in (("--vocabulary", vocabulary is not None), ("--uncased", uncased)):
+        if given and size is None:
+            raise ModelError(f"{option} is only for a new model, new:SIZE")
 
 
 def size_of(model: str) -> str | None:
@@ -42,7 +43,13 @@ def size_of(model: str) -> str | None:
 
 
 def begin(
-    kind: str, model: str, *, texts: Iterable[str], vocabulary: int | None, seed: int
+    kind: str,
+    model: str,
+    *,
+    texts: Iterable[str],
+    vocabulary: int | None,
+    uncased: bool = False,
+    seed: int,
 ) -> Trainable:
     """Return a model that can be trained.
 
@@ -50,7 +57,8 @@ def begin(
         kind: One of ``KINDS``.
         model: ``new``, ``new:SIZE``, or a model as ``boxpen run`` takes it.
         texts: The texts to train the vocabulary of a new model on.
-        vocabulary: Maximum vocabulary size of a new bidirectional model.
+        vocabulary: Maximum vocabulary size of a new model.
+        uncased: Whether a new model of any kind reads lower-cased byte pairs.
         seed: Random seed for new weights and for batches.
     """
     size = size_of(model)
@@ -59,14 +67,19 @@ def begin(
     if kind == "bilm":
         from boxpen.lm.bilm.training import new_model
 
-        made = new_model(texts, size=size, vocabulary=vocabulary or VOCABULARY, seed=seed)
+        made = new_model(
+            texts, size=size, vocabulary=vocabulary or VOCABULARY, seed=seed,
+            input="pieces" if uncased else "characters", uncased=uncased,
+        )  # fmt: skip
         return Bidirectional(*made, seed)
     import torch
 
     from boxpen.lm.scratch import new_causal, new_masked
 
     torch.manual_seed(seed)
-    return KINDS[kind](*(new_causal if kind == "causal" else new_masked)(size, texts), seed)
+    if kind == "causal":
+        return Causal(*new_causal(size, texts, vocabulary, uncased=uncased), seed)
+    return Masked(*new_masked(size, texts, vocabulary), seed)
 
 
 def _found(kind: str, model: str) -> tuple[Any, Any]:

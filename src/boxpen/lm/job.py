@@ -39,6 +39,7 @@ def train_lm(
     exclude: Sequence[str] = (),
     language: str = "en",
     vocabulary: int | None = None,
+    uncased: bool = False,
     options: Options | None = None,
     device: str = "auto",
     progress: bool = False,
@@ -58,7 +59,9 @@ def train_lm(
         holdout: Share of the sentences to hold out where there are no such files.
         exclude: Suites to exclude from training and held-out sentences.
         language: Language of the sentences.
-        vocabulary: Maximum vocabulary size of a new bidirectional model.
+        vocabulary: Maximum vocabulary size of a new model.
+        uncased: Whether a new model reads lower-cased byte pairs, which are then the same for
+            every kind; a new masked model always does.
         options: The training options.
         device: ``auto``, ``cpu`` or ``cuda``.
         progress: Whether to show a progress bar on stderr.
@@ -71,7 +74,7 @@ def train_lm(
         BoxpenError: If the sentences, the model, the folder or an option cannot be used.
     """
     options = options or Options()
-    check_model(kind, model, vocabulary)
+    check_model(kind, model, vocabulary, uncased)
     check_ways(ways)
     if not valid:
         check_share(holdout)
@@ -96,6 +99,7 @@ def train_lm(
         "exclude": data.suites,
         "language": language,
         **asdict(options),
+        **({"uncased": True} if uncased else {}),  # older records lack it
     }
     folder = OutFolder(Path(out), settings, data.digests, "sentences")
     if not folder.finished:
@@ -127,7 +131,9 @@ def train_lm(
     held_out = [sentence.text for sentence in data.held_out]
     rate = options.learning_rate
     plan = Plan(
-        make=lambda: begin(kind, model, texts=train, vocabulary=vocabulary, seed=options.seed),
+        make=lambda: begin(
+            kind, model, texts=train, vocabulary=vocabulary, uncased=uncased, seed=options.seed
+        ),
         train=train,
         held_out=held_out,
         files={"held-out.txt": "".join(f"{line}\n" for line in held_out).encode()},

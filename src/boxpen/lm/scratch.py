@@ -7,7 +7,9 @@ from typing import Any
 
 from boxpen.errors import ModelError
 
-__all__ = ["SHAPES", "byte_pairs", "new_causal", "new_config", "new_masked", "new_tokenizer"]
+__all__ = [
+    "SHAPES", "byte_pairs", "lower_case", "new_causal", "new_config", "new_masked", "new_tokenizer",
+]  # fmt: skip
 
 # Shapes of the small BERT models (Turc et al. 2019), and a vocabulary that fits them.
 SHAPES = {
@@ -30,13 +32,12 @@ def new_config(size: str, tokenizer: Any) -> Any:
     return BertConfig(pad_token_id=tokenizer.pad_token_id, **_shape(size, tokenizer))
 
 
-def new_tokenizer(size: str, texts: Iterable[str]) -> Any:
+def new_tokenizer(size: str, texts: Iterable[str], vocabulary: int | None = None) -> Any:
     """Return a lower-casing tokenizer trained on texts."""
-    from tokenizers import normalizers, processors
+    from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
-    lower = normalizers.BertNormalizer(lowercase=True)
-    backend = _trained(size, texts, list(_SPECIAL.values()), lower)
+    backend = _trained(size, texts, list(_SPECIAL.values()), vocabulary, lower_case())
     cls, sep = (backend.token_to_id(_SPECIAL[t]) for t in ("cls_token", "sep_token"))
     backend.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -51,20 +52,38 @@ def new_tokenizer(size: str, texts: Iterable[str]) -> Any:
     )
 
 
-def new_masked(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
+def lower_case() -> Any:
+    """Return what BERT does to a text first: no capitals, no accents, single spaces."""
+    from tokenizers import normalizers
+
+    return normalizers.BertNormalizer(lowercase=True)
+
+
+def new_masked(size: str, texts: Iterable[str], vocabulary: int | None = None) -> tuple[Any, Any]:
     """Return a BERT with random weights, and its tokenizer."""
     from transformers import AutoModelForMaskedLM
 
-    tokenizer = new_tokenizer(size, texts)
+    tokenizer = new_tokenizer(size, texts, vocabulary)
     return AutoModelForMaskedLM.from_config(new_config(size, tokenizer)), tokenizer
 
 
-def new_causal(size: str, texts: Iterable[str]) -> tuple[Any, Any]:
-    """Return a Llama with random weights, and its tokenizer: byte pairs, with capitals."""
+def new_causal(
+    size: str, texts: Iterable[str], vocabulary: int | None = None, *, uncased: bool = False
+) -> tuple[Any, Any]:
+    """Return a Llama with random weights, and its tokenizer.
+
+    Args:
+        size: One of ``SHAPES``.
+        texts: What to learn byte pairs from.
+        vocabulary: How many at most; if None, as many as fit the size.
+        uncased: Whether to read a text as a new masked model does, without capitals.
+    """
     from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast
 
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=_trained(size, texts, [_END]),
+        tokenizer_object=_trained(
+            size, texts, [_END], vocabulary, lower_case() if uncased else None
+        ),
         bos_token=_END,
         eos_token=_END,
         pad_token=_END,
@@ -93,13 +112,20 @@ def _shape(size: str, tokenizer: Any) -> dict[str, int]:
 
 
 def _trained(
-    size: str, texts: Iterable[str], special: Sequence[str], normalizer: Any = None
+    size: str,
+    texts: Iterable[str],
+    special: Sequence[str],
+    vocabulary: int | None,
+    normalizer: Any = None,
 ) -> Any:
-    backend = byte_pairs(
-        texts, _VOCABULARY[size], special, normalizer, prefix=normalizer is not None
-    )
+    most = vocabulary or _VOCABULARY[size]
+    backend = byte_pairs(texts, most, special, normalizer, prefix=normalizer is not None)
     if backend is None:
-        raise ModelError(f"cannot train a vocabulary for new:{size}: the data has no words")
+        least = 256 + len(special)
+        why = "the data has no words"
+        if most <= least:
+            why = f"--vocabulary is {most}, expected more than {least}"
+        raise ModelError(f"cannot train a vocabulary for new:{size}: {why}")
     return backend
 
 

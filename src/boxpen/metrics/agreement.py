@@ -20,6 +20,7 @@ __all__ = [
     "free_kappa",
     "krippendorff_alpha",
     "percent_agreement",
+    "weighted_kappa",
 ]
 
 Answers = Sequence[Hashable]
@@ -82,6 +83,18 @@ def cohen_estimate(
     kappas = (observed[telling] - expected[telling]) / (1 - expected[telling])
     low, high = np.quantile(kappas, [0.025, 0.975])
     return Estimate(kappa, float(low), float(high), n)
+
+
+def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Cohen's kappa of two judges who gave numbers, with linear weights (Cohen 1968).
+
+    Numbers that are far apart disagree more. NaN if both gave one and the same number throughout.
+    """
+    n = len(first)
+    apart = sum(abs(a - b) for a, b in zip(first, second, strict=True)) * n
+    one, other = Counter(first), Counter(second)
+    expected = sum(abs(a - b) * x * y for a, x in one.items() for b, y in other.items())
+    return 1 - apart / expected if expected else math.nan
 
 
 def fleiss_kappa(items: Sequence[Answers]) -> float:

@@ -14,9 +14,11 @@ from boxpen.scoring.verdicts import Verdict
 
 __all__ = [
     "accuracy",
+    "balanced_accuracy",
     "both_right",
     "both_wrong",
     "chance",
+    "chance_of",
     "clusters",
     "consistency",
     "every_order",
@@ -24,6 +26,7 @@ __all__ = [
     "flip_rate",
     "macro_accuracy",
     "margin",
+    "right_answers",
 ]
 
 Interval = Literal["wilson", "bootstrap"]
@@ -72,11 +75,46 @@ def margin(verdicts: Sequence[Verdict]) -> Estimate:
 
 
 def chance(verdicts: Sequence[Verdict]) -> Estimate:
-    """Return the accuracy of guessing: 1/k for an item of k candidates."""
+    """Return the accuracy of guessing."""
     if not verdicts:
         return Estimate(math.nan, math.nan, math.nan, 0)
-    value = math.fsum(1 / len(v.scores) for v in verdicts) / len(verdicts)
+    value = math.fsum(map(chance_of, verdicts)) / len(verdicts)
     return Estimate(value, value, value, len(verdicts))
+
+
+def chance_of(verdict: Verdict) -> float:
+    """Return what guessing earns: 1/k for an item of k candidates, of which one is right."""
+    return right_answers(verdict) / len(verdict.scores)
+
+
+def right_answers(verdict: Verdict) -> int:
+    """Return how many of the candidates or competing labels are right.
+
+    Of two labels that an item accepts only one competes in the 2-way setting: an item of which
+    every answer is right is left out.
+    """
+    return min(1 + len(verdict.also), len(verdict.scores) - 1)
+
+
+def balanced_accuracy(groups: Sequence[Sequence[Verdict]]) -> Estimate:
+    """Return the mean of the accuracies of groups whose items may share blocks.
+
+    With one group for each label, a classifier that gives one answer always has 1/k for k labels.
+    """
+    groups = [group for group in groups if group]
+    verdicts = [v for group in groups for v in group]
+    apart = macro_accuracy(groups)
+    means = [accuracy(group).value for group in groups]
+    # An item moves the result by its distance from the mean of its group: that groups differ in
+    # size or in accuracy adds no spread.
+    moved = [
+        apart.value + (v.credit - own) * len(verdicts) / (len(groups) * len(group))
+        for group, own in zip(groups, means, strict=True)
+        for v in group
+    ]
+    joint = share(moved, clusters(verdicts))
+    # Never narrower than for groups that share no blocks.
+    return apart._replace(low=min(apart.low, joint.low), high=max(apart.high, joint.high))
 
 
 def consistency(verdicts: Sequence[Verdict]) -> Estimate:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Estimate", "between", "bootstrap", "mean", "paired", "share", "wilson"]
+__all__ = ["Estimate", "added", "between", "bootstrap", "mean", "paired", "share", "wilson"]
 
 RESAMPLES = 2000
 SEED = 1960
@@ -116,8 +116,8 @@ def _correlation(
     one: Sequence[float], other: Sequence[float], clusters: Sequence[Hashable] | None
 ) -> float:
     """Return how alike the sums of clusters are, from -1 to 1; 0 if either does not vary."""
-    mine, sizes = _added(one, clusters)
-    theirs, _ = _added(other, clusters)
+    mine, sizes = added(one, clusters)
+    theirs, _ = added(other, clusters)
     mine = mine - sizes * (math.fsum(one) / len(one))
     theirs = theirs - sizes * (math.fsum(other) / len(other))
     scale = float((mine * mine).sum() * (theirs * theirs).sum())
@@ -144,7 +144,7 @@ def bootstrap(
     n = len(earned)
     if n == 0:
         return Estimate(math.nan, math.nan, math.nan, 0)
-    totals, sizes = _added(earned, clusters)
+    totals, sizes = added(earned, clusters)
     count = len(totals)
     rng = np.random.default_rng(seed)
     means = []
@@ -156,7 +156,7 @@ def bootstrap(
     return Estimate(math.fsum(earned) / n, float(low), float(high), n)
 
 
-def _added(
+def added(
     values: Sequence[float], clusters: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the sum and the number of items of every cluster."""
@@ -174,7 +174,7 @@ def _variance(
     values: Sequence[float], clusters: Sequence[Hashable] | None, value: float
 ) -> tuple[float, int]:
     """Return the variance of the mean, and the number of clusters it was estimated from."""
-    totals, sizes = _added(values, clusters)
+    totals, sizes = added(values, clusters)
     count, n = len(totals), len(values)
     if count < 2:
         return math.nan, count

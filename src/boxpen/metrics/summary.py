@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from boxpen.metrics.bleu import bleu
 from boxpen.metrics.choice import (
@@ -23,17 +24,36 @@ from boxpen.metrics.intervals import Estimate
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = [
+    "DASH",
+    "FEWEST_BLOCKS",
+    "LABELS",
     "MOST_VALUES",
+    "OF_BLOCKS",
     "Row",
     "Translation",
     "estimates",
+    "labelled",
     "macro_groups",
     "slicing_tags",
     "summarise",
+    "too_few_blocks",
 ]
 
 MOST_VALUES = 32
 """A tag with more values than this (an ambiguous word, say) makes no slices."""
+
+
+DASH = "–"
+FEWEST_BLOCKS = 10
+"""A share of fewer blocks than this is not shown: one block more or less would change it all."""
+
+OF_BLOCKS = frozenset({"consistency", "both_right", "both_wrong", "flip_rate"})
+"""Metrics that are shares of blocks."""
+
+
+def too_few_blocks(metric: str, n: int) -> bool:
+    """Whether a number is a share of so few blocks that a dash is shown instead."""
+    return metric in OF_BLOCKS and n < FEWEST_BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +86,9 @@ class Row:
     truncated: int = 0
 
     def __str__(self) -> str:
-        """Return ``0.543 [0.514, 0.573]``."""
+        """Return ``0.543 [0.514, 0.573]``; a dash for a share of fewer than ten blocks."""
+        if too_few_blocks(self.metric, self.n):
+            return DASH
         digits = 1 if self.metric == "bleu" else 3
         return f"{self.value:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
@@ -99,6 +121,7 @@ def summarise(
     signature: str,
     beam: int,
     asked: bool = False,
+    labels: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Row]:
     """Return every metric, over all and by every tag.
 
@@ -110,6 +133,7 @@ def summarise(
         signature: How the numbers were made.
         beam: Beam size of translations; 0 if unknown.
         asked: Whether the verdicts are shares of the orders in which a model was asked.
+        labels: Hashes of the tags that later readers gave (see ``labelled``).
     """
     names = ["all"]
     found = slicing_tags([v.tags for v in verdicts] + [t.tags for t in translations])
@@ -118,17 +142,19 @@ def summarise(
     rows: list[Row] = []
     for name in names:
         chosen = [v for v in verdicts if _within(v.tags, name)]
+        made_by = labelled(signature, labels, [name.partition("=")[0]])
         ties = sum(1 for v in chosen if v.tied > 1)
         cut = sum(1 for v in chosen if v.truncated)
         extra = [("every_order", every_order(chosen))] if asked and chosen else []
         for metric, e in estimates(chosen) + extra:
-            rows.append(Row(suite, name, model, metric, *e, ties, signature, cut))
+            rows.append(Row(suite, name, model, metric, *e, ties, made_by, cut))
         made = [t for t in translations if _within(t.tags, name)]
         if made and len({t.language for t in made}) == 1:
             result = bleu(
                 [t.translation for t in made], [t.reference for t in made], made[0].language
             )
             line = f"{signature}|{f'beam:{beam}|' if beam else ''}{result.signature}"
+            line = labelled(line, labels, [name.partition("=")[0]])
             e = result.estimate
             rows.append(Row(suite, name, model, "bleu", e.value, e.low, e.high, e.n, 0, line))
     return rows
@@ -163,6 +189,21 @@ def estimates(
             ("macro_chance", Estimate(value, value, value, sum(e.n for e in guessed))),
         ]
     return found
+
+
+LABELS = "|labels:"
+
+
+def labelled(signature: str, labels: Mapping[str, str], tags: Iterable[str]) -> str:
+    """Return the signature of a slice, which names the labels that it was made by.
+
+    Args:
+        signature: How the numbers of the run were made.
+        labels: Hashes of the tags that are no part of the hash of the suite.
+        tags: What the slice was made by.
+    """
+    named = [labels[tag] for tag in tags if tag in labels]
+    return signature + LABELS + "+".join(named) if named else signature
 
 
 def macro_groups(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:

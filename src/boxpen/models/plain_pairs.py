@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from boxpen.scoring.labels import NAMES, NOT_ENTAILMENT, right_place
+from boxpen.scoring.labels import NAMES, NOT_ENTAILMENT, right_places
 
 __all__ = ["PLAIN", "Check", "checked"]
 
@@ -96,8 +96,8 @@ def checked(labels: Sequence[int], answers: Sequence[int]) -> Check:
 
 
 def _expected(label: str, labels: Sequence[int]) -> int:
-    place = right_place(label, labels)
-    return NAMES.index(NOT_ENTAILMENT) if place is None else labels[place]
+    places = right_places([label], labels)
+    return labels[places[0]] if places else NAMES.index(NOT_ENTAILMENT)
 
 
 def _share(expected: Sequence[int], answers: Sequence[int], labels: Sequence[int]) -> float:

@@ -52,6 +52,8 @@ class ModelConfig:
         context: Sentences before, at most, that such a model reads.
         bert: Folder of the BERT that ``bert-fused`` reads with.
         drop_net: How often a layer of it takes one of its attentions alone in training.
+        denoising: Share of the batches in which ``cadec`` corrects a corrupted reference, in the
+            others it corrects translations sampled from its base (Voita et al.'s p).
         max_tokens: Maximum tokens per sentence, end token included; longer pairs are dropped
             and counted.
     """
@@ -64,6 +66,7 @@ class ModelConfig:
     context: Annotated[int, Ge(1), Le(10)] = 1
     bert: ConfigPath | None = None
     drop_net: Annotated[float, Ge(0), Le(1)] = 1.0
+    denoising: Annotated[float, Ge(0), Le(1)] = 0.5
 
     @property
     def reads_context(self) -> bool:
@@ -270,11 +273,12 @@ def _check_used(model: ModelConfig, given: dict[str, Any], where: str) -> None:
         raise ConfigError(
             f"{where}.size is '{model.size}', but the model has the size of base; remove size"
         )
-    if "drop_net" in given and model.architecture != "bert-fused":
-        raise ConfigError(
-            f"{where}.drop_net is {model.drop_net:g}, but architecture is '{model.architecture}'; "
-            "only 'bert-fused' uses drop_net"
-        )
+    for name, user in (("drop_net", "bert-fused"), ("denoising", "cadec")):
+        if name in given and model.architecture != user:
+            raise ConfigError(
+                f"{where}.{name} is {getattr(model, name):g}, but architecture is "
+                f"'{model.architecture}'; only '{user}' uses {name}"
+            )
 
 
 def _check_documents(config: NmtConfig) -> None:

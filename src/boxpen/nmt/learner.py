@@ -39,6 +39,7 @@ class Learner(learner.Learner):
         import torch
 
         train = config.train
+        self.denoising = config.model.denoising
         cuda = device.type == "cuda"
         model = model.to(device)
         if hasattr(model, "freeze_sentence_model"):  # the base is trained already
@@ -74,5 +75,7 @@ class Learner(learner.Learner):
             from boxpen.nmt.context.drafts import drafts_for_training
 
             generator = generator_of(self.device)
-            found |= drafts_for_training(self.model.base, found, generator=generator)
+            found |= drafts_for_training(
+                self.model.base, found, denoising=self.denoising, generator=generator
+            )
         return found

@@ -110,10 +110,11 @@ def load_base(folder: Path, subwords: Path, dropout: float | None = None) -> Any
                 f"{subwords.parent}; prepare the corpus with the tokenizer of the base, or train "
                 "the base on this corpus"
             )
-    if dropout is None:
-        return base
-    base.config.dropout = dropout
-    made = type(base)(base.config)  # layers take it from the configuration when they are made
+    if dropout is not None:
+        base.config.dropout = dropout
+    # Layers take dropout from the configuration when they are made, and only the sinusoidal
+    # positions of a model that was made, not loaded, are left out of the training.
+    made = type(base)(base.config)
     made.load_state_dict(base.state_dict())
     made.generation_config = base.generation_config
     return made

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from boxpen.report.plain_table import plain_table, table_of
+from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from boxpen.build.runner import Done
 
-__all__ = ["forms_table", "stage_lines", "stage_tables"]
+__all__ = ["stage_lines", "stage_tables"]
 
 
 def stage_lines(done: Done) -> Iterator[str]:
@@ -33,13 +33,3 @@ def stage_tables(done: Done) -> Iterator[Table]:
             first, *others = (f"{v:,}" if isinstance(v, int) else str(v) for v in row.values())
             table.add_row(f"  {first}", *others)
         yield table
-
-
-def forms_table(counts: Mapping[tuple[str, str], int]) -> Table:
-    """Return the number of surface forms: one row per relation, one column per task."""
-    tasks: Sequence[str] = list(dict.fromkeys(task for task, _ in counts))
-    relations = dict.fromkeys(relation for _, relation in counts)
-    rows: list[list[Any]] = [
-        [relation, *(counts.get((task, relation), "") for task in tasks)] for relation in relations
-    ]
-    return table_of(("relation", *tasks), rows)

@@ -12,6 +12,7 @@ from boxpen.analysis.suites.balance import Balance
 from boxpen.analysis.suites.differences import Differences
 from boxpen.analysis.suites.stats import TOTAL, SetStats
 from boxpen.catalog.entry import Entry
+from boxpen.report.html.word_chart import ARTICLES
 from boxpen.report.plain_table import plain_table
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ __all__ = [
     "words_object",
     "words_tables",
 ]
-
-_ARTICLES = frozenset({"a", "an", "the"})
 
 
 def catalog_table(entries: Iterable[Entry]) -> Table:
@@ -63,6 +62,29 @@ def stats_terminal(rows: Sequence[SetStats]) -> Iterator[Table | str]:
         )
     yield table
     yield f"\n{'/'.join('abc'[: len(sides)])}: {' / '.join(sides)}"
+    if any(row.with_context for row in rows):
+        yield ""
+        yield from _with_contexts(rows)
+
+
+def _with_contexts(rows: Sequence[SetStats]) -> Iterator[Table | str]:
+    """Yield the sizes of sets with the sentences before: Table 1 of Cai and Xiong (2020)."""
+    table = _table(
+        "with contexts", "sentences", "words", "words per sentence", "with marks", "items"
+    )
+    for row in rows:
+        if (both := row.with_context) is not None:
+            table.add_row(
+                row.name,
+                f"{both[0].sentences:,}",
+                "/".join(f"{side.tokens:,}" for side in both),
+                "/".join(f"{side.average:.2f}" for side in both),
+                "/".join(f"{side.tokens + side.marks:,}" for side in both),
+                f"{row.items:,}",
+                style="bold" if row.name == TOTAL else "",
+            )
+    yield table
+    yield "\na/b: source / right, each with the sentence before"
 
 
 def words_object(found: Differences, top: int) -> dict[str, Any]:
@@ -104,7 +126,7 @@ def words_tables(found: Differences, top: int) -> Iterator[Table | Text]:
     columns = ("in right only", "right", "wrong", "in wrong only", "right", "wrong")
     table = _table(*columns, left=(0, 3))
     ranked = [
-        list(islice((w for w in side.different if w not in _ARTICLES), top))
+        list(islice((w for w in side.different if w not in ARTICLES), top))
         for side in (right, wrong)
     ]
     for pair in zip_longest(*ranked):

@@ -86,7 +86,7 @@ def _item_lines(key: str, found: Mapping[str, tuple[Run, Verdict]]) -> Iterator[
         names: Sequence[int | str] = run.labels or range(len(verdict.scores))
         for place, option in enumerate(names):
             said = options.setdefault(option, [])
-            if place == verdict.gold and "right" not in said:
+            if (place == verdict.gold or option in verdict.also) and "right" not in said:
                 said.insert(0, "right")
             if place in best:
                 said.append(f"{'tied for' if verdict.tied > 1 else 'chosen by'} {name}")

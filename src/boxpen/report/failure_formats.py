@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,12 @@ _CELL = len("100.0 [100.0, 100.0]")
 
 
 def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
-    """Split a table into parts of at most ``width``, each with some of the columns."""
+    """Split tables into parts of at most ``width``, each with some of the columns."""
+    for one in _all([table]):
+        yield from _terminal(one, width)
+
+
+def _terminal(table: FailureTable, width: int) -> Iterator[Table]:
     from rich.text import Text
 
     relations = [r for names in table.rows.values() for r in names]
@@ -37,7 +43,7 @@ def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
     room = max(1, (width - first - 16) // (_CELL + 2))
     for start in range(0, len(table.columns), room):
         part = range(start, min(start + room, len(table.columns)))
-        title = Text.assemble((f"{_task(table)}: failure rate, % ", "bold"), "[95 %]")
+        title = Text.assemble((f"{_task(table)}: {table.measure}, % ", "bold"), "[95 %]")
         made = plain_table(title)
         made.add_column("relation", width=first)
         for name in ("tests", "triples"):
@@ -53,7 +59,7 @@ def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
                 shown = (Text(_shown(cells[n])) for n in part)
                 style = "dim" if relation == ALL else ""
                 made.add_row(Text(f" {relation}"), *counts, *shown, style=style)
-        guesses = (f"{100 * table.guessing[n]:.1f}" + " " * (_CELL - 5) for n in part)
+        guesses = (_guessed(table.guessing[n]).ljust(_CELL - 1) for n in part)
         made.add_row("guessing", "", "", *guesses, style="dim")
         yield made
 
@@ -61,9 +67,9 @@ def failures_terminal(table: FailureTable, width: int) -> Iterator[Table]:
 def failures_markdown(tables: Sequence[FailureTable]) -> str:
     """Return tables with their notes."""
     lines: list[str] = []
-    for table in tables:
+    for table in _all(tables):
         titles = [" ".join(filter(None, column)) for column in table.columns]
-        lines += [f"### {_task(table)}: failure rate, % [95 %]", ""]
+        lines += [f"### {_task(table)}: {table.measure}, % [95 %]", ""]
         lines.append(markdown_line(["relation", "tests", "triples", *map(escaped, titles)]))
         lines.append("|---|" + "---:|" * (len(titles) + 2))
         for graph, names in table.rows.items():
@@ -72,9 +78,7 @@ def failures_markdown(tables: Sequence[FailureTable]) -> str:
                 counts = (f"{count:,}" for count in table.counts(graph, relation))
                 cells = map(_shown, table.row(graph, relation))
                 lines.append(markdown_line([escaped(relation), *counts, *cells]))
-        lines.append(
-            markdown_line(["*guessing*", "", "", *(f"{100 * g:.1f}" for g in table.guessing)])
-        )
+        lines.append(markdown_line(["*guessing*", "", "", *map(_guessed, table.guessing)]))
         lines += ["", *(f"- {note}" for note in table.notes), *([""] if table.notes else [])]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -83,8 +87,9 @@ def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = (
     r"""Return a ``tabular`` a task: needs ``\usepackage{booktabs}`` and nothing else."""
     lines = [f"% boxpen {__version__}: failure rates in per cent, with 95 % intervals"]
     lines += [f"% {' '.join(text.split())}" for text in signatures]
-    for table in tables:
-        lines += [f"% {' '.join(text.split())}" for text in (_task(table), *table.notes)]
+    for table in _all(tables):
+        said = (f"{_task(table)}: {table.measure}", *table.notes)
+        lines += [f"% {' '.join(text.split())}" for text in said]
         lines += [rf"\begin{{tabular}}{{lrr{'r' * len(table.columns)}}}", r"\toprule"]
         if any(setting for setting, _ in table.columns):
             settings = (escape(setting) for setting, _ in table.columns)
@@ -106,15 +111,20 @@ def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = (
 def failures_csv(tables: Sequence[FailureTable]) -> str:
     """Return a header and one record per number (RFC 4180)."""
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream)
     records = failure_records(tables)
-    writer.writerow(_FIELDS)
-    writer.writerows([record[name] for name in _FIELDS] for record in records)
+    fields = list(dict.fromkeys((*_FIELDS, *(name for record in records for name in record))))
+    writer = csv.DictWriter(stream, fields)
+    writer.writeheader()
+    writer.writerows(records)
     return stream.getvalue()
 
 
 def failure_records(tables: Sequence[FailureTable]) -> list[dict[str, Any]]:
-    """Return one object per number; the keys are public and stable. Rates are from 0 to 1."""
+    """Return one object per number; the keys are public and stable. Rates are from 0 to 1.
+
+    Tests with wrong tails add ``wrong_tail_failure_rate``, ``balanced_accuracy`` and
+    ``paired_accuracy``, each with ``_low`` and ``_high``; a relation without one lacks its keys.
+    """
     return [
         {
             "task": table.task,
@@ -127,23 +137,45 @@ def failure_records(tables: Sequence[FailureTable]) -> list[dict[str, Any]]:
             "high": cell.rate.high,
             "tests": cell.tests,
             "triples": cell.triples,
+            **_more(table, graph, relation, number),
         }
         for table in tables
         for graph, names in table.rows.items()
         for relation in names
-        for (setting, model), cell in zip(table.columns, table.row(graph, relation), strict=True)
-        if cell is not None
+        for number, (setting, model) in enumerate(table.columns)
+        if (cell := table.cells.get((graph, relation, number))) is not None
     ]
 
 
+def _more(table: FailureTable, graph: str, relation: str, number: int) -> dict[str, float]:
+    """Return the other measures of a cell, under their names."""
+    out: dict[str, float] = {}
+    for other, name in zip(table.more, _MORE, strict=bool(table.more)):
+        if (cell := other.cells.get((graph, relation, number))) is not None:
+            value, low, high, _ = cell.rate
+            out |= {name: value, f"{name}_low": low, f"{name}_high": high}
+    return out
+
+
+_MORE = ("wrong_tail_failure_rate", "balanced_accuracy", "paired_accuracy")
 _FIELDS = (
     *("task", "graph", "relation", "setting", "model"),
     *("failure_rate", "low", "high", "tests", "triples"),
 )
 
 
+def _all(tables: Sequence[FailureTable]) -> list[FailureTable]:
+    """Return tables with those of other measures, except where no relation has the measure."""
+    return [one for table in tables for one in (table, *table.more) if one is table or one.cells]
+
+
 def _task(table: FailureTable) -> str:
     return _TASKS.get(table.task, table.task)
+
+
+def _guessed(share: float) -> str:
+    """Return what guessing gets; nothing for a column without such tests."""
+    return "" if math.isnan(share) else f"{100 * share:.1f}"
 
 
 def _shown(cell: Failures | None) -> str:

@@ -3,21 +3,34 @@
 One table per task. Rows are relations under the name of their graph; columns are models, for
 inference in each setting: a run of a 3-way classifier shows its 2-way failures too, from the same
 records. A test's tags and block hold its task, graph, relation and triple.
+
+The paper's tests of inference all expect entailment, so that a constant answer passes them. Tests
+of wrong tails (tag ``tail``) add what it would fail:
+
+- the failure rate on wrong tails: what does not follow was taken to follow;
+- balanced accuracy, the mean over both kinds of test, where a constant answer has 0.5. Relations
+  that are only likely accept *neutral* for right tails too, and have none: always answering
+  *neutral* would pass all of their tests;
+- paired accuracy, for all relations: how often the right tail is held likelier to follow than the
+  wrong one in the same words, where a constant answer has 0.5.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from boxpen.analysis.graphs import graph_of, in_order
 from boxpen.errors import RunError
-from boxpen.metrics.choice import chance, failure_rate
-from boxpen.metrics.intervals import Estimate
+from boxpen.metrics.choice import balanced_accuracy, chance, failure_rate, right_answers
+from boxpen.metrics.intervals import Estimate, share
+from boxpen.relations import WRONG, is_wrong
 from boxpen.report.tables import systems
 from boxpen.runs.run import Run
+from boxpen.scoring.normalise import TIE_TOLERANCE
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = ["ALL", "FailureTable", "Failures", "failure_tables"]
@@ -28,7 +41,7 @@ _SETTINGS = ("3-way", "2-way", "binary", "")
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """The failures of one model on the tests of one relation."""
+    """The failures of one model on the tests of one relation, or another measure of them."""
 
     rate: Estimate
     tests: int
@@ -46,6 +59,8 @@ class FailureTable:
             a graph.
         guessing: The share of tests that guessing fails, column by column.
         notes: Notes needed to compare the columns.
+        measure: What the cells hold.
+        more: Tables of other measures of the same tests, for those with wrong tails.
     """
 
     task: str
@@ -53,6 +68,8 @@ class FailureTable:
     cells: Mapping[tuple[str, str, int], Failures]
     guessing: tuple[float, ...]
     notes: tuple[str, ...] = ()
+    measure: str = "failure rate"
+    more: tuple[FailureTable, ...] = ()
 
     @cached_property
     def rows(self) -> dict[str, list[str]]:
@@ -133,26 +150,22 @@ def _in_setting(run: Run, setting: str) -> Sequence[Verdict]:
     """Return the verdicts of a run in a setting, without items that have no right label in it."""
     if setting in ("", run.setting):
         return run.verdicts
-    kept = [v for v in run.verdicts if not (setting == "2-way" and run.labels[v.gold] == "neutral")]
+    kept = [
+        v
+        for v in run.verdicts
+        if not (setting == "2-way" and {run.labels[v.gold], *v.also} == {"neutral"})
+    ]
     return replace(run, verdicts=tuple(kept)).rescore(nli=setting).verdicts
 
 
 def _table(
     task: str,
-    found: Mapping[tuple[str, str], Sequence[Verdict]],
+    found: _Found,
     lost: Mapping[tuple[str, str], int],
 ) -> FailureTable:
     columns = tuple(sorted(found, key=lambda column: _SETTINGS.index(column[0])))
-    cells: dict[tuple[str, str, int], Failures] = {}
-    for number, column in enumerate(columns):
-        groups: dict[tuple[str, str], list[Verdict]] = {}
-        for verdict in found[column]:
-            graph = graph_of(verdict.tags)
-            groups.setdefault((graph, verdict.tags["relation"]), []).append(verdict)
-            groups.setdefault((graph, ALL), []).append(verdict)
-        for (graph, relation), some in groups.items():
-            cells[graph, relation, number] = _failures(some)
-    guessing = tuple(1 - chance(found[column]).value for column in columns)
+    right = {c: [v for v in found[c] if not is_wrong(v.tags)] for c in columns}
+    wrong = {c: [v for v in found[c] if is_wrong(v.tags)] for c in columns}
     ids = {frozenset(v.id for v in found[column]) for column in columns}
     notes = [
         f"{name}, {setting}: {lost[setting, name]} test(s) expect neutral, and are left out"
@@ -160,9 +173,83 @@ def _table(
         if lost[setting, name]
     ]
     notes += ["not all columns are of the same tests"] if len(ids) > 1 else []
-    return FailureTable(task, columns, cells, guessing, tuple(notes))
+    if any(right_answers(v) > 1 for column in columns for v in right[column]):
+        notes.append(
+            "relations that are only likely accept neutral too: guessing fails 33.3 % of their "
+            "3-way tests, and 66.7 % of the others; they have no 3-way balanced accuracy"
+        )
+
+    def table(measure: str, of: _Measure, over: _Found) -> FailureTable:
+        cells = {
+            (graph, relation, number): Failures(estimate, len(some), _triples(some))
+            for number, column in enumerate(columns)
+            for (graph, relation), some in _grouped(over[column]).items()
+            if (estimate := of(some, column[0])) is not None
+        }
+        guessing = (1 - chance(over[c]).value if of is _failed else 0.5 for c in columns)
+        return FailureTable(task, columns, cells, tuple(guessing), measure=measure)
+
+    main = replace(table("failure rate", _failed, right), notes=tuple(notes))
+    if not any(wrong.values()):
+        return main
+    more = (
+        table("failure rate on wrong tails", _failed, wrong),
+        table("balanced accuracy", _balanced, {c: _strict(found[c]) for c in columns}),
+        table("paired accuracy", _paired, found),
+    )
+    return replace(main, more=more)
 
 
-def _failures(verdicts: Sequence[Verdict]) -> Failures:
-    triples = {v.block if v.block is not None else v.id for v in verdicts}
-    return Failures(failure_rate(verdicts), len(verdicts), len(triples))
+_Found = Mapping[tuple[str, str], Sequence[Verdict]]
+_Measure = Callable[[Sequence[Verdict], str], Estimate | None]
+
+
+def _grouped(verdicts: Iterable[Verdict]) -> dict[tuple[str, str], list[Verdict]]:
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        graph = graph_of(verdict.tags)
+        groups.setdefault((graph, verdict.tags["relation"]), []).append(verdict)
+        groups.setdefault((graph, ALL), []).append(verdict)
+    return groups
+
+
+def _failed(verdicts: Sequence[Verdict], _: str) -> Estimate:
+    return failure_rate(verdicts)
+
+
+def _strict(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the tests of relations whose right tails must be entailed."""
+    right = [v for v in verdicts if not is_wrong(v.tags) and right_answers(v) == 1]
+    names = {(graph_of(v.tags), v.tags["relation"]) for v in right}
+    wrong = [v for v in verdicts if is_wrong(v.tags)]
+    return right + [v for v in wrong if (graph_of(v.tags), v.tags["relation"]) in names]
+
+
+def _balanced(verdicts: Sequence[Verdict], _: str) -> Estimate | None:
+    right = [v for v in verdicts if not is_wrong(v.tags)]
+    wrong = [v for v in verdicts if is_wrong(v.tags)]
+    return balanced_accuracy([right, wrong]) if right and wrong else None
+
+
+def _paired(verdicts: Sequence[Verdict], setting: str) -> Estimate | None:
+    """Return how often a right tail is held likelier to follow than the wrong one beside it."""
+    right = {v.id: v for v in verdicts if not is_wrong(v.tags)}
+    earned: list[float] = []
+    blocks: list[str] = []
+    for wrong in verdicts:
+        if is_wrong(wrong.tags) and (beside := right.get(wrong.id.removesuffix(WRONG))):
+            gap = _entailed(beside, setting) - _entailed(wrong, setting)
+            earned.append(0.5 if abs(gap) <= TIE_TOLERANCE else float(gap > 0))
+            blocks.append(wrong.block or wrong.id)
+    return share(earned, blocks) if earned else None
+
+
+def _entailed(verdict: Verdict, setting: str) -> float:
+    """Return the log-probability of entailment among the labels that compete; it is the first."""
+    if not setting:  # the share of answers
+        return verdict.scores[0]
+    return verdict.scores[0] - math.log(math.fsum(map(math.exp, verdict.scores)))
+
+
+def _triples(verdicts: Sequence[Verdict]) -> int:
+    return len({v.block if v.block is not None else v.id for v in verdicts})

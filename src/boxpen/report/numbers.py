@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from boxpen.metrics.intervals import Estimate
+from boxpen.metrics.summary import DASH, FEWEST_BLOCKS, too_few_blocks
 
 __all__ = [
     "DASH",
@@ -19,12 +20,6 @@ __all__ = [
     "plain",
     "too_few_blocks",
 ]
-
-DASH = "–"
-FEWEST_BLOCKS = 10
-"""A share of fewer blocks than this is not shown: one block more or less would change it all."""
-
-_OF_BLOCKS = frozenset({"consistency", "both_right", "both_wrong", "flip_rate"})
 
 
 def interval(value: float, low: float, high: float, digits: int, sign: str = "") -> str:
@@ -47,11 +42,6 @@ def p_value(value: float) -> str:
 def digits(metric: str) -> int:
     """Return how many decimals of a metric are shown."""
     return 1 if metric == "bleu" else 3
-
-
-def too_few_blocks(metric: str, n: int) -> bool:
-    """Whether a number is a share of so few blocks that a dash is shown instead."""
-    return metric in _OF_BLOCKS and n < FEWEST_BLOCKS
 
 
 def plain(value: Any) -> Any:

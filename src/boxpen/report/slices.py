@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from boxpen.report.numbers import DASH, too_few_blocks
+from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
 from boxpen.report.plain_table import table_of
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def slices_terminal(rows: Sequence[dict[str, Any]]) -> Iterator[Table | str]:
             for row in some
         ]  # fmt: skip
         yield table_of((cut, *_COLUMNS), cells, title=title, gap=1)
+        if any(DASH in row for row in cells):
+            yield f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice"
         yield ""
 
 

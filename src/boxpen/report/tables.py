@@ -7,12 +7,13 @@ tie, people are runs of human answers (``boxpen review apply --answers``).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from boxpen.errors import RunError, nearest
-from boxpen.metrics.summary import MOST_VALUES, summarise
+from boxpen.metrics.choice import chance_of
+from boxpen.metrics.summary import MOST_VALUES, OF_BLOCKS, summarise
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, digits, too_few_blocks
 from boxpen.report.plain_table import plain_table
 from boxpen.report.terminal import bleu_notes
@@ -84,7 +85,8 @@ def matrix(runs: Sequence[Run], metric: str = "accuracy", by: str | None = None)
     first_human = sum(line.kind == "model" for line in lines)
     if any(chance.cells):
         lines.insert(first_human, chance)
-    return Matrix(metric, columns, tuple(lines), tuple(_notes(runs, metric)))
+    notes = [*_block_notes(lines, columns), *_notes(runs, metric)]
+    return Matrix(metric, columns, tuple(lines), tuple(notes))
 
 
 def chosen_rows(runs: Sequence[Run], metric: str | None = None, by: str | None = None) -> list[Row]:
@@ -262,8 +264,20 @@ def _chance(runs: Sequence[Run], columns: Sequence[Column], metric: str) -> Line
 
 
 def _guessed(verdict: Verdict) -> Verdict:
-    k = len(verdict.scores)
-    return replace(verdict, scores=(0.0,) * k, winner=0, tied=k, credit=1 / k, margin=0.0)
+    k, credit = len(verdict.scores), chance_of(verdict)
+    return replace(verdict, scores=(0.0,) * k, winner=0, tied=k, credit=credit, margin=0.0)
+
+
+def _block_notes(lines: Sequence[Line], columns: Sequence[Column]) -> Iterator[str]:
+    """Say of how many blocks the numbers are shares, column by column."""
+    counts = {}
+    for number, column in enumerate(columns):
+        found = [line.cells[number] for line in lines]
+        sizes = sorted({row.n for row in found if row is not None and row.metric in OF_BLOCKS})
+        if sizes:
+            counts[column.title] = "–".join(f"{size:,}" for size in {sizes[0]: 0, sizes[-1]: 0})
+    if counts:
+        yield "blocks: " + ", ".join(f"{title} {count}" for title, count in counts.items())
 
 
 def _notes(runs: Sequence[Run], metric: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from boxpen.analysis.order_effects import order_effects, order_notes
-from boxpen.metrics.summary import macro_groups
+from boxpen.metrics.summary import LABELS, macro_groups
 from boxpen.report.numbers import DASH, FEWEST_BLOCKS, too_few_blocks
 from boxpen.report.plain_table import plain_table
 from boxpen.runs.run import Row, Run
@@ -84,8 +84,13 @@ def main_tags(run: Run) -> tuple[list[str], list[str]]:
     return shown, [tag for tag in divided if tag not in shown]
 
 
-def notes(run: Run) -> Iterator[str]:
-    """Yield notes on the results."""
+def notes(run: Run, tags: Collection[str] | None = None) -> Iterator[str]:
+    """Yield notes on the results.
+
+    Args:
+        run: The run.
+        tags: Those whose slices are shown; all of them if None.
+    """
     yield from _human_notes(run)
     if run.answers:
         yield from order_notes(order_effects(run.answers, run.info.unanswered))
@@ -130,7 +135,10 @@ def notes(run: Run) -> Iterator[str]:
         unknown = sum(s.record.unknown for c in run.candidates.values() for s in c)
         if unknown:
             yield f"{unknown:,} word(s) of the texts are not in the model's vocabulary: <UNK>"
-    if any(too_few_blocks(row.metric, row.n) for row in run.summary()):
+    shown = [
+        r for r in run.summary() if tags is None or r.slice.partition("=")[0] in ("all", *tags)
+    ]
+    if any(too_few_blocks(row.metric, row.n) for row in shown):
         yield f"{DASH}: fewer than {FEWEST_BLOCKS} complete blocks in this slice"
     yield from bleu_notes(run.summary(), run.signature)
     rules = Counter(f.rule for f in run.info.findings)
@@ -141,7 +149,8 @@ def notes(run: Run) -> Iterator[str]:
 
 def bleu_notes(rows: Iterable[Row], signature: str) -> Iterator[str]:
     """Yield how BLEU was made beyond what the signature of a run says, each way once."""
-    for made in dict.fromkeys(row.signature for row in rows if row.metric == "bleu"):
+    lines = (row.signature.partition(LABELS)[0] for row in rows if row.metric == "bleu")
+    for made in dict.fromkeys(lines):
         yield bleu_note(made, signature)
 
 

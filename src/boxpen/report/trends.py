@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from boxpen.analysis.slices import CROSS
 from boxpen.analysis.trends import RunTrend
 from boxpen.metrics.intervals import Estimate
+from boxpen.metrics.summary import labelled
 from boxpen.report.numbers import p_value, percent, plain
 from boxpen.report.plain_table import Grid, Page
 from boxpen.runs.comparison import labels
@@ -21,7 +23,7 @@ _EQUAL = 0.005  # chance levels that differ by less are the same
 
 def trends_page(found: Found) -> Page:
     """Return a table for every suite and cut."""
-    signatures = [run.signature for run, _ in found]
+    signatures = list(dict.fromkeys(_signature(run, one) for run, some in found for one in some))
     return Page(list(_grids(found)), _notes(found), signatures)
 
 
@@ -39,11 +41,15 @@ def trends_object(found: Found) -> list[dict[str, Any]]:
             ],
             **{name: value for name, value in plain(one.trend).items() if name != "levels"},
             "left_out": one.left_out,
-            "signature": run.signature,
+            "signature": _signature(run, one),
         }
         for run, some in found
         for one in some
     ]
+
+
+def _signature(run: Run, one: RunTrend) -> str:
+    return labelled(run.signature, run.info.suite.labels or {}, one.cut.split(CROSS))
 
 
 def _grids(found: Found) -> Iterator[Grid]:

@@ -29,9 +29,15 @@ from boxpen.review import (
     latest,
 )
 from boxpen.review.guides import ANSWERS
-from boxpen.review.human_run import Answers, choice_of, read_answers, run_of_answers
+from boxpen.review.human_run import (
+    Answers,
+    choice_of,
+    read_answers,
+    right_places,
+    run_of_answers,
+)
 
-__all__ = ["AnswerTask", "Failed", "most_fail"]
+__all__ = ["AnswerTask", "Failed", "most_fail", "samples"]
 
 FEWEST = 3
 """Fewest judges of an item for the rule that most of them fail it."""
@@ -51,6 +57,29 @@ def most_fail(right: int, judges: int) -> bool:
     This is the rule of Sen-Making (Wang et al. 2019).
     """
     return judges >= FEWEST and 2 * right < judges
+
+
+def samples(suite: Suite) -> dict[str, str]:
+    """Return the sample of every item: what is rewritten or dropped together.
+
+    A sentence that makes no sense and the reason why are one sample, as in Sen-Making, and so are
+    the items of a block, unless they are different tests of one triple (tag ``task``).
+    """
+    choices = [item for item in suite if isinstance(item, Choice)]
+    wrong = {
+        item.id: {text for n, text in enumerate(item.candidates) if n != item.gold}
+        for item in choices
+    }
+    explained = {item.context for item in choices} & {t for of in wrong.values() for t in of}
+    found: dict[str, str] = {}
+    for item in suite:
+        found[item.id] = item.id
+        if item.block is not None and "task" not in item.tags:
+            found[item.id] = f"block {item.block}"
+        if isinstance(item, Choice):
+            about = ({item.context} | wrong[item.id]) & explained
+            found[item.id] = f"sentence {min(map(str, about))}" if about else found[item.id]
+    return found
 
 
 class AnswerTask(ReviewTask):
@@ -93,12 +122,25 @@ class AnswerTask(ReviewTask):
 
     def questions(self) -> list[Question]:
         """Return one question per item; its candidates are shuffled for each judge."""
-        return [_question(item, choice) for item, choice in self.choices]
+        wrong = {
+            text
+            for _, choice in self.choices
+            for n, text in enumerate(choice.candidates)
+            if n != choice.gold
+        }
+        # "Why does this make no sense?" gives away which sentence makes none.
+        return [
+            replace(_question(item, choice), late=choice.context in wrong)
+            for item, choice in self.choices
+        ]
 
     @property
-    def right(self) -> dict[str, str]:
-        """The right verdict on every item."""
-        return {item.id: str(choice.gold + 1) for item, choice in self.choices}
+    def right(self) -> dict[str, frozenset[str]]:
+        """The right verdicts on every item."""
+        return {
+            item.id: frozenset(str(place + 1) for place in right_places(item, choice))
+            for item, choice in self.choices
+        }
 
     def failed(self, review: Review) -> list[Failed]:
         """Return the items that most of three or more judges fail, in the order of the suite."""
@@ -108,7 +150,7 @@ class AnswerTask(ReviewTask):
         for question in review.questions:
             judges = review.rule.judging(said.get(question.item, {}))
             verdicts = [one.verdict for one in judges.values() if one.verdict]
-            hits = sum(verdict == right[question.item] for verdict in verdicts)
+            hits = sum(verdict in right[question.item] for verdict in verdicts)
             if most_fail(hits, len(verdicts)):
                 found.append(Failed(question.item, hits, len(verdicts)))
         return found
@@ -118,25 +160,41 @@ class AnswerTask(ReviewTask):
         return [Detail("most_judges_fail", Failed._fields, self.failed(review))]
 
     def apply_failed(self, review: Review, to: Destination) -> Applied:
-        """Write the suite without the items that most judges fail."""
+        """Write the suite without the items that most judges fail, and without their samples."""
         failed = {one.item for one in self.failed(review)}
-        kept = [item for item in self.suite if item.id not in failed]
+        sample = samples(self.suite)
+        gone = {sample[item] for item in failed}
+        kept = [item for item in self.suite if sample[item.id] not in gone]
         if not kept:
             raise BuildError(f"most judges fail every item of suite '{self.suite.name}'")
-        note = f"Without {len(failed)} items that most of three or more judges failed."
+        left_out = len(self.suite) - len(kept)
+        note = f"Without {len(failed)} items that most of three or more judges failed"
+        note += (
+            f", and {more} other items of their samples."
+            if (more := left_out - len(failed))
+            else "."
+        )
         notes = " ".join(filter(None, (self.suite.card.notes, note)))
         made = replace(self.suite.take(kept), card=replace(self.suite.card, notes=notes))
         made = replace(made, name=to.name) if to.name else made
         write_suite(made, to.path)
-        says = f"{len(kept):,} items written to {to.path}; {len(failed):,} left out"
-        data = {"items": len(kept), "failed": sorted(failed), "hash": made.hash}
+        says = f"{len(kept):,} items written to {to.path}; {left_out:,} left out"
+        data = {"items": len(kept), "failed": sorted(failed), "left_out": left_out}
+        data["hash"] = made.hash
         return Applied(to.path, says, data)
 
     @staticmethod
-    def question(item: Item) -> tuple[Question, str] | None:
-        """Return the question about any item and the right verdict; None without candidates."""
+    def question(item: Item) -> tuple[Question, tuple[str, ...]] | None:
+        """Return the question about any item and the right verdicts; None without candidates.
+
+        The verdict that is expected comes first.
+        """
         choice = choice_of(item)
-        return None if choice is None else (_question(item, choice), str(choice.gold + 1))
+        if choice is None:
+            return None
+        others = right_places(item, choice) - {choice.gold}
+        right = tuple(str(place + 1) for place in (choice.gold, *sorted(others)))
+        return _question(item, choice), right
 
     def apply(self, review: Review, to: Destination) -> Applied:
         """Write the run in which the majority of judges decides, as with tables of answers."""

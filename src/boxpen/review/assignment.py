@@ -116,13 +116,14 @@ def ordered(
     """Put questions in the order in which they are asked.
 
     The order ``score`` starts with the best of every part, then the second best of every part, and
-    so on, so that a judge who stops early has judged good items of all parts.
+    so on, so that a judge who stops early has judged good items of all parts. Shuffled questions
+    that give away the answers to others come last.
     """
     if order == "given":
         return list(questions)
     if order != "score":
         salt = judge if order == "own" else ""
-        return sorted(questions, key=lambda q: lot(seed, "order", salt, q.item))
+        return sorted(questions, key=lambda q: (q.late, lot(seed, "order", salt, q.item)))
     best = sorted(questions, key=lambda q: (math.inf if q.score is None else -q.score, q.item))
     ranks: dict[str, int] = {}
     ranked = []

@@ -16,6 +16,7 @@ __all__ = [
     "TRIPLES",
     "WORDINGS",
     "WRONG_ANSWERS",
+    "WRONG_CANDIDATES",
     "tag_guide",
 ]
 
@@ -184,6 +185,34 @@ WORDINGS = Guide(
     },
 )  # fmt: skip
 
+WRONG_CANDIDATES = Guide(
+    "Is the wrong answer really wrong?",
+    (
+        "You see an item of a test: the right answer, a wrong one, and what they answer, if "
+        "anything. The item is fair only if the wrong answer is really wrong.",
+        "Choose “really wrong” if nobody with common sense would take it for right. Choose “not "
+        "wrong” if it is right too, or as good as the right one in some ordinary situation, or if "
+        "it cannot be understood.",
+        _ALONE,
+    ),
+    (
+        Example(
+            {"context": "What is a pencil used for?", "right": "Writing.", "wrong": "Cooking."},
+            "accept",
+            "Nobody cooks with a pencil.",
+        ),
+        Example(
+            {"context": "What is a pencil used for?", "right": "Writing.", "wrong": "Drawing."},
+            "reject",
+            "A pencil is used for drawing as well, so this answer is right too.",
+        ),
+    ),
+    {
+        "accept": Label("Really wrong", "A fair wrong answer"),
+        "reject": Label("Not wrong", "It is right too, could be, or makes no sentence"),
+    },
+)
+
 CANDIDATES = Guide(
     "Is this a good test of translation in context?",
     (
@@ -220,46 +249,47 @@ CANDIDATES = Guide(
 )  # fmt: skip
 
 DUALS = Guide(
-    "Is this a good dual?",
+    "Which of the new sentences makes sense?",
     (
-        "A dual is made of a pair of sentences by a small change to both: a word is added, deleted "
-        "or replaced, or two are swapped. The change may turn round which of the two is sensible.",
-        "Look at the dual alone. Accept it if both sentences are good English and the first is "
-        "the sensible one of the two.",
-        "Choose “the other one” if the sentences are good but the second is the sensible one. "
-        "Reject the dual if a sentence is not English, or if both make sense, or neither.",
+        "You see a pair of sentences, of which one makes more sense than the other, and a new pair "
+        "that was made of it by a small change to both: a word is added, deleted or replaced, or "
+        "two are swapped. The change may turn round which of the two makes sense, or may not.",
+        "Judge the new pair alone. Choose the sentence that makes sense; the other one must not. "
+        "Sentences come in random order, so that their place tells you nothing.",
+        "Choose “both” or “neither” if everyday knowledge does not tell the two apart, and “wrong "
+        "English” if the change has made one of them ungrammatical.",
         _ALONE,
     ),
     (
         Example(
-            {"operation": "swap", "original_sensible": "You peel an orange before you eat it.",
-             "original_senseless": "You eat an orange before you peel it.",
-             "dual_sensible": "You eat an orange after you peel it.",
-             "dual_senseless": "You peel an orange after you eat it."},
-            "accept",
-            "Good English, and peeling does come first.",
+            {"original_a": "You eat an orange before you peel it.",
+             "original_b": "You peel an orange before you eat it."},
+            "2",
+            "Peeling comes first.",
+            ("You peel an orange after you eat it.", "You eat an orange after you peel it."),
         ),
         Example(
-            {"operation": "add", "original_sensible": "He won, so he was happy.",
-             "original_senseless": "He won, so he was sad.",
-             "dual_sensible": "He did not win, so he was happy.",
-             "dual_senseless": "He did not win, so he was sad."},
-            "relabel",
-            "Both are good English, but now the second sentence is the sensible one.",
+            {"original_a": "He ate an apple.", "original_b": "He ate a stone."},
+            "3",
+            "There is nothing strange about not eating an apple.",
+            ("He did not eat an apple.", "He did not eat a stone.", "Both make sense"),
         ),
         Example(
-            {"operation": "del", "original_sensible": "Ice that is thick is safe to walk on.",
-             "original_senseless": "Ice that is thin is safe to walk on.",
-             "dual_sensible": "Ice that is is safe to walk on.",
-             "dual_senseless": "Ice that is is safe to walk on."},
-            "reject",
-            "The sentences are not English, and are the same.",
+            {"original_a": "Ice that is thick is safe to walk on.",
+             "original_b": "Ice that is thin is safe to walk on."},
+            "5",
+            "The sentences are not English.",
+            ("Ice that is safe to walk on is.", "Ice that is is safe to walk on.",
+             "Both make sense", "Neither makes sense", "Wrong English"),
         ),
     ),
     {
-        "accept": Label("Good dual", "Good English, and the first sentence is sensible"),
-        "relabel": Label("The other one", "Good English, but the second sentence is sensible"),
-        "reject": Label("Reject", "Bad English, or both make sense, or neither"),
+        "accept": Label("The expected one", "The sentence that the rule expects makes sense"),
+        "relabel": Label("The other one", "The sentence that the rule does not expect makes sense"),
+        "both": Label("Both make sense", "Everyday knowledge does not tell them apart"),
+        "neither": Label("Neither makes sense", "Everyday knowledge does not tell them apart"),
+        "english": Label("Wrong English", "The change has made a sentence ungrammatical"),
+        "reject": Label("Unusable", "For another reason; say so in a comment"),
     },
 )  # fmt: skip
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from boxpen.catalog.lint import lint
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
-from boxpen.items import LABELS, Choice, Item, Suite, Translate
+from boxpen.items import LABELS, Choice, Entail, Item, Suite, Translate
 from boxpen.metrics.agreement import (
     cohen_kappa,
     fleiss_kappa,
@@ -34,7 +34,7 @@ from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.signature import signature
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["Answers", "choice_of", "human_run", "read_answers", "run_of_answers"]
+__all__ = ["Answers", "choice_of", "human_run", "read_answers", "right_places", "run_of_answers"]
 
 Answers = dict[str, dict[str, int]]
 """For every item, in order of the suite, the candidate that every judge chose."""
@@ -84,10 +84,9 @@ def run_of_answers(
             "--min-judges sets how many"
         )
     kept = {choice.id: answers[choice.id] for _, choice in judged}
-    choices = [choice for _, choice in judged]
-    human = _human(choices, kept, min_judges)
+    human = _human(judged, kept, min_judges)
     info = _info(suite.take([item for item, _ in judged]), kept, human, left_out, name)
-    return Run(info, tuple(_verdict(c, kept[c.id]) for c in choices), {})
+    return Run(info, tuple(_verdict(*one, kept[one[1].id]) for one in judged), {})
 
 
 def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
@@ -177,6 +176,12 @@ def choice_of(item: Item) -> Choice | None:
     return Choice(id=item.id, candidates=LABELS, gold=gold, block=item.block, tags=item.tags)
 
 
+def right_places(item: Item, choice: Choice) -> frozenset[int]:
+    """Return the places of all right candidates: an entailment item may accept two labels."""
+    also = item.also if isinstance(item, Entail) else ()
+    return frozenset((choice.gold, *map(LABELS.index, also)))
+
+
 def _lacking(choice: Choice | None, judges: int, min_judges: int) -> str | None:
     if choice is None:
         return "an item without candidates to choose from"
@@ -185,7 +190,8 @@ def _lacking(choice: Choice | None, judges: int, min_judges: int) -> str | None:
     return f"fewer than {min_judges} judges" if judges < min_judges else None
 
 
-def _verdict(choice: Choice, answers: Mapping[str, int]) -> Verdict:
+def _verdict(item: Item, choice: Choice, answers: Mapping[str, int]) -> Verdict:
+    right = right_places(item, choice)
     votes = Counter(answers.values())
     most = max(votes.values())
     winners = [i for i in range(len(choice.candidates)) if votes[i] == most]
@@ -198,19 +204,23 @@ def _verdict(choice: Choice, answers: Mapping[str, int]) -> Verdict:
         scores=scores,
         winner=winners[0],
         tied=len(winners),
-        credit=1 / len(winners) if choice.gold in winners else 0.0,
-        margin=scores[choice.gold] - max(s for i, s in enumerate(scores) if i != choice.gold),
+        credit=sum(i in right for i in winners) / len(winners),
+        margin=max(scores[i] for i in right)
+        - max(s for i, s in enumerate(scores) if i not in right),
+        also=item.also if isinstance(item, Entail) else (),
     )
 
 
-def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> HumanInfo:
+def _human(judged: Sequence[tuple[Item, Choice]], answers: Answers, min_judges: int) -> HumanInfo:
     """Return what ``run.json`` says of the judges; they are numbered, not named."""
     right: dict[str, list[bool]] = {}
-    for choice in choices:
+    choices = [choice for _, choice in judged]
+    for item, choice in judged:
+        places = right_places(item, choice)
         for judge, answer in answers[choice.id].items():
-            right.setdefault(judge, []).append(answer == choice.gold)
+            right.setdefault(judge, []).append(answer in places)
     singles = [sum(r) / len(r) for r in right.values()]
-    places = Counter(choice.gold for choice in choices)
+    golds = Counter(choice.gold for choice in choices)
     return HumanInfo(
         judges=len(right),
         answers=sum(map(len, answers.values())),
@@ -223,7 +233,7 @@ def _human(choices: Sequence[Choice], answers: Answers, min_judges: int) -> Huma
             for number, (r, accuracy) in enumerate(zip(right.values(), singles, strict=True), 1)
         ),
         agreement=_agreement(choices, answers),
-        gold_in_one_place=max(places.values()) / len(choices),
+        gold_in_one_place=max(golds.values()) / len(choices),
     )
 
 

@@ -83,6 +83,12 @@ class Question:
     """Texts to choose from, numbered as this judge sees them; empty if verdicts are named."""
     fixed: bool = False
     """Whether the options keep their order, such as labels that are the same everywhere."""
+    earlier: frozenset[str] = frozenset()
+    """Digests of the same texts as they were laid out before; such judgements still count."""
+    expected: str = ""
+    """The option by which verdicts are named, if they are; not shown, but part of the digest."""
+    late: bool = False
+    """Whether it is asked after all others, because it gives away the answer to one of them."""
 
     @property
     def texts(self) -> dict[str, str]:
@@ -99,13 +105,15 @@ class Question:
         """Return what the digest would be if other texts were shown."""
         named = (("option" if self.options and n.isdigit() else n, t) for n, t in texts.items())
         content = [self.item, *([name, plain(text)] for name, text in sorted(named))]
+        if self.expected:
+            content.append(plain(self.expected))
         found = hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
         # The letter in front keeps spreadsheets from reading 12345678 or 1234e567 as a number.
         return f"d{found[:8]}"
 
     def was_seen(self, judgement: Judgement) -> bool:
         """Whether a judgement of this item is about these texts, as far as is known."""
-        return judgement.seen in ("", self.digest)
+        return judgement.seen in ("", self.digest) or judgement.seen in self.earlier
 
     @property
     def order(self) -> str:

@@ -9,6 +9,8 @@ from boxpen.review.task import ReviewTask, Target
 __all__ = ["find_task"]
 
 _OF_SUITES = "answers"
+_SUITE_TASKS = {"wrong-answers": "wrong-candidates"}
+"""What a task of builds is called where a suite is the target."""
 
 
 def find_task(target: Target, name: str | None = None) -> ReviewTask:
@@ -25,6 +27,8 @@ def find_task(target: Target, name: str | None = None) -> ReviewTask:
     if name is not None:
         cls: type[ReviewTask] = TASKS.load(name)
         task = cls.find(target)
+        if task is None and name in _SUITE_TASKS and not target.runs:
+            task = TASKS.load(_SUITE_TASKS[name]).find(target)
         if task is None:
             raise BuildError(f"the task '{name}' reviews {cls.target}, not {target}")
         return task

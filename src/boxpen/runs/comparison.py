@@ -10,7 +10,7 @@ from dataclasses import replace
 from boxpen.errors import RunError
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.runs.run import Run
-from boxpen.scoring.labels import BINARY, NAMES, NOT_ENTAILMENT
+from boxpen.scoring.labels import BINARY, NAMES, NOT_ENTAILMENT, names_of
 from boxpen.scoring.verdicts import Scored, Verdict
 
 __all__ = ["AGREE", "AGREE_WITHIN_KIND", "DIFFER", "comparable", "compare", "labels", "same_items"]
@@ -207,7 +207,10 @@ def same_items(a: Run, b: Run) -> bool:
     if any(known.get(v.id, (v.gold, len(v.scores))) != (v.gold, len(v.scores)) for v in other):
         return False
     if a.info.recipe.digest != b.info.recipe.digest:
-        return True  # which may put the same candidate in another way
+        return True  # which may put the same candidate in another way, or accept other labels
+    accepted = {v.id: v.also for v in one}
+    if any(accepted.get(v.id, v.also) != v.also for v in other):
+        return False
     shared = a.candidates.keys() & b.candidates.keys()
     return all(_texts(a, a.candidates[i]) == _texts(b, b.candidates[i]) for i in shared)
 
@@ -223,21 +226,21 @@ def _texts(run: Run, candidates: Sequence[Scored]) -> list[str]:
 
 
 def _aligned(runs: Sequence[Run]) -> list[Sequence[Verdict]]:
-    """Return the verdicts of runs, with the right label of inference by its number everywhere.
+    """Return the verdicts of runs, with right labels of inference by name and number everywhere.
 
-    Which place it has among how many labels differs between settings, for one and the same item.
+    Which places they have among how many labels differs between settings, for one and the same
+    item, and so does which of several is named first.
     """
     binary = any(NOT_ENTAILMENT in run.labels for run in runs)
 
-    def number(label: str) -> int:
-        return NAMES.index(NOT_ENTAILMENT if binary and label != "entailment" else label)
+    def aligned(run: Run, verdict: Verdict) -> Verdict:
+        right = {run.labels[verdict.gold], *verdict.also}
+        if binary:
+            right = {name if name == NAMES[0] else NOT_ENTAILMENT for name in right}
+        numbers = sorted(map(NAMES.index, right))
+        return replace(verdict, gold=numbers[0], also=names_of(numbers), scores=())
 
-    return [
-        [replace(v, gold=number(run.labels[v.gold]), scores=()) for v in run.verdicts]
-        if run.labels
-        else run.verdicts
-        for run in runs
-    ]
+    return [[aligned(run, v) for v in run.verdicts] if run.labels else run.verdicts for run in runs]
 
 
 def _fields(run: Run) -> dict[str, str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 from boxpen.errors import PolicyError, RunError
 from boxpen.failures import reason, refusals
 from boxpen.files import new_folder, temporary
+from boxpen.items import LABELS
 from boxpen.runs.info import FORMAT, RunInfo
 from boxpen.runs.tables import (
     RunContent,
@@ -145,7 +146,8 @@ def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
             raise ValueError(f"item '{v.id}' has two verdicts")
         seen.add(v.id)
         places = range(len(v.scores))
-        if not (v.gold in places and v.winner in places and v.tied > 0 and 0 <= v.credit <= 1):
+        known = v.gold in places and v.winner in places and set(v.also) <= set(LABELS)
+        if not (known and v.tied > 0 and 0 <= v.credit <= 1):
             raise ValueError(f"the verdict of item '{v.id}' is impossible")
 
 

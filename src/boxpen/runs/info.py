@@ -130,9 +130,20 @@ class Sample:
         return f"{self.drawn}/{self.whole}@{self.seed}"
 
 
+def _texts(values: Mapping[str, Any]) -> Mapping[str, str]:
+    for value in values.values():
+        if not isinstance(value, str):
+            raise TypeError(f"expected a string, found {value!r}")
+    return values
+
+
 @dataclass(frozen=True, kw_only=True)
 class SuiteInfo(_Part):
-    """The suite: its items that were judged, and its card (see ``boxpen.Card``)."""
+    """The suite: its items that were judged, and its card (see ``boxpen.Card``).
+
+    Attributes:
+        labels: A short hash of the labels of every tag that later readers gave.
+    """
 
     name: str
     hash: str
@@ -145,17 +156,21 @@ class SuiteInfo(_Part):
     url: str = ""
     version: str = "1"
     notes: str = ""
+    labels: Mapping[str, str] | None = field(default=None, metadata={"read": _texts, **_OPTIONAL})
     file: str | None = field(default=None, metadata=_OPTIONAL)
     sample: Sample | None = field(default=None, metadata={"read": Sample.parse, **_OPTIONAL})
 
     @classmethod
     def of(cls, suite: Suite) -> SuiteInfo:
         """Describe a suite."""
+        card = asdict(suite.card)
+        del card["reader_tags"]
         return cls(
             name=suite.name,
             hash=suite.hash,
             items=len(suite),
-            **asdict(suite.card),
+            **card,
+            labels=suite.label_hashes() or None,
             file=printable(suite.file) if suite.file else None,
             sample=Sample.parse(suite.sample) if suite.sample else None,
         )

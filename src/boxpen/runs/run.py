@@ -131,6 +131,7 @@ class Run(RunContent):
                 signature=self.signature,
                 beam=self.info.beam,
                 asked=self.info.asked,
+                labels=self.info.suite.labels or {},
             )
         )
 
@@ -225,7 +226,7 @@ class Run(RunContent):
         if not self.labels:
             raise RunError(f"'nli' is for inference classifiers, but this run is of a {kind} model")
         competing = names_of(self.info.competing(wanted))
-        lost = [v.id for v in self.verdicts if self.labels[v.gold] not in competing]
+        lost = [v.id for v in self.verdicts if {self.labels[v.gold], *v.also}.isdisjoint(competing)]
         if lost:
             raise RunError(
                 f"{len(lost)} item(s), such as '{lost[0]}', expect a label that is not among "
@@ -240,6 +241,7 @@ class Run(RunContent):
                 premise="",
                 hypothesis="",
                 label=self.labels[verdict.gold],
+                also=verdict.also,
                 block=verdict.block,
                 tags=verdict.tags,
             )

@@ -40,7 +40,7 @@ COLUMNS = {
     "verdicts": {
         "id": "str", "block": "str?", "gold": "int", "scores": "scores", "winner": "int",
         "tied": "int", "credit": "float", "margin": "float", "truncated": "bool",
-        "crossing": "bool", "tags": "str",
+        "crossing": "bool", "also": "strs", "tags": "str",
     },
     "records": {
         "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
@@ -64,7 +64,7 @@ COLUMNS = {
         "token": "str", "logprob": "single",
     },
 }  # fmt: skip
-_LATER = frozenset(("context", "reference_context"))  # which earlier versions did not write
+_LATER = frozenset(("context", "reference_context", "also"))  # which earlier versions did not write
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,11 @@ def parquet(frame: pl.DataFrame) -> bytes:
 def read_verdicts(path: Path) -> tuple[Verdict, ...]:
     """Read the table of verdicts."""
     return tuple(
-        Verdict(**{**row, "scores": tuple(row["scores"]), "tags": _tags(row)})
+        Verdict(
+            **row
+            | {"scores": tuple(row["scores"]), "also": tuple(row.get("also", ()))}
+            | {"tags": _tags(row)}
+        )
         for row in _rows(path, "verdicts")
     )
 

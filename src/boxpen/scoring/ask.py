@@ -239,13 +239,15 @@ def answered(
 def decide_asked(item: Choice | Entail, answers: Sequence[Answer]) -> Verdict:
     """Return the verdict: the score of a candidate is the share of orders in which it was chosen.
 
-    The item earns the share of its right candidate. An answer that is not a clear choice earns
-    nothing in its order.
+    The item earns the share of its right candidate, or of the labels that it accepts. An answer
+    that is not a clear choice earns nothing in its order.
     """
     choice = as_choice(item)
     count = len(choice.candidates)
     scores = tuple(sum(a.chosen == c for a in answers) / len(answers) for c in range(count))
     best = max(scores)
+    also = item.also if isinstance(item, Entail) else ()
+    right = {choice.gold, *map(LABELS.index, also)}
     return Verdict(
         id=item.id,
         block=item.block,
@@ -254,6 +256,8 @@ def decide_asked(item: Choice | Entail, answers: Sequence[Answer]) -> Verdict:
         scores=scores,
         winner=scores.index(best),
         tied=scores.count(best),
-        credit=scores[choice.gold],
-        margin=scores[choice.gold] - max(s for c, s in enumerate(scores) if c != choice.gold),
+        credit=sum(scores[c] for c in right),
+        margin=max(scores[c] for c in right)
+        - max(s for c, s in enumerate(scores) if c not in right),
+        also=also,
     )

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from boxpen.items import LABELS
 
-__all__ = ["BINARY", "NAMES", "NOT_ENTAILMENT", "names_of", "offered", "right_place", "setting_of"]
+__all__ = ["BINARY", "NAMES", "NOT_ENTAILMENT", "names_of", "offered", "right_places", "setting_of"]
 
 NOT_ENTAILMENT = "not_entailment"
 NAMES = (*LABELS, NOT_ENTAILMENT)
@@ -44,16 +44,16 @@ def names_of(numbers: Sequence[int]) -> tuple[str, ...]:
     return tuple(NAMES[number] for number in numbers)
 
 
-def right_place(label: str, labels: Sequence[int]) -> int | None:
-    """Return which of the competing labels is right for an item, or None if none of them is.
+def right_places(right: Sequence[str], labels: Sequence[int]) -> tuple[int, ...]:
+    """Return which of the competing labels are right for an item: none, one or several.
 
     Args:
-        label: What the item expects.
+        right: The labels that the item accepts, the one that it expects first.
         labels: The numbers of the labels that compete.
     """
     names = names_of(labels)
-    if label in names:
-        return names.index(label)
-    if NOT_ENTAILMENT in names and label in LABELS:
-        return names.index(NOT_ENTAILMENT)
-    return None
+    merged = (
+        NOT_ENTAILMENT if NOT_ENTAILMENT in names and label in LABELS[1:] else label
+        for label in right
+    )
+    return tuple(dict.fromkeys(names.index(label) for label in merged if label in names))

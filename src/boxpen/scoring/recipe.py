@@ -19,7 +19,7 @@ from boxpen.items import Choice, Entail
 from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 
-__all__ = ["ASK", "ASK_LETTERS", "GENERATE", "SOUND", "TRANSLATE", "Recipe"]
+__all__ = ["ASK", "ASK_LETTERS", "ENTAILMENT", "GENERATE", "SOUND", "TRANSLATE", "Recipe"]
 
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
@@ -52,6 +52,8 @@ class Recipe:
             then the questions.
         generates: Have the model translate the source, and judge which candidate the translation
             carries (see ``scoring.reading``).
+        entailment: Keep only those tests of inference that expect entailment, and accept no other
+            label.
         tidy: Drop white space at the edges, runs of white space, and literal ``[SEP]``.
         policy: Fields of the scoring policy that differ from the default.
         why: What the recipe does differently, and why.
@@ -65,6 +67,7 @@ class Recipe:
     unconditional: str = ""
     asks: Literal["", "text", "letters"] = ""
     generates: bool = False
+    entailment: bool = False
     tidy: bool = True
     policy: Mapping[str, str] = field(default_factory=dict, hash=False)
     why: str = ""
@@ -91,6 +94,7 @@ class Recipe:
             "prefixes",
             "asks",
             "generates",
+            "entailment",
         ):  # recipes keep the digests that they had before
             if not parts[new]:
                 del parts[new]
@@ -225,4 +229,10 @@ GENERATE = Recipe(
     generates=True,
     why="the model translates the source, and a judge decides which candidate the translation "
     "carries",
+)
+ENTAILMENT = Recipe(
+    name="paper",
+    entailment=True,
+    why="only right tails are tested, and entailment is the only right label, likely or not "
+    "(Razeghi et al. 2021); a classifier that always answers entailment passes",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from boxpen.errors import ScoringError
 from boxpen.items import Choice, Entail
-from boxpen.scoring.labels import names_of, offered, right_place
+from boxpen.scoring.labels import names_of, offered, right_places
 from boxpen.scoring.normalise import TIE_TOLERANCE, score, units
 from boxpen.scoring.policy import ScoringPolicy, Ties
 from boxpen.scoring.requests import Record
@@ -46,6 +46,7 @@ class Verdict:
         margin: Score of the gold candidate less that of the best other one.
         truncated: Some candidate was longer than the model reads.
         crossing: In some candidate a token spans the join of context and candidate.
+        also: Names of other labels that are right as well, whether they compete or not.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Verdict:
     truncated: bool = False
     crossing: bool = False
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    also: tuple[str, ...] = ()
 
 
 def decide(item: Choice | Entail, candidates: Sequence[Scored], policy: ScoringPolicy) -> Verdict:
@@ -70,28 +72,30 @@ def decide(item: Choice | Entail, candidates: Sequence[Scored], policy: ScoringP
     Raises:
         ScoringError: If a candidate has no score, or no competing label is right for the item.
     """
+    also: tuple[str, ...] = ()
     if isinstance(item, Entail):
-        gold, scores = _label_scores(item, candidates[0], policy)
+        right, also, scores = _label_scores(item, candidates[0], policy)
         fewest = 1
     else:
-        gold = item.gold
+        right = (item.gold,)
         scores = tuple(
             score(c.record, c.text, policy.norm, unconditional=c.unconditional) for c in candidates
         )
         fewest = min(units(c.record, c.text, policy.norm) for c in candidates)
     best = max(scores)
     winners = [i for i, s in enumerate(scores) if best - s <= TIE_TOLERANCE / fewest]
-    others = [s for i, s in enumerate(scores) if i != gold]
+    others = [s for i, s in enumerate(scores) if i not in right]
     return Verdict(
         id=item.id,
         block=item.block,
         tags=item.tags,
-        gold=gold,
+        gold=right[0],
         scores=scores,
         winner=winners[0],
         tied=len(winners),
-        credit=_credit(winners, gold, policy.ties),
-        margin=scores[gold] - max(others),
+        credit=_credit(winners, right, policy.ties),
+        margin=max(scores[i] for i in right) - max(others),
+        also=also,
         truncated=any(c.record.truncated for c in candidates),
         crossing=any(c.record.crossing for c in candidates),
     )
@@ -99,25 +103,24 @@ def decide(item: Choice | Entail, candidates: Sequence[Scored], policy: ScoringP
 
 def _label_scores(
     item: Entail, scored: Scored, policy: ScoringPolicy
-) -> tuple[int, tuple[float, ...]]:
-    """Return the place of the right label, and the log-probabilities of those that compete."""
+) -> tuple[tuple[int, ...], tuple[str, ...], tuple[float, ...]]:
+    """Return the places of right labels, other labels that are right, and what all labels score."""
     numbers = scored.record.token_ids.tolist()
     labels = offered(numbers, policy.nli)
-    gold = right_place(item.label, labels)
-    if gold is None:
+    names = names_of(labels)
+    right = right_places((item.label, *item.also), labels)
+    if not 0 < len(right) < len(labels):
         raise ScoringError(
-            f"item '{item.id}' expects '{item.label}', and the model chooses between "
-            + " and ".join(names_of(labels))
+            f"item '{item.id}' expects '{' or '.join((item.label, *item.also))}', and the model "
+            f"chooses between {' and '.join(names)}"
         )
     found = dict(zip(numbers, scored.record.logprobs.tolist(), strict=True))
-    return gold, tuple(found[label] for label in labels)
+    also = tuple(label for label in (item.label, *item.also) if label != names[right[0]])
+    return right, also if item.also else (), tuple(found[label] for label in labels)
 
 
-def _credit(winners: Sequence[int], gold: int, ties: Ties) -> float:
+def _credit(winners: Sequence[int], right: Sequence[int], ties: Ties) -> float:
     if ties == "first":
-        return float(winners[0] == gold)
-    if gold not in winners:
-        return 0.0
-    if len(winners) == 1:
-        return 1.0
-    return 1.0 / len(winners) if ties == "half" else 0.0
+        return float(winners[0] in right)
+    earned = sum(i in right for i in winners) / len(winners)
+    return earned if ties == "half" else float(earned == 1)

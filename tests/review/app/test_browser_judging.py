@@ -15,7 +15,9 @@ from browsing import HOSTILE, Tab, axe_source, luminance
 
 import boxpen
 from boxpen import Card, Choice, Suite
+from boxpen.analysis.suites.wrong_candidates import WrongCandidateTask
 from boxpen.analysis.tagging import TagTask
+from boxpen.review import Journal
 from boxpen.review.answers import AnswerTask
 
 sample = pytest.importorskip("review_sample", reason="boxpen[review] is not installed")
@@ -91,6 +93,7 @@ def entered(opened, served, key: str, **options) -> tuple[Tab, str]:
     return tab, name
 
 
+VERDICTS = ("accept", "reject", "accept", "reject", "accept")
 EDITS = {"triples": "eat soup", "wrong-answers": "a kettle", "wordings": "A spoon stirs soup.",
          "candidates": "今晚欢迎你来。"}  # fmt: skip
 
@@ -106,7 +109,7 @@ def test_every_task_is_judged_by_keyboard_alone(opened, served, key):
     assert tab.text("#count") == f"0 of {total}"
     expected = {}
     for n in range(min(total, 6)):
-        if key == "answers":
+        if key == "answers" or (key == "duals" and n != 1):
             verdicts = {q.item: {o.text: o.verdict for o in q.options} for q in task.questions()}
             item, text = tab.item, tab.options()[n % 2]
             tab.judged(str(n % 2 + 1))
@@ -132,6 +135,22 @@ def test_every_task_is_judged_by_keyboard_alone(opened, served, key):
     assert {row.item: (row.verdict, row.edit) for row in rows} == expected
     assert len(rows) == len(expected)
     assert all(row.ms >= 0 for row in rows)
+
+
+def test_the_wrong_answers_of_a_suite_take_one_key_each(opened, tmp_path):
+    graph = boxpen.load_suite("starter-graph")
+    few = graph.take([item for item in graph if item.block == "graph-usedfor-01"])
+    task = WrongCandidateTask(few, Journal(tmp_path / "wrong.jsonl"))
+    with sample.Served([task], tmp_path) as served:
+        tab = opened(served.link("ann"))
+        tab.begin()
+        assert tab.text("#count") == "0 of 5"  # of ten items in two forms
+        expected = {
+            tab.judged(key): verdict for key, verdict in zip("12121", VERDICTS, strict=True)
+        }
+        tab.page.wait_for_selector("#finished", state="visible")
+        tab.saved()
+        assert {row.item: row.verdict for row in served.rows("ann")} == expected
 
 
 def test_instructions_and_keys_are_one_key_away(opened, served):
@@ -170,7 +189,7 @@ def test_undo_has_no_end(opened, served):
     assert last == dict.fromkeys(items, "")
     assert tab.judged("3") == items[0]
     tab.saved()
-    assert [row.verdict for row in served.rows(name) if row.item == items[0]][-1] == "reject"
+    assert [row.verdict for row in served.rows(name) if row.item == items[0]][-1] == "both"
 
 
 def test_skipped_items_come_again_at_the_end(opened, served):

@@ -10,7 +10,7 @@ import pytest
 from campaigns import Small, Words, suite
 
 from boxpen.errors import BuildError
-from boxpen.items import Choice
+from boxpen.items import Choice, Entail, Suite
 from boxpen.review.answers import AnswerTask
 from boxpen.review.app.gold import read_gold
 from boxpen.review.app.plan import Plan
@@ -298,6 +298,22 @@ class TestGold:
         assert len(answer_all(small, "ann", lambda _: "1")) == 4
         exported = small.client("kim").get("/export/answers.jsonl").text.splitlines()
         assert {json.loads(line)["item"] for line in exported} == sample
+
+    def test_every_accepted_label_is_right(self, made, tmp_path):
+        pairs = [Entail(id=f"e{n}", premise="p", hypothesis="h", label="neutral") for n in range(2)]
+        task = AnswerTask(Suite("pairs", tuple(pairs)))
+        extra = {"kind": "entail", "id": "x", "premise": "A box.", "hypothesis": "A red box.",
+                 "label": "contradiction", "also": ["neutral"]}  # fmt: skip
+        (gold,) = read_gold(self.lines(tmp_path, extra), [task])
+        small = made([task], ("ann", "bo", "cy"), gold=gold)
+        small.add("kim", "coordinator")
+        for judge, answer, right in (("ann", "1", False), ("bo", "2", True), ("cy", "3", True)):
+            client = small.client(judge)
+            reply = client.judge("answers", client.queue("answers", 1)["questions"][0], answer)
+            (told,) = reply["feedback"].values()
+            assert told["right"] == right
+        judges = small.client("kim").get("/api/dashboard").json()["judges"]
+        assert [row["gold_right"] for row in judges] == [0, 1, 1]
 
     def test_items_that_are_mixed_in_never_count(self, made, tmp_path):
         task = AnswerTask(suite(4))

@@ -132,14 +132,25 @@ def test_classes_are_judged(served):
 
 def test_duals_are_checked(served):
     relabelled = "dual-add-01-1"
+    rows = {row["id"]: row for row in sample.TASKS["duals"]().rows}
 
     def check(question):
-        return "relabel" if question["item"] == relabelled else "accept"
+        row = rows[question["item"]]
+        place = 1 - row["gold"] if row["id"] == relabelled else row["gold"]
+        text = (row["first"], row["second"])[place]
+        return next(o["number"] for o in question["options"] if o["text"] == text)
 
-    def reject(question):
-        return "reject"
+    def fault(question):
+        assert not question["hints"] or {h["name"] for h in question["hints"]} <= {
+            "kind",
+            "fluency",
+        }
+        assert [one["text"] for one in question["options"][2:]] == [
+            "Both make sense", "Neither makes sense", "Wrong English", "Unusable",
+        ]  # fmt: skip
+        return "3"
 
-    task, review = judged(served, "duals", check, check, reject)
+    task, review = judged(served, "duals", check, check, fault)
     assert review.counts == {"accept": 7, "relabel": 1, "reject": 0, "open": 0}
     rows = {row["id"]: row for row in task.accepted(review)}
     before = {row["id"]: row for row in task.rows}

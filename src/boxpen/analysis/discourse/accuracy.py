@@ -12,13 +12,17 @@ from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT
 from boxpen.metrics.intervals import Estimate, share
 
-__all__ = ["COLUMNS", "Accuracy", "Paper", "accuracies", "paper"]
+__all__ = ["COLUMNS", "LINES", "STRICT", "Accuracy", "Paper", "accuracies", "paper"]
 
 COLUMNS = (
     *PRONOUNS.values(), "while", "as", "since", "though", "or",
     "pronoun", "connective", "ellipsis",
 )  # fmt: skip
 """The columns of the table, in the order of the paper."""
+STRICT = "ellipsis, verb said"
+"""The column of ellipsis by the strict criterion: the elided verb must be there."""
+LINES = (*COLUMNS[:10], "if", *COLUMNS[10:], STRICT)
+"""The columns, with those that the paper does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,27 @@ class Paper:
 
 
 def accuracies(
-    renderings: Sequence[Rendering], outcomes: Mapping[Rendering, str | None]
+    renderings: Sequence[Rendering],
+    outcomes: Mapping[Rendering, str | None],
+    strict: Mapping[Rendering, str | None] | None = None,
 ) -> list[Accuracy]:
     """Return the accuracy of every system in every column that it has translations of.
 
     Without an outcome a translation is open.
+
+    Args:
+        renderings: The translations.
+        outcomes: What was ruled of each.
+        strict: The same of ellipses, by the strict criterion, if known.
     """
     rows = []
     for system in dict.fromkeys(one.system for one in renderings):
-        for column in COLUMNS:
-            mine = [one for one in renderings if one.system == system and column in _columns(one)]
-            found = [outcome for one in mine if (outcome := outcomes.get(one)) is not None]
+        for column in LINES:
+            ruled, of = (strict or {}, "ellipsis") if column == STRICT else (outcomes, column)
+            mine = [one for one in renderings if one.system == system and of in _columns(one)]
+            if column == STRICT and strict is None:
+                continue
+            found = [outcome for one in mine if (outcome := ruled.get(one)) is not None]
             if mine:
                 right = share([float(outcome == RIGHT) for outcome in found])
                 open_ = share([float(outcome == CANNOT_TELL) for outcome in found])

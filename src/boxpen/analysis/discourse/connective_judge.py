@@ -52,6 +52,7 @@ class Sense:
     """What a connective may mean, and the words that say so; see the data file."""
 
     name: str
+    label: str
     words: tuple[str, ...]
     also: tuple[str, ...]
     but_not: tuple[str, ...]
@@ -88,10 +89,11 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
     joined = clauses_of(model, _hits(_said(model, wanted.right, asks=asks)))
     missing = missing_clause(sentence, model, joined)
     if rival and wrong:  # what is left for the connective is another sense
-        return rule(WRONG, f"{_senses(wrong)}, not {wanted.right[0]}", _hits(wrong))
+        because = f"{_senses(wrong)}, not {wanted.right[0]}"
+        return rule(WRONG, because, _hits(wrong), instead=_labels(wrong))
     if rival:
         because = f"fewer words for {_senses(said)} than the reference has, with '{rival}'"
-        return rule(CANNOT_TELL, because, _hits(said))
+        return rule(CANNOT_TELL, because, _hits(said), instead="")
     if cls.startswith("though-"):
         turned = _though(cls, source, sentence, said, wrong, missing)
         if turned is not None:
@@ -100,16 +102,18 @@ def judge_connective(cls: str, source: str, translation: str, reference: str) ->
         return rule(RIGHT, _senses(said), _hits(said))
     near = _said(sentence, wanted.near, asks=asks)
     if near:
-        return rule(CANNOT_TELL, f"{_senses(near)}, close to {wanted.right[0]}", _hits(near))
+        because = f"{_senses(near)}, close to {wanted.right[0]}"
+        return rule(CANNOT_TELL, because, _hits(near), instead=_labels(near))
     if wrong:
-        return rule(WRONG, f"{_senses(wrong)}, not {wanted.right[0]}", _hits(wrong))
+        because = f"{_senses(wrong)}, not {wanted.right[0]}"
+        return rule(WRONG, because, _hits(wrong), instead=_labels(wrong))
     if weak:
         return rule(RIGHT, _senses(weak), _hits(weak))
     because = f"no word for {wanted.right[0]}, nor for another sense"
     broken = list(_STUTTER.finditer(sentence.text))
     if BROKEN in sentence.text or _stammered(broken) > _MOSTLY * letters(sentence.text):
         hit = Hit(broken[0][0], broken[0].start() + 1)
-        return rule(CANNOT_TELL, f"{because}, and no sentence", [hit])
+        return rule(CANNOT_TELL, f"{because}, and no sentence", [hit], instead="")
     if missing:
         return rule(CANNOT_TELL, f"{because}, and a clause is missing: {missing}")
     return rule(WRONG, because)
@@ -177,7 +181,8 @@ def _though(
     if not said and _ALONE.match(source) and first and not sentence.clause(first[0].place - 1):
         return rule(RIGHT, "concession, with no other clause that it could be of", conceded)
     if _ASIDE.search(source):
-        return rule(WRONG, "concession, and though looks back at the sentence before", conceded)
+        because = "concession, and though looks back at the sentence before"
+        return rule(WRONG, because, conceded, instead=_labels({"concession": conceded}))
     if not said and all(sentence.clause(hit.place - 1) for hit in conceded):
         ends = sentence.text.rstrip(_EDGE).endswith(conceded[-1].words)
         outcome = CANNOT_TELL if ends else RIGHT
@@ -292,6 +297,11 @@ def _senses(said: Mapping[str, list[Hit]]) -> str:
     return " and ".join(said)
 
 
+def _labels(said: Mapping[str, list[Hit]]) -> str:
+    """Return the plainest words of senses, by which classes are named: 当 for a time."""
+    return " ".join(_tables()[0][name].label for name in said)
+
+
 def _hits(said: Mapping[str, list[Hit]]) -> list[Hit]:
     return [hit for hits in said.values() for hit in hits]
 
@@ -300,7 +310,11 @@ def _hits(said: Mapping[str, list[Hit]]) -> list[Hit]:
 def _tables() -> tuple[dict[str, Sense], dict[str, _Class]]:
     tables = data("connectives")
     senses = {
-        name: Sense(name, **{key: tuple(some) for key, some in table.items()})
+        name: Sense(
+            name,
+            table["label"],
+            **{key: tuple(some) for key, some in table.items() if key != "label"},
+        )
         for name, table in tables["senses"].items()
     }
     classes = {

@@ -4,17 +4,19 @@
 the verbs that it has in common with its context, else the other verbs that it has. A translation is
 right if it has one of them, one that says the same, or another translation of the English verb that
 they stand for. It is right too if it ends where Chinese needs no verb, as English does: 我也是,
-我们会的. It is wrong if it has another verb (做, 是) or none, be it a reply (是的, 是吗): what is
-asked is whether the verb is there.
+我们会的; not so by the strict criterion, by which the verb must be there. It is wrong if it has
+another verb (做, 是) or none, be it a reply (是的, 是吗), and if it denies what the reference
+affirms, or the other way round.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from boxpen.analysis.discourse.chinese import BROKEN, Sentence, Word, data, read
+from boxpen.analysis.discourse.polarity import denied
 from boxpen.analysis.discourse.ruling import CANNOT_TELL, RIGHT, WRONG, Hit, Ruling, rule
 from boxpen.analysis.discourse.stranded import Stranded, stranded
 from boxpen.analysis.discourse.verbs import (
@@ -56,6 +58,10 @@ _HAS = re.compile(
 """To have as a verb of its own, with who has and what; not "Has the rain stopped?"."""
 _SUCH = re.compile(f"(?:[这那]样|如此){_TAIL}")
 _NEITHER = re.compile(r"\b(?:neither|nor|either)\b", re.IGNORECASE)
+_ASKS_DENYING = re.compile(
+    r"^(?!.*\bwhy\b).*n't (?:i|you|he|she|it|we|they|there)\b", re.IGNORECASE
+)
+"""Don't you? asks for a yes, with or without a negation; "Why don't you?" means its negation."""
 _AND_YOU = re.compile(rf"[你您]们?呢{_TAIL}")
 _ASKS_BACK = re.compile(r"^\W*(?:no|yes|yeah|i)\b.*\byou\b[^.]*\?$", re.IGNORECASE)
 
@@ -83,7 +89,7 @@ def judge_ellipsis(
     """
     sentence = read(translation)
     if not sentence.text:
-        return rule(WRONG, "there is no translation")
+        return replace(rule(WRONG, "there is no translation"), strict=WRONG)
     case = _Case(
         source=source,
         context=context,
@@ -96,22 +102,62 @@ def judge_ellipsis(
     )
     wanted, shared = _elided(case)
     if not wanted:
-        return _needs_none(case)
+        found = _needs_none(case)
+        bare = found.outcome == RIGHT and not found.found  # a reply, as the reference is one
+        return replace(found, strict=CANNOT_TELL if bare else found.outcome)
     name = " or ".join(dict.fromkeys(word.text for word in wanted))
-    hits = [word.hit for word in candidates(sentence) if _means(case, word, wanted)]
+    said = _verb_said(case, wanted, shared, name)
+    if said is not None:
+        return replace(said, strict=said.outcome)
+    found = _no_verb_said(case, wanted, name)
+    return replace(found, strict=WRONG if found.outcome == RIGHT else found.outcome)
+
+
+def _verb_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str) -> Ruling | None:
+    """Judge a translation that has the verb, or another one that may stand for it."""
+    hits = [word.hit for word in candidates(case.sentence) if _means(case, word, wanted)]
     if hits:
-        return rule(RIGHT, f"{name} is asked for", hits)
+        return _affirmed(case, wanted, f"{name} is asked for", hits)
+    if BROKEN in case.sentence.text:
+        return None
+    if _own_verbs(case):
+        return None
+    return _otherwise_said(case, wanted, shared, name)
+
+
+def _no_verb_said(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
+    """Judge a translation without the verb."""
+    sentence = case.sentence
     if BROKEN in sentence.text:
         place = sentence.text.index(BROKEN) + 1
         return rule(CANNOT_TELL, f"no sentence, and {name} is asked for", [Hit(BROKEN, place)])
+    if own := _own_verbs(case):
+        because = f"the verb of the source itself, the reference has {name}"
+        return _affirmed(case, wanted, because, own)
+    return _without(case, wanted, name)
+
+
+def _own_verbs(case: _Case) -> list[Hit]:
+    """Return the verbs that the source itself has, where they are enough.
+
+    So they are where nothing is left of a verb, and in 我不这么认为 for "I don't think so".
+    """
     own = [word for word in case.there if word.text in case.overt]
     if not case.left.kinds:  # what is left out is no verb: "They don't know either."
         repeats = [word.text for word in predicates(case.answer)]
         own = [word for word in own if any_same(word.text, repeats)]
-    if own and case.left.kinds <= {"so"}:  # 我不这么认为 for "I don't think so"
-        because = f"the verb of the source itself, the reference has {name}"
-        return rule(RIGHT, because, (word.hit for word in own))
-    return _otherwise_said(case, wanted, shared, name) or _without(case, wanted, name)
+    return [word.hit for word in own] if case.left.kinds <= {"so"} else []
+
+
+def _affirmed(case: _Case, wanted: Sequence[Word], because: str, hits: Sequence[Hit]) -> Ruling:
+    """Rule that verbs are right, unless they deny what the reference affirms, or the reverse."""
+    asked = [denied(case.answer, word.hit) for word in wanted]
+    there = [denied(case.sentence, hit) for hit in hits]
+    unclear = None in asked or None in there or len(set(asked)) > 1
+    if unclear or _ASKS_DENYING.search(case.source) or asked[0] in there:
+        return rule(RIGHT, because, hits)
+    what = "negation lost" if asked[0] else "negation added"
+    return rule(WRONG, f"{what}; {because}", hits, instead=what)
 
 
 def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str) -> Ruling | None:
@@ -121,31 +167,36 @@ def _otherwise_said(case: _Case, wanted: Sequence[Word], shared: bool, name: str
     elided = [some for some in known if any(like_verb(w, other) for w in said for other in some)]
     same = [hit for some in elided for hit in _hits(case, some, strict=True)]
     if same:
-        return rule(RIGHT, f"says the same as {name}", same)
+        return _affirmed(case, wanted, f"says the same as {name}", same)
     has = [word.hit for word in case.there if word.text in ("有", "没有")]
     if has and _HAS.search(case.context) and case.left.kinds & {"do", "have"}:
-        return rule(RIGHT, f"to have, as the context in English, the reference has {name}", has)
+        because = f"to have, as the context in English, the reference has {name}"
+        return _affirmed(case, wanted, because, has)
     if shared and (elided or level(wanted[0])):
         return None  # it is known which verb of the context was elided: others are wrong
     first = [verb for verb in known[0] if verb not in case.overt] if known and not elided else []
     literal = [hit for hit in _hits(case, first, strict=True) if hit.words not in case.overt]
     if literal:
-        return rule(RIGHT, f"as the context in English, the reference has {name}", literal)
+        because = f"as the context in English, the reference has {name}"
+        return _affirmed(case, wanted, because, literal)
     content = [word.text for word in predicates(case.before) if not level(word)]
     repeated = _hits(case, [verb for verb in content if verb not in case.overt])
     if shared or not repeated:
         return None
     sure = len(content) == 1 or _ends_in_proform(case.answer) is not None
     because = f"a verb of the context, the reference has {name}"
-    return rule(RIGHT if sure else CANNOT_TELL, because, repeated)
+    if not sure:
+        return rule(CANNOT_TELL, because, repeated)
+    return _affirmed(case, wanted, because, repeated)
 
 
 def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
     """Judge a translation that has no verb for what was elided."""
     enough = _needs_no_verb(case, wanted)
     if enough is not None:
-        because, hits = enough
-        return rule(RIGHT, f"{because}, the reference has {name}", hits)
+        because, hits, may_deny = enough
+        because = f"{because}, the reference has {name}"
+        return _affirmed(case, wanted, because, hits) if may_deny else rule(RIGHT, because, hits)
     # Where a verb of its own is asked for, an auxiliary of the dialogue is no other verb.
     spoken = [*predicates(case.answer), *([] if level(wanted[0]) else predicates(case.before))]
     texts = [word.text for word in spoken]
@@ -159,15 +210,21 @@ def _without(case: _Case, wanted: Sequence[Word], name: str) -> Ruling:
         because = f"no more than the copula, the reference has {name}"
         return rule(CANNOT_TELL, because, (word.hit for word in others))
     if others:
-        return rule(WRONG, f"{name} is asked for", (word.hit for word in others))
+        hits = [word.hit for word in others]
+        return rule(WRONG, f"{name} is asked for", hits, instead=others[-1].text)
     if auxiliary:
         because = f"no more than the auxiliary, the reference has {name}"
-        return rule(WRONG, because, (word.hit for word in auxiliary))
+        hits = [word.hit for word in auxiliary]
+        return rule(WRONG, because, hits, instead=auxiliary[-1].text)
     return rule(WRONG, f"no verb where {name} is asked for")
 
 
-def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit]] | None:
-    """Say why a translation is whole without the verb, and by which words; None if it is not."""
+def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit], bool] | None:
+    """Say why a translation is whole without the verb; None if it is not.
+
+    Returns:
+        The reason, the words, and whether these may be denied: 不会这么做.
+    """
     left, text = case.left, case.sentence.text
     agrees = _NEITHER.search(case.source) if left.negated else left.agrees
     doer = _last(_DOER, text)
@@ -192,7 +249,7 @@ def _needs_no_verb(case: _Case, wanted: Sequence[Word]) -> tuple[str, list[Hit]]
     )
     for fits, found, because in idioms:
         if fits and found and _is_last(case, found):
-            return because, _at(found)
+            return because, _at(found), found.re in (_THUS, _DOES_IT)
     return _ends_like_english(case)
 
 
@@ -202,7 +259,7 @@ def _is_last(case: _Case, found: re.Match[str]) -> bool:
     return goes_on or all(word.start < found.end() for word in case.there)
 
 
-def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
+def _ends_like_english(case: _Case) -> tuple[str, list[Hit], bool] | None:
     """Say which auxiliary ends a translation as one ends the source: 我们会的 for "We will"."""
     endings = data("ellipsis")["endings"]
     fitting = {word for kind in case.left.kinds for word in endings.get(kind, ())}
@@ -215,7 +272,7 @@ def _ends_like_english(case: _Case) -> tuple[str, list[Hit]] | None:
     last = ends[-1]
     if not re.match(_TAIL, case.sentence.text[last.end :]):
         return None
-    return f"{last.text} may end a reply", [word.hit for word in ends]
+    return f"{last.text} may end a reply", [word.hit for word in ends], True
 
 
 def _needs_none(case: _Case) -> Ruling:

@@ -60,6 +60,8 @@ _SENSES = {
     "though-不过": "an objection",
     "or-否则": "otherwise",
     "or-或者": "an alternative",
+    "if-如果": "a condition",
+    "if-是否": "a question",
 }
 
 
@@ -117,7 +119,7 @@ class ClassTask(TranslationTask[Rendering]):
         crossed = [(a, *(found[0].confusion[a, b] for b in OUTCOMES)) for a in OUTCOMES]
         return [
             Detail("class_judge", columns, rows),
-            Detail("class_judge_against_people", ("people", *OUTCOMES), crossed),
+            Detail("class_judge_against_people", ("readers", *OUTCOMES), crossed),
         ]
 
 

@@ -30,17 +30,36 @@ class Hit:
 class Ruling:
     """Whether one point of a translation is right.
 
-    ``evidence`` is a sentence with the words, their place, and what was expected; ``found`` has the
-    words that decided, in their order.
+    Attributes:
+        outcome: What is ruled.
+        evidence: A sentence with the words, their place, and what was expected.
+        found: The words that decided, in their order.
+        instead: What a translation that is not right says in place of what was asked for; empty if
+            it says nothing.
+        strict: Of an ellipsis, whether the verb itself is there; None for all else.
     """
 
     outcome: Outcome
     evidence: str
     found: str
+    instead: str = ""
+    strict: Outcome | None = None
 
 
-def rule(outcome: Outcome, because: str, hits: Iterable[Hit] = ()) -> Ruling:
-    """Make a ruling of a reason and the words that it rests on."""
+def rule(
+    outcome: Outcome, because: str, hits: Iterable[Hit] = (), *, instead: str | None = None
+) -> Ruling:
+    """Make a ruling of a reason and the words that it rests on.
+
+    Args:
+        outcome: What is ruled.
+        because: The reason.
+        hits: The words.
+        instead: What is said instead, if these words are not it.
+    """
     some = sorted(set(hits), key=lambda hit: (hit.place, hit.words))
     shown = f"{', '.join(map(str, some))}: " if some else ""
-    return Ruling(outcome, shown + because, " ".join(hit.words for hit in some))
+    words = [hit.words for hit in some]
+    if instead is None:
+        instead = "" if outcome == RIGHT else " ".join(dict.fromkeys(words))
+    return Ruling(outcome, shown + because, " ".join(words), instead)

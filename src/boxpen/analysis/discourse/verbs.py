@@ -12,8 +12,8 @@ from functools import cache
 from boxpen.analysis.discourse.chinese import Sentence, Word, data
 
 __all__ = [
-    "MARKS", "any_same", "candidates", "english_verbs", "level", "like_verb", "listed",
-    "predicates", "same_verb",
+    "MARKS", "any_same", "candidates", "english_verbs", "known_verbs", "level", "like_verb",
+    "listed", "predicates", "same_verb",
 ]  # fmt: skip
 
 MARKS = "，,。.！!？?；;：:…"
@@ -55,7 +55,7 @@ def _groups() -> tuple[frozenset[str], ...]:
 
 
 @cache
-def _known() -> frozenset[str]:
+def known_verbs() -> frozenset[str]:
     """Return all verbs of the data file."""
     translated = {verb for senses in english_verbs().values() for some in senses for verb in some}
     translated -= listed("ignored")
@@ -85,7 +85,7 @@ def predicates(sentence: Sentence) -> list[Word]:
         if last == "有" and word.flag.startswith(_NOUN_TOO):
             continue  # 危险 in 有危险 is its object
         predicate = word.flag.startswith(_PREDICATE) and word.flag != "ad"  # 显然 is an adverb
-        if word.text in _known() or predicate or used:
+        if word.text in known_verbs() or predicate or used:
             found.append(word)
     return found
 
@@ -98,7 +98,7 @@ def candidates(sentence: Sentence) -> list[Word]:
         for word in _bare_words(sentence)
         if word.start not in replies
         and (
-            word.text in _known()
+            word.text in known_verbs()
             or not (word.text in listed("ignored") or word.flag.startswith(_NO_VERB))
         )
     ]
@@ -145,7 +145,7 @@ def _bare_words(sentence: Sentence) -> list[Word]:
     words = []
     for number, word in enumerate(sentence.words):
         text, start = word.text, word.start
-        if number and sentence.words[number - 1].text == "不" and f"不{text}" in _known():
+        if number and sentence.words[number - 1].text == "不" and f"不{text}" in known_verbs():
             text, start = f"不{text}", start - 1
         elif len(text) > 1 and text[0] in "不没别" and text not in listed("negative"):
             text, start = text[1:], start + 1

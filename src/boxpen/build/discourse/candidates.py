@@ -36,7 +36,9 @@ def candidates(snippet: Snippet) -> list[Candidate]:
         if found is None:
             continue
         cls, word, score, reason = found
-        wrong = contrasts(phenomenon, cls, word, snippet.source, snippet.target)
+        wrong = contrasts(
+            phenomenon, cls, word, snippet.source, snippet.target, snippet.context_target
+        )
         if not wrong:
             reason += "; no contrast: no exchange leaves a wrong but good sentence"
         made.append(Candidate(snippet, phenomenon, cls, word, min(score, 1.0), reason, wrong))

@@ -9,15 +9,18 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from boxpen.english.grammar import number, plural, singular
-from boxpen.english.lexicon import lemmas, pairs, table
+from boxpen.english.grammar import DETERMINERS, number, plural, singular
+from boxpen.english.lexicon import is_verb, lemmas, pairs, table
 from boxpen.english.lexicon import listed as known
+from boxpen.english.lexicon import sentence_words as listed
+from boxpen.english.sentence import plain, read
 from boxpen.english.wordnet import Sense, WordNet, open_wordnet
 from boxpen.errors import BuildError
 
 __all__ = ["Dictionary", "commonness", "in_number_of", "open_dictionary"]
 
 _COMMON = 4000  # times in the word list of pyspellchecker: 'stove' 5,222, 'rhinoceros' 615
+_TELLING = 400_000  # times, below which a word of a definition tells what a thing is about
 _MOST = 4  # words of one kind that are answered
 _THINGS = frozenset(f"noun.{name}" for name in ("animal", "artifact", "body", "food"))
 # Senses of which nearly everything is a kind: the place among those of the word, and what it is a
@@ -95,11 +98,26 @@ class Dictionary:
             for name in _usual(found)
             if name not in {noun, unlike}
             and "ADJ" not in lemmas(name)
+            and name in lemmas(name).get("VERB", (name,))  # 'working' and 'felt' are no things
+            and not is_verb(name)
+            and number(name) != "plural"
             and name not in known("plural_only") | known("auxiliaries")
             and book.related(name, noun, "n") is None
             and (not unlike or book.related(name, unlike, "n") is None)
             and (name in known("mass")) == (noun in known("mass"))
         ][:_MOST]
+
+    def may_fit(self, noun: str, instead_of: str, words: Iterable[str]) -> bool:
+        """Tell whether a noun may make sense among words where another makes none.
+
+        So it may if these words, or what they mean, are in the definition of the one and not in
+        that of the other: a 'bedroom' is for sleeping, as a 'bed' is, and a 'kitchen' is not. (This
+        is the measure by which Lesk, 1986, tells senses apart.)
+        """
+        own = {noun} | self._defining(noun, "n", 1)
+        own -= {instead_of} | self._defining(instead_of, "n", 1)
+        about = {base for word in words for base in self._about(word)}
+        return any(commonness(word) < _TELLING for word in own & about)
 
     def region(self, noun: str) -> str | None:
         """Return the part of a place that all such places have, if any: 'corner' of a room."""
@@ -115,6 +133,26 @@ class Dictionary:
         senses = book.senses(noun, "n", 2) or book.senses(noun.capitalize(), "n", 2)
         found = [book.field(sense) for sense in senses]
         return [field for at, field in enumerate(found) if not at or field != "noun.person"]
+
+    def _about(self, word: str) -> set[str]:
+        """Return the base forms of a word, and the words by which its commonest senses are defined.
+
+        Two senses of a verb count: 'eat' is to take in food, and to have a meal.
+        """
+        if word in _closed():
+            return set()
+        found = _bases(word)
+        for name, part, count in (("NOUN", "n", 1), ("VERB", "v", 2)):
+            for base in lemmas(word).get(name, ()):
+                found |= self._defining(base, part, count)
+        return found
+
+    def _defining(self, word: str, part: str, count: int) -> set[str]:
+        """Return the base forms of the words that define the commonest senses of a word."""
+        book = self._wordnet
+        texts = (book.definition(sense) for sense in book.senses(word, part, count))
+        words = (low for text in texts for low in plain(read(text)) if low not in _closed())
+        return {base for low in words for base in _bases(low)}
 
     def _above(self, sense: Sense, depth: int) -> list[Sense]:
         """Return what a sense is a kind of, some steps up, but nothing that all things are."""
@@ -142,6 +180,16 @@ def commonness(word: str) -> int:
 def in_number_of(noun: str, like: str) -> str:
     """Return a noun in the number of another one."""
     return plural(noun) if number(like) == "plural" and singular(like) != like else noun
+
+
+@cache
+def _closed() -> frozenset[str]:
+    return listed("closed") | listed("prepositions") | DETERMINERS
+
+
+def _bases(word: str) -> set[str]:
+    found = lemmas(word).items()
+    return {base for part, bases in found if part in {"NOUN", "VERB", "ADJ"} for base in bases}
 
 
 def _sense(wordnet: WordNet, word: str, at: int, above: str | None) -> Sense:

@@ -13,10 +13,11 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 
-from boxpen.build.duals.dictionary import open_dictionary
+from boxpen.build.duals.dictionary import commonness, open_dictionary
 from boxpen.english.clauses import Clause, clauses
 from boxpen.english.finite import NEGATIONS, skip_adverbs
 from boxpen.english.grammar import DETERMINERS, capitalised
+from boxpen.english.lexicon import is_known, lemmas
 from boxpen.english.lexicon import sentence_words as listed
 from boxpen.english.sentence import Word, plain, read, shown
 from boxpen.items import Choice
@@ -28,6 +29,7 @@ CONDITIONS = frozenset({"if", "when", "whenever"})
 Both = tuple[Clause, Clause]
 """A clause of the first sentence, and its counterpart in the second."""
 _DENIES = NEGATIONS | {"cannot", "no", "never", "nobody", "nothing", "without"}
+_ARTICLES = frozenset({"a", "an", "the"})
 _LEAST_SHARED = 0.34  # of the words of the shorter sentence
 _LONGEST = 60  # words
 
@@ -279,4 +281,25 @@ def pair_of(item: Choice) -> Pair:
     shared = len(one) - len(pair.differing(0))
     if shared < 2 or shared < _LEAST_SHARED * min(len(one), len(two)):
         raise UnchangedError("its sentences have too few words in common")
+    if _differ_in_form(pair):
+        raise UnchangedError("its sentences differ only in articles or in the number of nouns")
+    for words in pair.words:
+        if (unknown := next(filter(_is_unknown, words), None)) is not None:
+            raise UnchangedError(f"'{unknown.low}' is in no word list, and may be a typo")
+    if not all(pair.clauses):
+        raise UnchangedError("no finite verb was found in a sentence")
     return pair
+
+
+def _differ_in_form(pair: Pair) -> bool:
+    """Tell whether the same things are named in both: 'a town' and 'the towns'."""
+    one, two = ([low for low in pair.differing(s) if low not in _ARTICLES] for s in range(2))
+    nouns = [[{low, *lemmas(low).get("NOUN", ())} for low in words] for words in (one, two)]
+    return len(one) == len(two) and all(a & b for a, b in zip(*nouns, strict=True))
+
+
+def _is_unknown(word: Word) -> bool:
+    """Tell whether a word in small letters is neither in the dictionary nor in other lists."""
+    low = word.low
+    known = is_known(low) or low in listed("closed") or low in listed("names")
+    return word.text.isalpha() and word.text.islower() and not known and not commonness(low)

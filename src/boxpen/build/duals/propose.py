@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from boxpen.build.duals.operations import add, delete, negations, swap, swap_clauses
@@ -10,10 +10,20 @@ from boxpen.build.duals.operations.nobody import nobody
 from boxpen.build.duals.operations.opposites import opposites
 from boxpen.build.duals.operations.substitute import parts, roles, siblings
 from boxpen.build.duals.pair import Edit, Pair, UnchangedError, pair_of
+from boxpen.english.sentence import plain, read
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Item, Suite
 
-__all__ = ["OPERATIONS", "Proposal", "Proposed", "Unchanged", "edits", "propose", "sentence_pairs"]
+__all__ = [
+    "OPERATIONS",
+    "Proposal",
+    "Proposed",
+    "Unchanged",
+    "contested",
+    "edits",
+    "propose",
+    "sentence_pairs",
+]
 
 OPERATIONS: dict[str, tuple[Callable[[Pair], Iterator[Edit]], ...]] = {
     "add": (add.negations, add.degrees, add.amounts, add.restrictions),
@@ -93,11 +103,47 @@ def sentence_pairs(suite: Suite) -> tuple[list[Choice], list[Unchanged]]:
     return pairs, others
 
 
-def propose(items: Iterable[Choice], operations: Iterable[str] | None = None) -> Proposed:
-    """Return all duals of items, by some operations or by all."""
+def contested(items: Iterable[Choice]) -> dict[str, str]:
+    """Return the pairs whose label another pair denies, or that come again, and why.
+
+    A sentence that makes sense in one pair and none in another makes both labels doubtful.
+    """
+    labels: dict[tuple[str, ...], dict[bool, list[str]]] = {}
+    seen: dict[tuple[tuple[str, ...], ...], str] = {}
+    found: dict[str, str] = {}
+    for item in items:
+        texts = [plain(read(text)) for text in item.candidates]
+        for place, text in enumerate(texts):
+            of = labels.setdefault(text, {True: [], False: []})
+            of[place == item.gold].append(item.id)
+        first = seen.setdefault((texts[item.gold], texts[1 - item.gold]), item.id)
+        if first != item.id:
+            found[item.id] = f"item '{first}' has the same sentences"
+    for of in labels.values():
+        for some, others in ((of[True], of[False]), (of[False], of[True])):
+            for one in some:
+                if other := next((each for each in others if each != one), None):
+                    found[one] = f"item '{other}' has one of its sentences with the other label"
+    return found
+
+
+def propose(
+    items: Iterable[Choice],
+    operations: Iterable[str] | None = None,
+    refused: Mapping[str, str] | None = None,
+) -> Proposed:
+    """Return all duals of items, by some operations or by all.
+
+    Args:
+        items: Pairs.
+        operations: All if None.
+        refused: Why some of the items are left alone; see ``contested``.
+    """
     found = Proposed()
     for item in items:
         try:
+            if refused and item.id in refused:
+                raise UnchangedError(refused[item.id])
             pair = pair_of(item)
         except UnchangedError as error:
             found.unchanged.append(Unchanged(item.id, "", str(error)))

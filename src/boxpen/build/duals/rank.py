@@ -1,8 +1,11 @@
-"""How well duals read, by a language model, and which of them are shown to people.
+"""How well duals read, by a language model, and which of them are shown to judges.
 
 The *fluency* of a dual is the mean log-probability per token of its two sentences less that of the
 two sentences that they were made of. How far the model prefers one of the two new sentences is not
 looked at: that would choose tests by the answers of a model under test.
+
+A sibling changes the senseless sentence only. If that reads better than before, the new word may
+fit ('People often eat in the kitchen' for 'in the toilet'), and the dual is refused.
 """
 
 from __future__ import annotations
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
     from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Ranked", "rank_proposals", "shortlist"]
+__all__ = ["Ranked", "rank_proposals", "shortlist", "sifted"]
 
+_ONCE = frozenset({("add", "restriction"), ("sub", "role")})  # operations and edits
+_SIBLING = 0.0  # the largest fluency of a sibling
 _DIGITS = 3  # engines differ in the fifth decimal, and ranks should not
 
 
@@ -77,6 +82,26 @@ def rank_proposals(
     return [Ranked(one, change(one)) for one in proposals]
 
 
+def sifted(ranked: Iterable[Ranked]) -> dict[int, tuple[str, str]]:
+    """Return which duals are refused, by their ``id``, with the step and the reason.
+
+    Those are siblings that read better than what they replace, and, of edits of which one per pair
+    is enough, all but the most fluent.
+    """
+    refused: dict[int, tuple[str, str]] = {}
+    seen: set[tuple[str, str, str]] = set()
+    for one in _by_fluency(ranked):
+        edit = one.proposal.edit
+        key = (one.proposal.item, edit.operation, edit.kind)
+        if edit.kind == "sibling" and one.fluency is not None and one.fluency > _SIBLING:
+            reason = f"the new word reads better than the senseless one (fluency {one.fluency})"
+            refused[id(one)] = ("sibling", reason)
+        elif key in seen and key[1:] in _ONCE:
+            refused[id(one)] = ("repeated", f"one {edit.kind} of this kind per pair is enough")
+        seen.add(key)
+    return refused
+
+
 def shortlist(ranked: Iterable[Ranked], top: int, least: float | None = None) -> list[Ranked]:
     """Return the most fluent duals of every item and operation.
 
@@ -92,7 +117,7 @@ def shortlist(ranked: Iterable[Ranked], top: int, least: float | None = None) ->
 
 
 def _in_turns(group: list[Ranked]) -> list[Ranked]:
-    ordered = sorted(group, key=lambda one: (-(one.fluency or 0.0), one.proposal.edit.texts))
+    ordered = _by_fluency(group)
     seen: Counter[tuple[bool, str]] = Counter()
     turns: dict[bool, list[tuple[int, int, Ranked]]] = {True: [], False: []}
     for place, one in enumerate(ordered):
@@ -101,6 +126,10 @@ def _in_turns(group: list[Ranked]) -> list[Ranked]:
         turns[edit.flipped].append((seen[edit.flipped, edit.kind], place, one))
     sides = [[one for *_, one in sorted(side, key=lambda t: t[:2])] for side in turns.values()]
     return [one for turn in zip_longest(*sides) for one in turn if one is not None]
+
+
+def _by_fluency(ranked: Iterable[Ranked]) -> list[Ranked]:
+    return sorted(ranked, key=lambda one: (-(one.fluency or 0.0), one.proposal.edit.texts))
 
 
 def _fluency(record: Record, model: Model) -> float:

@@ -1,9 +1,15 @@
-"""Review of duals: judges accept a dual, reject it, or say that the other sentence is right."""
+"""Review of duals: judges say which of the two new sentences makes sense.
+
+They see neither the label of the original nor the one that is expected of the dual; both pairs come
+in an order that has nothing to do with them. The sentence that is chosen becomes a verdict:
+``accept`` if it is the expected one, ``relabel`` if it is the other.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from boxpen.build.builders import find_config
@@ -15,23 +21,36 @@ from boxpen.review import (
     Destination,
     Detail,
     Journal,
+    Judgement,
+    Option,
     Question,
     Review,
     ReviewTask,
+    Rule,
     Target,
     VerdictSet,
 )
 from boxpen.review.guides import DUALS
+from boxpen.review.judgement import lot
 
-__all__ = ["DualTask"]
+__all__ = ["DualTask", "decided"]
 
 _PROPOSALS = "proposals.parquet"
+_FAULTS = {"both": ("b",), "neither": ("n",), "english": ("e",), "reject": ("r",)}
+_DECIDED = VerdictSet({"accept": (), "relabel": (), "reject": ()})
+
+
+def decided(judgement: Judgement) -> Judgement:
+    """Return a judgement as it counts: whatever the fault of a dual is, it is rejected."""
+    return replace(judgement, verdict="reject") if judgement.verdict in _FAULTS else judgement
 
 
 class DualTask(ReviewTask):
-    """Are both sentences good English, and is the first the sensible one?
+    """Which of the two new sentences makes sense, and is their English right?
 
-    The verdict ``relabel`` accepts the sentences, but says that the other one is sensible.
+    A judge chooses a sentence, or names a fault: ``both`` make sense, ``neither`` does, the
+    ``english`` is wrong, or ``reject`` for anything else. Journals of earlier versions, in which
+    judges saw the expected sentence first, still count.
 
     Args:
         rows: Duals.
@@ -43,9 +62,7 @@ class DualTask(ReviewTask):
     target = "a folder or configuration of the builder 'duals'"
     noun = "dual"
     guide = DUALS
-    verdicts = VerdictSet(
-        {"accept": ("a", "y", "yes"), "relabel": ("l", "other"), "reject": ("r", "n", "no")}
-    )
+    verdicts = VerdictSet({"accept": (), "relabel": (), **_FAULTS}, beside=frozenset(_FAULTS))
 
     def __init__(
         self, rows: Sequence[Row], journal: Journal | None = None, folder: Path = Path()
@@ -76,35 +93,23 @@ class DualTask(ReviewTask):
         return {**held, self.folder / "review.jsonl": "the judgements"}
 
     def questions(self) -> list[Question]:
-        """Return one question per dual; the sentence that should be sensible comes first.
+        """Return one question per dual, in which nothing that is shown depends on a label.
 
-        The reason of the rule and the fluency are hints.
+        The original sentences come in an order drawn for the item, the new ones as options, which
+        are shuffled for each judge. The kind of edit and the fluency are hints; what the rule
+        expects, and why, is not shown: with the original it gives the answer away.
         """
-        asked = []
-        for row in self.rows:
-            old = (row["original_first"], row["original_second"])
-            new = (row["first"], row["second"])
-            asked.append(
-                Question(
-                    item=row["id"],
-                    shown={
-                        "operation": row["operation"],
-                        "original_sensible": old[row["original_gold"]],
-                        "original_senseless": old[1 - row["original_gold"]],
-                        "dual_sensible": new[row["gold"]],
-                        "dual_senseless": new[1 - row["gold"]],
-                    },
-                    part=row["operation"],
-                    score=row["fluency"],
-                    hints={
-                        "kind": row["kind"],
-                        "expected": row["expected"],
-                        "fluency": "" if row["fluency"] is None else f"{row['fluency']:.2f}",
-                        "reason": row["reason"],
-                    },
-                )
-            )
-        return asked
+        return [_question(row) for row in self.rows]
+
+    def decide(
+        self,
+        judgements: Iterable[Judgement],
+        rule: Rule | None = None,
+        min_judges: int | None = None,
+    ) -> Review:
+        """Decide every dual; judges who name different faults agree that it is rejected."""
+        found = super().decide(map(decided, judgements), rule, min_judges)
+        return replace(found, verdicts=_DECIDED)
 
     def details(self, review: Review) -> list[Detail]:
         """Return the decisions by operation."""
@@ -113,7 +118,7 @@ class DualTask(ReviewTask):
             verdict = review.decisions[row["id"]].verdict or "open"
             found.setdefault(row["operation"], Counter())[verdict] += 1
         found["all"] = sum(found.values(), Counter())
-        names = (*self.verdicts.forms, "open")
+        names = (*_DECIDED.forms, "open")
         rows = [(key, *(of[name] for name in names)) for key, of in found.items()]
         return [Detail("operations", ("operation", *names), rows)]
 
@@ -152,6 +157,37 @@ class DualTask(ReviewTask):
             f"{len(chosen):,} blocks of a pair and its dual written to {out}",
             {"items": len(suite), "blocks": len(chosen), "hash": suite.hash, "decisions": counts},
         )
+
+
+def _question(row: Row) -> Question:
+    old = (row["original_first"], row["original_second"])
+    new = (row["first"], row["second"])
+    gold = row["gold"]
+    before = Question(
+        row["id"],
+        {
+            "operation": row["operation"],
+            "original_sensible": old[row["original_gold"]],
+            "original_senseless": old[1 - row["original_gold"]],
+            "dual_sensible": new[gold],
+            "dual_senseless": new[1 - gold],
+        },
+    )
+    one, two = sorted(old, key=lambda text: lot(0, "original", row["id"], text))
+    return Question(
+        item=row["id"],
+        shown={"original_a": one, "original_b": two},
+        part=row["operation"],
+        score=row["fluency"],
+        hints={
+            "kind": row["kind"],
+            "fluency": "" if row["fluency"] is None else f"{row['fluency']:.2f}",
+        },
+        options=tuple(sorted((Option(new[gold], "accept"), Option(new[1 - gold], "relabel")))),
+        earlier=frozenset({before.digest}),
+        # 'accept' means another sentence when a build expects another.
+        expected=new[gold],
+    )
 
 
 def _relabelled(row: Row) -> Row:

@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from boxpen.build.builders import Builder
-from boxpen.build.duals.propose import OPERATIONS, Proposal, Proposed, propose, sentence_pairs
+from boxpen.build.duals.propose import (
+    OPERATIONS,
+    Proposal,
+    Proposed,
+    contested,
+    propose,
+    sentence_pairs,
+)
 from boxpen.build.duals.rows import SCHEMA, dual_rows, write_rows
 from boxpen.build.libraries import need_libraries
 from boxpen.build.runner import RECORD, Progress, Report, Stage
@@ -45,7 +52,7 @@ FILES = {
     RECORD: "the record of the build",
 }
 """What the build writes, and what each of the files holds."""
-_VERSION = 5
+_VERSION = 6
 
 EXAMPLE = """\
 # boxpen build run THIS_FILE
@@ -136,6 +143,7 @@ class _Work:
         beside = config.path.parent / config.suite
         self.suite = load_suite(beside if beside.is_file() else config.suite)
         pairs, self.others = sentence_pairs(self.suite)
+        self.contested = contested(pairs)
         self.pairs = _drawn(pairs, config)
         source = config.folder / SOURCE
         # Judges may have worked on the duals of another suite.
@@ -149,7 +157,7 @@ class _Work:
     @cached_property
     def proposed(self) -> Proposed:
         """What the rules make: they are quick, so it is kept in no file of its own."""
-        return propose(self.pairs, self.config.operations or None)
+        return propose(self.pairs, self.config.operations or None, self.contested)
 
     def propose(self) -> Report:
         """Make all duals that the rules can make."""
@@ -183,12 +191,13 @@ class _Work:
 
     def rank(self) -> Report:
         """Rank the duals, and keep the best."""
-        from boxpen.build.duals.rank import rank_proposals, shortlist
+        from boxpen.build.duals.rank import rank_proposals, shortlist, sifted
 
         config, items = self.config, {item.id: item for item in self.pairs}
         top, least = config.top, config.min_fluency
         ranked = rank_proposals(self.proposed.proposals, items, self.model, progress=self.progress)
-        best = shortlist(ranked, top, least)
+        refused = sifted(ranked)
+        best = shortlist([one for one in ranked if id(one) not in refused], top, least)
         if not best:
             raise BuildError(
                 f"none of {len(ranked):,} duals has a fluency of {least} or more; lower min_fluency"
@@ -197,6 +206,9 @@ class _Work:
         dropped = []
         for one, row in zip(ranked, dual_rows(ranked, items), strict=True):
             if id(one) in kept:
+                continue
+            if id(one) in refused:
+                dropped.append((row, *refused[id(one)]))
                 continue
             if one.fluency is not None and least is not None and one.fluency < least:
                 dropped.append((row, "fluency", f"fluency {one.fluency} is below {least}"))

@@ -44,6 +44,7 @@ _LIGHT = frozenset(
     {"be", "have", "get", "make", "do", "take", "go", "give", "become", "feel", "want", "need"}
     | {"try", "start", "keep", "use", "put", "come", "let", "help", "decide"}
 )
+_SIBLING = 0.9  # closeness of two nouns of one kind, at the usual depth of WordNet
 _ENDS_NOUN = frozenset({"of", "in", "on", "at", "with", "for", "from", "by", "about", "to", "that"})
 
 
@@ -55,24 +56,35 @@ class Limits:
         general: A tail is general if it holds for more than this share of a relation's heads …
         general_events: … or for this share if they are events, and what they lead to (each is
             unlike the others, so that what holds for many holds for any) …
-        general_heads: … and for at least this many heads.
+        general_heads: … and for at least this many heads …
+        general_event_heads: … or this many events.
         alike: Two tails are nearly the same if this share of their content words is common.
         company: How many times more often than by chance two tails share a head before one
             speaks for the other; infinity switches it off.
         siblings: A head has what its siblings have, by a common hypernym this many steps up.
         hub: A head with more tails than this in a relation says nothing about their company.
         boundless: A head with more tails than this in a relation gets no wrong ones.
+        siblings_made: The same for what a head is made of: what one tool or garment is made of,
+            another may be.
+        cousins: A head has what heads of nearly its kind have, if they are nearer than this by
+            ``WordNet.closeness``.
+        nearness: What being of the same kind as the right tail, and holding of heads like this one,
+            is worth against equal use and equal length.
         wear: Maximum use of a tail, relative to equal use of all.
     """
 
     general: float = 0.02
-    general_events: float = 0.005
-    general_heads: int = 50
+    general_events: float = 0.0003
+    general_heads: int = 20
+    general_event_heads: int = 5
     alike: float = 0.5
     company: float = 1.0
     siblings: int = 1
+    siblings_made: int = 2
+    cousins: float = 0.8
     hub: int = 50
     boundless: int = 100
+    nearness: float = 1.5
     wear: float = 2.0
 
 
@@ -84,16 +96,18 @@ class Kin:
         self._kept: dict[tuple[str, ...], frozenset[str]] = {}
         self._people: dict[str, bool] = {}
 
-    def kinds(self, head: str) -> frozenset[str]:
+    def kinds(self, head: str, relation: str = "") -> frozenset[str]:
         """Return what a thing is a kind of, its kinds, its synonyms and near siblings."""
-        if (key := ("kinds", head)) not in self._kept:
+        made = relation == "madeof"
+        if (key := ("kinds", head, "made" if made else "")) not in self._kept:
             facts, words = self.facts, self.wordnet
             found = _closure(facts.above, head) | _closure(facts.below, head)
             found |= facts.same.get(head, set())
             if words is not None:
                 found |= words.hypernyms(head, part="n") & facts.linked.keys()
                 found |= words.hyponyms(head, part="n") & facts.linked.keys()
-                found |= words.siblings(head, self.limits.siblings, "n") & facts.linked.keys()
+                steps = self.limits.siblings_made if made else self.limits.siblings
+                found |= words.siblings(head, steps, "n") & facts.linked.keys()
                 found |= words.synonyms(head, part="n")
             self._kept[key] = frozenset(found)
         return self._kept[key]
@@ -139,6 +153,44 @@ class Kin:
             self._kept[key] = frozenset(
                 other for other, times in together.items() if times > expected * len(heads[other])
             )
+        return self._kept[key]
+
+    def near(self, one: Phrase, other: Phrase) -> float:
+        """Return how far two tails speak of the same kind of thing, from 0 to 1.
+
+        Noun phrases are compared by their nouns, verb phrases by their verbs and by what they end
+        in, adjectives by whether they are opposites. What has the very same hypernym is too near to
+        be preferred: cotton and wool.
+        """
+        words = self.wordnet
+        if words is None or one.part != other.part:
+            return 0.0
+        if one.part == "a":
+            return float(bool(self._opposites(one.about) & {other.key, other.about}))
+        found = words.closeness(one.about, other.about, one.part)
+        if one.part == "v":
+            mine, theirs = (phrase.key.rpartition(" ")[2] for phrase in (one, other))
+            return (found + words.closeness(mine, theirs, "n")) / 2
+        return found if found < _SIBLING else 0.5
+
+    def near_heads(self, one: str, other: str) -> float:
+        """Return how far two heads are the same kind of thing, from 0 to 1."""
+        words = self.wordnet
+        if words is None:
+            return 0.0
+        nouns = (name if words.knows(name, "n") else words.head_noun(name) for name in (one, other))
+        first, second = nouns
+        return words.closeness(first, second, "n") if first and second else 0.0
+
+    def _opposites(self, adjective: str) -> frozenset[str]:
+        """Return the opposites of an adjective and of those like it, and those like them."""
+        assert self.wordnet is not None
+        if (key := ("opposites", adjective)) not in self._kept:
+            words = self.wordnet
+            own = {adjective, *words.similar(adjective)}
+            found = {far for near in own for far in words.antonyms(near, "a")}
+            found |= {near for far in frozenset(found) for near in words.similar(far)}
+            self._kept[key] = frozenset(found - own)
         return self._kept[key]
 
     def alike(self, one: Phrase, other: Phrase) -> bool:

@@ -5,22 +5,26 @@ only if nothing speaks for it. ``c`` is refused for a triple (h, r, t) if
 
 - ``linked``: any relation links h and c, in whatever words (see ``boxpen.english.normal``)
 - ``inherited``: one links c with a synonym, hypernym, hyponym or sibling of h, by the graph's own
-  edges or by WordNet (a poodle has what a dog has); if h is a person, with any person; if h
-  is an event, with anything that has a content word in common with it
+  edges or by WordNet (a poodle has what a dog has), or c is a tail of a thing of nearly the
+  same kind as h; if h is a person, with any person; if h is an event, with anything that has a
+  content word in common with it
 - ``related``: c is a synonym, hypernym or hyponym of t, by an edge of the graph or by WordNet, or
   c says nearly what another tail of h says
 - ``same words``: c shares a content word with t or with h
 - ``company``: other heads that have one of h's tails have c more often than by chance
-- ``general``: c holds for many heads, so that it may well hold for h, or is a person who made it
+- ``general``: c holds for many heads, so that it may well hold for h, is a person who made it, or
+  what all things have or are made of
 - ``boundless head``: h has too many tails for anything to be surely wrong ('person')
 - ``worn out``: c has been used often enough
 
 These rules are never relaxed: a triple with too few tails left gets fewer, and is reported.
 
 Among the tails left, those come first that were used least, relative to how often they are right
-answers in the table, so that answers cannot be recognised by frequency; then those about as long
-as t. What was drawn for one triple changes what is left for the next, so triples are processed in
-an order that depends on their ids and the seed, not on the order of the rows.
+answers in the table, so that answers cannot be recognised by frequency; those about as long as t;
+and those that speak of the same kind of thing as t, and hold of things like h, by the closeness of
+WordNet, so that they are plausible at a glance. What was drawn for one triple changes what is left
+for the next, so triples are processed in an order that depends on their ids and the seed, not on
+the order of the rows.
 """
 
 from __future__ import annotations

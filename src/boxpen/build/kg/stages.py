@@ -33,7 +33,7 @@ from boxpen.items import Card, Suite
 
 __all__ = ["BUILDER", "FILTERED"]
 
-_VERSION = 4
+_VERSION = 5
 
 TRIPLES, BROKEN = "triples.parquet", "broken.parquet"
 FILTERED, DROPPED = "filtered.parquet", "dropped.parquet"

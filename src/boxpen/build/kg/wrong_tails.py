@@ -21,6 +21,24 @@ __all__ = ["Group", "text_column"]
 # Form of a relation's tails without a column 'form'; the rest are verb phrases.
 _FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr": "adj"}
 
+_COMPARED = 200
+"""How many tails are compared with the right one; in a large table, all would take hours."""
+
+# What holds of nearly everything: whatever a thing is made of, it is made of atoms, and whatever it
+# has, it has a shape.
+_ANYWHERE = {
+    "createdby": ANYONE,
+    "madeof": frozenset(
+        {"atom", "molecule", "particle", "matter", "material", "carbon", "polymer", "element"}
+        | {"energy", "cell", "chemical", "compound", "substance", "stuff"}
+    ),
+    "hasa": frozenset(
+        {"shape", "smell", "size", "color", "colour", "name", "age", "lot", "end", "energy"}
+        | {"lifespan", "span", "weight", "surface", "part", "use", "field"}
+    ),
+}
+_HERS = frozenset({"her", "his"})  # which are said of few heads
+
 # An attribute holds of many events; what is needed, wanted or done is each event's own.
 _EVENTFUL = frozenset(ATOMIC) - {"xAttr"}
 
@@ -82,25 +100,45 @@ class Group:
         fit &= ~worn
         taken: list[int] = []
         found = []
-        for i in np.argsort(score, kind="stable"):
+        first = np.flatnonzero(fit)[np.argsort(score[fit], kind="stable")]
+        for i in first[:_COMPARED]:
+            score[i] -= self._near(row, gold, i)
+        for i in first[np.argsort(score[first], kind="stable")]:
             if len(taken) == self.count:
                 break
-            if not fit[i]:
-                continue
             source = self.sources[i][self.served[i] % len(self.sources[i])]
-            if any(self.kin.alike(self.phrases[i], self.phrases[j]) for j in taken):
+            if self.relation not in ATOMIC and self._heads_near(row, i) > self.kin.limits.cousins:
+                reasons["inherited"] += 1
+            elif any(self.kin.alike(self.phrases[i], self.phrases[j]) for j in taken):
                 reasons["like another wrong one"] += 1
             else:
                 taken.append(int(i))
                 found.append(source)
         self.served[taken] += 1
         if len(found) < self.count:
-            first: dict[int, str] = {}
+            why: dict[int, str] = {}
             for reason, places in (*self._for_gold(row), *self._for_head(normal(row["head"]))):
-                for i in places:
-                    first.setdefault(i, reason)
-            reasons.update(first.values())
+                for place in places:
+                    why.setdefault(place, reason)
+            reasons.update(why.values())
         return found, reasons
+
+    def _near(self, row: dict[str, Any], gold: int, place: int) -> float:
+        """Return what a tail gains that is like the right one, and holds of heads like this one.
+
+        Such tails are plausible at a glance. What follows from an event is open, and near tails
+        often follow as well; of attributes only opposites are near.
+        """
+        near = self.kin.near(self.phrases[gold], self.phrases[place])
+        if self.relation in ATOMIC:
+            return self.kin.limits.nearness * near * (self.form == "adj")
+        return self.kin.limits.nearness * (near + self._heads_near(row, place)) / 2
+
+    def _heads_near(self, row: dict[str, Any], place: int) -> float:
+        """Return how near the nearest head of a tail is to that of a row."""
+        head = normal(row["head"])
+        heads = {normal(source["head"]) for source in self.sources[place]}
+        return max(self.kin.near_heads(head, other) for other in heads)
 
     def _open(self, row: dict[str, Any]) -> Any:
         """Return a mask of the tails that are surely wrong for a row."""
@@ -134,7 +172,7 @@ class Group:
         if self.relation in ATOMIC:
             yield "inherited", _at(self.with_event, phrase_of(head, "clause").words)
         else:
-            kinds = kin.kinds(head)
+            kinds = kin.kinds(head, self.relation)
             yield "inherited", _at(self.linked, kinds)
             if kin.is_person(head):
                 yield "inherited", self.of_people
@@ -166,10 +204,14 @@ class Group:
         self.of_people: list[int] = []
         self.general: list[int] = []
         heads, all_heads = facts.heads[self.relation], len(facts.tails[self.relation])
-        share = limits.general_events if self.relation in _EVENTFUL else limits.general
+        share, few = limits.general, limits.general_heads
+        if self.relation in _EVENTFUL:
+            share, few = limits.general_events, limits.general_event_heads
         for i, (phrase, sources) in enumerate(zip(self.phrases, self.sources, strict=True)):
             # A tail may be worded in other words than the graph's.
             names = {phrase.key, *(normal(source["tail"]) for source in sources)}
+            if self.relation == "madeof":  # 'wood or metal' is wrong where either is
+                names |= phrase.words
             nodes = {node for name in names for node in facts.linked.get(name, ())}
             for node in nodes:
                 self.linked[node].add(i)
@@ -186,8 +228,9 @@ class Group:
             elif any(self.kin.is_person(head) for head in nodes):
                 self.of_people.append(i)
             known = max(len(heads.get(name, ())) for name in names)
-            maker = self.relation == "createdby" and not ANYONE.isdisjoint(phrase.key.split())
-            if maker or (known >= limits.general_heads and known > share * all_heads):
+            words = {*phrase.key.split(), phrase.about, *sources[0][self.text].lower().split()}
+            anywhere = words & (_ANYWHERE.get(self.relation, frozenset()) | _HERS)
+            if anywhere or (known >= few and known > share * all_heads):
                 self.general.append(i)
 
 

@@ -4,6 +4,10 @@ A line of an ability file is a label and two to five sentences, divided by ``\x0
 from 1, is the number of the item: ``sm-0042``. A line of a dual file is two such tests, which form
 a block: ``add-001a`` and ``add-001b``. A model that understands the change of words between the two
 answers both rightly, or errs in both.
+
+``data/cats.csv`` has what two language-model readers each said about items of ``sm`` and ``wsc``
+(docs/results/steps.md): the number of inference steps, and how many mediators lie between what the
+sentence names. An item has a tag where both agree, and both found the right sentence.
 """
 
 from __future__ import annotations
@@ -12,15 +16,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.labels import Labels, read_labels
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
 from boxpen.text.lines import read_lines
 
-__all__ = ["CATS", "CATS_DUAL"]
+__all__ = ["CATS", "CATS_DUAL", "readings"]
 
 _REPOSITORY = "XuhuiZhou/CATS"
 _COMMIT = "4927f0e6b67ddf1fd20aafb31c2cfc59cd8df5b1"
 _TOKEN_LEVEL = ("ca", "wsc", "sm")  # Table 1 of the paper; the others are sentence-level
+
+_READ = {"steps": "side", "mediators": "mediators_side"}
+"""What readers counted, and the column with the side that they took for the right one."""
 
 # set: (file, sha256)
 _ABILITY = {
@@ -51,16 +59,31 @@ _DUAL = {
 }
 
 
+def readings() -> Labels:
+    """Return what the readers answered to each question, and which ``side`` they chose."""
+    return read_labels("cats.csv", [name for pair in _READ.items() for name in pair])
+
+
+def _agreed(labels: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    return {
+        tag: labels[tag][0]
+        for tag, side in _READ.items()
+        if labels and labels[side] == ("right", "right") and len(set(labels[tag])) == 1
+    }
+
+
 def _ability_items(files: Mapping[str, Path]) -> Iterator[Choice]:
+    read = readings()
     for name, (file, _) in _ABILITY.items():
         level = "token" if name in _TOKEN_LEVEL else "sentence"
         for number, line in enumerate(read_lines(files[f"cats/ability/{file}"]), start=1):
             label, *candidates = line.split("\x01")
+            key = f"{name}-{number:04}"
             yield Choice(
-                id=f"{name}-{number:04}",
+                id=key,
                 candidates=tuple(candidates),
                 gold=int(label),
-                tags={"set": name, "level": level},
+                tags={"set": name, "level": level, **_agreed(read.get(key, {}))},
             )
 
 
@@ -102,8 +125,11 @@ CATS = Entry(
         citation=_CITATION,
         url=f"https://github.com/{_REPOSITORY}",
         notes=(
-            "Two pairs of sm are identical; hellaswag has a literal [SEP]; arct2 contains arct1."
+            "Two pairs of sm are identical; hellaswag has a literal [SEP]; arct2 contains arct1. "
+            "Two language-model readers gave the tags steps and mediators; see "
+            "docs/results/steps.md."
         ),
+        reader_tags=tuple(_READ),
     ),
     importer=_ability_items,
     files=tuple(

@@ -3,6 +3,10 @@
 Three sets of triples: lexical ambiguity (LA), contextless and contextual syntactic ambiguity
 (CL-SA, CT-SA). Rows 2k and 2k+1 of a file use the same ambiguous words with opposite readings and
 form a block: ``LA-001a`` and ``LA-001b`` are the first two rows of the lexical set.
+
+The release has no labels. ``data/commonmt.csv`` has those of two language-model readers
+(docs/results/commonmt.md): the kind of knowledge, whether the English alone decides, and the
+ambiguous word or structure. Where they disagree, the item does not have the tag.
 """
 
 from __future__ import annotations
@@ -12,11 +16,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.labels import read_labels
 from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
 from boxpen.text.lines import opened
 
-__all__ = ["COMMONMT"]
+__all__ = ["COMMONMT", "readings"]
 
 _SETS = {
     "LA": "lexical ambiguity.csv",
@@ -30,18 +35,37 @@ _SHA256 = {
 }
 
 
+_READ = ("knowledge", "decidable", "ambiguity")
+
+
+def readings() -> dict[str, dict[str, tuple[str, str]]]:
+    """Return the labels that each of the two readers gave, by item and tag."""
+    return read_labels("commonmt.csv", _READ)
+
+
+def _agreed(name: str, labels: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    tags = {tag: one for tag, (one, other) in labels.items() if one == other}
+    if name != "LA":
+        return tags
+    # What is ambiguous in the lexical set is a word, which has a tag of its own.
+    word = {"word": tags["ambiguity"]} if "ambiguity" in tags else {}
+    return tags | {"ambiguity": "word"} | word
+
+
 def _items(files: Mapping[str, Path]) -> Iterator[Choice]:
+    labels = readings()
     for name, file in _SETS.items():
         with opened(files[f"commonmt/{file}"], newline="") as stream:
             for row, cells in enumerate(csv.DictReader(stream)):
                 block = f"{name}-{row // 2 + 1:03}"
+                key = f"{block}{'ab'[row % 2]}"
                 yield Choice(
-                    id=f"{block}{'ab'[row % 2]}",
+                    id=key,
                     source=cells["chinese_source"],
                     candidates=(cells["english_target_correct"], cells["english_target_wrong"]),
                     gold=0,
                     block=block,
-                    tags={"set": name},
+                    tags={"set": name, **_agreed(name, labels.get(key, {}))},
                 )
 
 
@@ -71,8 +95,10 @@ COMMONMT = Entry(
         notes=(
             "The right translation is candidate 0 throughout. Five pairs are identical and two "
             "differ in punctuation only, so no model can score 100 % by merit. The list of 1,124 "
-            "items that Table 3 of the paper uses was never published."
+            "items that Table 3 of the paper uses was never published. Two language-model readers "
+            "gave all tags but set; see docs/results/commonmt.md."
         ),
+        reader_tags=(*_READ, "word"),
     ),
     importer=_items,
     files=tuple(

@@ -18,7 +18,7 @@ from boxpen.catalog.entry import Entry
 from boxpen.catalog.jsonl import read_jsonl
 from boxpen.catalog.releases.senmaking import EXPLAIN
 from boxpen.items import Card, Entail, Item
-from boxpen.scoring.recipe import GENERATE, TRANSLATE, Recipe
+from boxpen.scoring.recipe import ENTAILMENT, GENERATE, TRANSLATE, Recipe
 
 __all__ = ["STARTER", "STARTER_GRAPH", "starter_triples"]
 
@@ -95,4 +95,5 @@ STARTER_GRAPH = Entry(
         notes=_NOTES,
     ),
     importer=_graph_items,
+    recipes={"paper": ENTAILMENT},
 )

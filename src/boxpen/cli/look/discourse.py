@@ -12,7 +12,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.command import command, group
 from boxpen.cli.options import Format, JournalFile, Runs, Verdicts, load_runs
-from boxpen.cli.output import console, print_json, print_lines
+from boxpen.cli.output import console, print_csv, print_json, print_lines
 from boxpen.errors import RunError
 
 if TYPE_CHECKING:
@@ -45,19 +45,31 @@ def report(
         ),
     ] = False,
     paper: Annotated[bool, typer.Option("--paper", help="Also show the paper's figures.")] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print what is said instead as CSV, one line per count.")
+    ] = False,
     form: Format,
 ) -> None:
-    """Show BLEU by set and accuracy by class."""
+    """Show BLEU by set, accuracy by class, and confusions."""
     from boxpen.analysis.discourse.accuracy import paper as paper_figures
+    from boxpen.analysis.discourse.confusions import confusions
     from boxpen.analysis.discourse.people import of_same_items
     from boxpen.analysis.discourse.renderings import ruling_of
     from boxpen.report.discourse import tables
+    from boxpen.report.discourse.confusions import confusion_csv
 
     if same_items and by != "readers":
         raise RunError("--same-items requires --by readers")
-    if items and by != "judge":
-        raise RunError("--items requires --by judge")
+    for option, given in (("items", items), ("csv", csv)):
+        if given and by != "judge":
+            raise RunError(f"--{option} requires --by judge")
+    if csv and (items or form.json or form.markdown):
+        raise RunError("--csv cannot be combined with --items, --json or --markdown; choose one")
     systems, found = tables.discourse_systems(load_runs(runs))
+    rulings = {one: ruling_of(one) for one in found} if by == "judge" else None
+    if csv and rulings is not None:
+        print_csv(confusion_csv(confusions(rulings)))
+        return
     outcomes = _outcomes(found, runs, by, journal, verdicts)
     if same_items:
         outcomes = of_same_items(found, outcomes)
@@ -67,15 +79,14 @@ def report(
             )
     table = tables.discourse_table(
         systems, found, outcomes, by=by, same_items=same_items,
-        paper=paper_figures() if paper else None,
+        paper=paper_figures() if paper else None, rulings=rulings,
     )  # fmt: skip
-    rulings = {one: ruling_of(one) for one in found} if items else {}
-    if items and form.json:
+    if items and form.json and rulings is not None:
         listed = [asdict(one) | asdict(ruling) for one, ruling in rulings.items()]
         print_json(tables.discourse_object(table) | {"items": listed})
         return
     form.show_page(table, tables.discourse_object, tables.discourse_page(table))
-    if items:
+    if items and rulings is not None:
         _show_items(rulings)
 
 

@@ -140,13 +140,19 @@ def _show_failures(runs: list[Run], form: str) -> None:
     from boxpen.report.failures import failure_tables
 
     tables = failure_tables(runs)
+    signatures = list(dict.fromkeys(run.signature for run in runs))
     if form == "json":
         notes = dict.fromkeys(line for table in tables for line in table.notes)
-        print_json({"failures": formats.failure_records(tables), "notes": list(notes)})
+        print_json(
+            {
+                "failures": formats.failure_records(tables),
+                "notes": list(notes),
+                "signatures": signatures,
+            }
+        )
     elif form == "csv":
         print_csv(formats.failures_csv(tables))
     elif form == "latex":
-        signatures = list(dict.fromkeys(run.signature for run in runs))
         print(formats.failures_latex(tables, signatures), end="")
     elif form == "markdown":
         print(formats.failures_markdown(tables), end="")
@@ -158,6 +164,8 @@ def _show_failures(runs: list[Run], form: str) -> None:
                 screen.print()
             for line in table.notes:
                 note(f"• {line}")
+        for line in signatures:
+            note(f"signature  {line}")
 
 
 def _write_html(runs: list[Run], path: Path, *, items: bool) -> None:

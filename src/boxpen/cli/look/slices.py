@@ -22,7 +22,7 @@ def slices(
         list[str] | None,
         typer.Option(
             metavar="TAG",
-            help="A tag, 'length', 'source length', or two: 'set x length'; repeatable.",
+            help="A tag, length, source length, word class, or two: 'set x length'; repeatable.",
             show_default="all",
         ),
     ] = None,

@@ -59,6 +59,20 @@ class Data:
     holdout: Annotated[float, typer.Option(help="Share of sentences to hold out.")] = 0.1
     exclude: Exclude = None
     language: Annotated[str, typer.Option(metavar="CODE", help="Language of the sentences.")] = "en"
+    vocabulary: Annotated[
+        int | None,
+        typer.Option(
+            help="Maximum vocabulary size of a new model.",
+            show_default="8000 or 16000; bilm: 50000",
+        ),
+    ] = None
+    uncased: Annotated[
+        bool,
+        typer.Option(
+            "--uncased",
+            help="Let a new model read lower-cased byte pairs, the same for every kind.",
+        ),
+    ] = False
 
 
 @command(train, "lm")
@@ -80,17 +94,13 @@ def lm(
 @command(train, "bilm")
 def bilm(
     data: Data,
-    vocabulary: Annotated[
-        int | None,
-        typer.Option(help="Maximum words of a new model.", show_default="50000"),
-    ] = None,
     device: Device = "auto",
     json: Json = False,
     *,
     training: Training,
 ) -> None:
     """Train a bidirectional LSTM language model (ELMo)."""
-    _train("bilm", data, training, device, json, vocabulary)
+    _train("bilm", data, training, device, json)
 
 
 def _train(
@@ -99,14 +109,12 @@ def _train(
     training: Training,
     device: str,
     json: bool,
-    vocabulary: int | None = None,
 ) -> None:
     from boxpen.lm import train_lm
 
-    given: dict[str, Any] = {name: () if v is None else v for name, v in asdict(data).items()}
+    given: dict[str, Any] = {name: v for name, v in asdict(data).items() if v is not None}
     result = train_lm(
-        kind=kind, vocabulary=vocabulary, options=training.options(), device=device, progress=True,
-        note=note, **given,
+        kind=kind, options=training.options(), device=device, progress=True, note=note, **given,
     )  # fmt: skip
     if json:
         print_json(result | {"out": str(data.out)})

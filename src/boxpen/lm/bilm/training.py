@@ -30,6 +30,7 @@ def new_model(
     vocabulary: int,
     seed: int,
     input: Input = "characters",  # noqa: A002
+    uncased: bool = False,
 ) -> tuple[BiLMForLanguageModeling, Any]:
     """Return a model with random weights, and a tokenizer trained on texts.
 
@@ -40,6 +41,7 @@ def new_model(
         seed: Of the weights.
         input: What a token is read by. ``characters``: the letters of whole words, as ELMo does;
             ``pieces``: byte pairs, to which no word is unknown.
+        uncased: Whether pieces are lower-cased, as those of a new masked model.
 
     Raises:
         ModelError: If there is no such size or input, or the texts give no vocabulary.
@@ -50,7 +52,7 @@ def new_model(
     if input == "characters":
         tokenizer = learn_words(texts, vocabulary, shape.max_characters)
     else:
-        tokenizer = learn_pieces(texts, vocabulary)
+        tokenizer = learn_pieces(texts, vocabulary, uncased=uncased)
     config = BiLMConfig(
         input=input,
         vocab_size=len(tokenizer),

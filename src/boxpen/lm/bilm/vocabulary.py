@@ -8,7 +8,7 @@ from typing import Any
 
 from boxpen.errors import ModelError
 from boxpen.lm.bilm.characters import spelling
-from boxpen.lm.scratch import byte_pairs
+from boxpen.lm.scratch import byte_pairs, lower_case
 
 __all__ = ["learn_pieces", "learn_words", "max_characters", "spellings", "word_tokenizer"]
 
@@ -68,16 +68,18 @@ def word_tokenizer(words: Sequence[str], longest: int) -> Any:
     return _wrapped(backend, unk_token=UNKNOWN, **{_SPELT: longest})
 
 
-def learn_pieces(texts: Iterable[str], size: int) -> Any:
+def learn_pieces(texts: Iterable[str], size: int, *, uncased: bool = False) -> Any:
     """Return a tokenizer of byte pairs learnt from texts, to which no word is unknown.
 
     Args:
         texts: Sentences; read once.
         size: Pieces at most, 256 bytes, <S> and </S> included.
+        uncased: Whether texts are lower-cased.
     """
     _check_size(size)
     # Two spaces would make a piece.
-    backend = byte_pairs((t for t in texts if t.strip()), size, _SPECIAL[:2])
+    normalizer = lower_case() if uncased else None
+    backend = byte_pairs((t for t in texts if t.strip()), size, _SPECIAL[:2], normalizer)
     if backend is None:
         raise ModelError(
             f"no vocabulary of {size} pieces can be learnt, expected texts with words, and room "

@@ -61,7 +61,7 @@ def assemble(
         digest: Digest of its files.
         load: Returns the module, given dtype and device; called when first needed.
         stored: The dtype of the stored weights, if it may be used on a GPU.
-        order: The labels of an inference classifier.
+        order: The labels of an inference classifier, or the tokens that a Marian never produces.
         languages: What the model reads, if ``spec`` does not say.
 
     Raises:
@@ -88,7 +88,8 @@ def fingerprint_of(digest: str, kind: Kind, dtype: str, order: Mapping[str, Any]
     # Earlier versions rounded logits of halves to halves, and filters over characters to TF32.
     precision = dtype if dtype == "float32" else f"{dtype}, logits float32"
     exact = ["filters float32"] if kind == "bidirectional" else []
-    return fingerprint.of_parts(digest, kind, precision, *named, *exact)
+    never = [f"never {token}" for token in order.get("forbidden", ())]
+    return fingerprint.of_parts(digest, kind, precision, *named, *exact, *never)
 
 
 def load_module(name: str, auto: Any, where: str, dtype: str, device: str, **options: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from boxpen.text.languages import two_letter
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["from_checkpoint", "labels_of"]
+__all__ = ["forbidden_of", "from_checkpoint", "labels_of"]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -54,6 +54,7 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
         if local and (wrong := foreign_vocabulary(folder)):
             raise ModelError(f"model '{name}' {wrong}")
         tokenizer = loaded(name, "tokenizer", lambda: library.AutoTokenizer.from_pretrained(where))
+        order |= forbidden_of(kind, config, name, lambda: _generation(library, where))
 
     def load(dtype: str, device: str) -> Any:
         auto = getattr(library, auto_class(kind, config))
@@ -90,6 +91,43 @@ def labels_of(
             f"{kind} model; leave out --labels"
         )
     return {}
+
+
+def forbidden_of(
+    kind: Kind, config: Any, name: str, generation: Callable[[], Any]
+) -> dict[str, Any]:
+    """Return the tokens that a Marian checkpoint never produces; nothing if there are none.
+
+    Args:
+        kind: The kind of the model.
+        config: The model's configuration.
+        name: The model, for messages.
+        generation: Returns its settings for generation.
+
+    Raises:
+        ModelError: If the settings cannot be read, or forbid what is not a token.
+    """
+    # In other models, what searches avoid is still language.
+    if kind != "seq2seq" or config.model_type != "marian":
+        return {}
+    words = loaded(name, "settings for generation", generation).bad_words_ids or []
+    known = range(getattr(config, "decoder_vocab_size", None) or config.vocab_size)
+    if not isinstance(words, list) or not all(
+        isinstance(word, list) and all(type(token) is int and token in known for token in word)
+        for word in words
+    ):
+        raise ModelError(f"model '{name}' has bad_words_ids that are not lists of its token ids")
+    found = tuple(sorted({word[0] for word in words if len(word) == 1}))
+    return {"forbidden": found} if found else {}
+
+
+def _generation(library: Any, where: str) -> Any:
+    """Return a checkpoint's settings for generation, which older ones keep in ``config.json``."""
+    read = library.GenerationConfig.from_pretrained
+    try:
+        return read(where)
+    except OSError:
+        return read(where, config_file_name="config.json", _from_model_config=True)
 
 
 def _introduce(folder: Path) -> None:

@@ -18,7 +18,7 @@ from boxpen.models.base import ModelSpec
 from boxpen.models.engine.memory import free_memory
 from boxpen.models.loading import fingerprint
 from boxpen.models.loading.assembly import fingerprint_of
-from boxpen.models.loading.checkpoint import from_checkpoint, labels_of
+from boxpen.models.loading.checkpoint import forbidden_of, from_checkpoint, labels_of
 from boxpen.models.loading.fingerprint import hooked, plain_attributes, tokenizer_parts
 from boxpen.models.loading.kinds import kind_of, scorer_of
 from boxpen.names import fits_a_line
@@ -46,12 +46,14 @@ def from_pair(
     architecture = type(module).__name__
     kind = kind_of(module.config, architecture, architecture=architecture)
     order = labels_of(kind, module.config, architecture, labels)
+    order |= forbidden_of(kind, module.config, architecture, lambda: module.generation_config)
     module.eval()
     dtype = str(module.dtype).removeprefix("torch.")
     name, languages = _name_of(module), None
     spec = ModelSpec(name=f"hf:{name}", path="", labels=labels)
     found = _same_model_on_disk(module, tokenizer, dtype, spec)
-    if found is not None and found.kind == kind:
+    forbidden = getattr(found, "forbidden", ())
+    if found is not None and found.kind == kind and order.get("forbidden", ()) == forbidden:
         name, fingerprinted, languages = found.name, found.fingerprint, found.languages
     else:
         digest = fingerprint.of_pair(module, tokenizer)

@@ -85,7 +85,8 @@ def _attention(
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     together = module.together
-    if not module.training or together == 1 or query.shape[0] % together:
+    weighs = attention_mask is not None and attention_mask.dtype != torch.bool
+    if not module.training or together == 1 or query.shape[0] % together or weighs:
         found: tuple[Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling,
             is_causal=is_causal, **others,

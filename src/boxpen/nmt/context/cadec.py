@@ -21,6 +21,10 @@ Where this departs from it:
 - The second decoder's embedding is a copy that is trained further, tied to the output layer if the
   sentence-level model's is (there: the frozen embedding, and an output layer of its own).
 - The second decoder begins as the first, which saves most of its training (there: from nothing).
+  So that it does, each head of the source attention has a bias for each distance, with which the
+  context is all but hidden at first (there: none; with a bias of 0 the attentions are the same).
+- The first pass has no dropout in training (there: that of the current sentence has).
+- The first word of a draft is corrupted like the others (there: never).
 - A draft that is not given is the greedy one. The authors use a beam of 4 at test time; to have
   that, pass ``draft_ids`` made by ``model.base.generate(..., num_beams=4)[:, 1:]``.
 """

@@ -29,6 +29,9 @@ from boxpen.nmt.context.base import WideAttention, cross_mask, fed_forward
 
 __all__ = ["CADecDecoder", "target_vocabulary"]
 
+TRACE = -5.0
+"""What is added to the scores of the context's words at first: they weigh e⁵ = 150 times less."""
+
 
 def target_vocabulary(config: MarianConfig) -> int:
     """Return how many tokens the target has."""
@@ -105,6 +108,9 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
         Source attention reads the states as before, whatever their distance. What the draft adds
         is 0, and the norm behind it takes over the scale of the norm before, which is left with
         1 and 0: so long as there is no context, this decoder then begins exactly as the other.
+        The other has learnt to look for words in one sentence. It would take those of the context
+        for words to be translated, so the context is hidden from it but for a trace, from which
+        it can be learnt.
         """
         self.embed_tokens.load_state_dict(decoder.embed_tokens.state_dict())
         layers: Any = self.layers
@@ -123,6 +129,7 @@ class CADecDecoder(MarianPreTrainedModel):  # type: ignore[misc]
                 weight.zero_()
             layer.target_attn_layer_norm.load_state_dict(old.encoder_attn_layer_norm.state_dict())
             layer.source_attn_layer_norm.reset_parameters()
+            layer.source_attn.distance_bias.zero_()[:, 1:] = TRACE
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
@@ -154,7 +161,7 @@ class CADecLayer(GradientCheckpointingLayer):  # type: ignore[misc]
         self.self_attn_layer_norm = nn.LayerNorm(width)
         # Two cross-attentions per layer, each with its own place in the cache.
         heads = config.decoder_attention_heads
-        self.source_attn = WideAttention(config, source_width, heads, 2 * number)
+        self.source_attn = DistanceAttention(config, source_width, heads, 2 * number)
         self.source_attn_layer_norm = nn.LayerNorm(width)
         self.target_attn = WideAttention(config, target_width, heads, 2 * number + 1)
         self.target_attn_layer_norm = nn.LayerNorm(width)
@@ -184,3 +191,29 @@ class CADecLayer(GradientCheckpointingLayer):  # type: ignore[misc]
 
     def _dropped(self, new: Tensor) -> Tensor:
         return nn.functional.dropout(new, self.dropout, self.training)
+
+
+class DistanceAttention(WideAttention):
+    """Attention to sentences of several distances, with a bias for each.
+
+    States end with a one-hot vector of their distance. Each head adds to the scores of a state the
+    bias of its distance, whatever the query.
+    """
+
+    def __init__(self, config: Any, width: int, heads: int, place: int) -> None:
+        super().__init__(config, width, heads, place)
+        self.distance_bias = nn.Parameter(torch.zeros(heads, width - config.d_model))
+
+    def forward(
+        self, states: Tensor, others: Tensor, attention_mask: Tensor | None, **kwargs: Any
+    ) -> Any:
+        """Return what is read of the other states, (batch, time, width)."""
+        distances = others[..., -self.distance_bias.shape[1] :]
+        bias = (distances @ self.distance_bias.T).transpose(1, 2)[:, :, None]
+        if attention_mask is None:
+            mask = bias  # (batch, heads, 1, length)
+        elif attention_mask.dtype == torch.bool:
+            mask = bias.masked_fill(~attention_mask, -torch.inf)
+        else:
+            mask = bias + attention_mask
+        return super().forward(states, others, attention_mask=mask, **kwargs)

@@ -29,14 +29,15 @@ TEMPERATURE, SAMPLED_NOISE, REFERENCE_NOISE = 0.5, 0.1, 0.2
 
 
 def drafts_for_training(
-    base: Any, batch: Mapping[str, Tensor], *, sampled_share: float = 0.5, generator: Generator
+    base: Any, batch: Mapping[str, Tensor], *, denoising: float = 0.5, generator: Generator
 ) -> dict[str, Tensor]:
     """Return the drafts of a batch, as CADec is trained with them.
 
     Args:
         base: The sentence-level model, a MarianMTModel.
         batch: With ``input_ids``, ``attention_mask`` and ``labels``.
-        sampled_share: Share of the batches whose drafts are sampled; the rest is made from labels.
+        denoising: Share of the batches whose drafts are corrupted references; those of the others
+            are sampled.
         generator: On the model's device.
 
     Returns:
@@ -44,7 +45,7 @@ def drafts_for_training(
     """
     coin = torch.rand((), generator=generator, device=generator.device).item()
     ids, noise = batch["labels"], REFERENCE_NOISE
-    if coin < sampled_share:
+    if coin >= denoising:
         most, noise = ids.shape[1] * 3 // 2 + 5, SAMPLED_NOISE
         source = batch["input_ids"], batch["attention_mask"]
         ids = sampled(base, *source, generator=generator, max_new_tokens=most)

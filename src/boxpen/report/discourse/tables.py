@@ -9,9 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from boxpen.analysis.discourse.accuracy import COLUMNS, Accuracy, Paper, accuracies
+from boxpen.analysis.discourse.accuracy import LINES, STRICT, Accuracy, Paper, accuracies
 from boxpen.analysis.discourse.class_judge import PHENOMENA
+from boxpen.analysis.discourse.confusions import Confusion, confusions
 from boxpen.analysis.discourse.renderings import Rendering, named_by_context, renderings_of
+from boxpen.analysis.discourse.ruling import Ruling
+from boxpen.report.discourse.confusions import confusion_grid, confusion_object
 from boxpen.report.numbers import DASH, interval, percent, plain
 from boxpen.report.plain_table import Grid, Page
 from boxpen.report.tables import systems as grouped
@@ -42,6 +45,7 @@ class DiscourseTable:
     Attributes:
         bleu: By system and set; empty if it is not shown.
         accuracy: By system and column.
+        confusions: What wrong translations say instead; empty if readers judged.
     """
 
     systems: Sequence[str]
@@ -50,6 +54,7 @@ class DiscourseTable:
     accuracy: Mapping[tuple[str, str], Accuracy]
     paper: Paper | None
     notes: Sequence[str]
+    confusions: Sequence[Confusion] = ()
 
 
 def discourse_table(
@@ -61,6 +66,7 @@ def discourse_table(
     same_items: bool = False,
     bleu: bool = True,
     paper: Paper | None = None,
+    rulings: Mapping[Rendering, Ruling] | None = None,
 ) -> DiscourseTable:
     """Collect the contents of the tables.
 
@@ -72,6 +78,7 @@ def discourse_table(
         same_items: Outcomes are open where they are not known for every system.
         bleu: Show BLEU by set too.
         paper: The figures of the paper, to show beside the others.
+        rulings: What the class judge says of each, for what it alone knows.
     """
     notes = []
     open_ = sum(outcomes.get(one) is None for one in renderings)
@@ -82,7 +89,13 @@ def discourse_table(
     scores = _bleu(systems) if bleu else {}
     if same_items and scores:
         notes.append("BLEU is of all items")
-    shares = {(row.system, row.column): row for row in accuracies(renderings, outcomes)}
+    strict = None
+    if rulings is not None:
+        strict = {one: ruling.strict for one, ruling in rulings.items()}
+        if any(strict.values()):
+            notes.append(f"'{STRICT}': an ending without the verb (我也是, 我会的) is not right")
+    found = accuracies(renderings, outcomes, strict)
+    shares = {(row.system, row.column): row for row in found}
     if paper is not None:
         notes += ["the systems of the paper were judged by people", paper.note]
         notes += _fewer("BLEU", {key: row.n for key, row in scores.items()}, paper)
@@ -94,6 +107,7 @@ def discourse_table(
         accuracy=shares,
         paper=paper,
         notes=notes,
+        confusions=confusions(rulings) if rulings is not None else (),
     )
 
 
@@ -135,6 +149,7 @@ def discourse_object(table: DiscourseTable) -> dict[str, Any]:
             "accuracy_percent": dict(table.paper.accuracy),
             "items": dict(table.paper.items),
         },
+        "confusions": confusion_object(table.confusions),
         "notes": list(table.notes),
     }
 
@@ -153,7 +168,9 @@ def _grids(table: DiscourseTable) -> Iterator[Grid]:
         theirs = paper.bleu if paper else {}
         yield _grid(table, _TITLES["bleu"], PHENOMENA, table.bleu, bleu, theirs, ".1f")
     theirs = paper.accuracy if paper else {}
-    yield _grid(table, _TITLES[table.by], COLUMNS, table.accuracy, accuracy, theirs, "g")
+    yield _grid(table, _TITLES[table.by], LINES, table.accuracy, accuracy, theirs, "g")
+    if table.confusions:
+        yield confusion_grid(table.confusions)
 
 
 def _grid(
@@ -170,7 +187,7 @@ def _grid(
         [
             name,
             *(cell(system, name) for system in table.systems),
-            *(f"{found[name]:{form}}" for found in paper.values()),
+            *(_of_paper(found, name, form) for found in paper.values()),
         ]
         for name in names
         if any(name == of for _, of in known)
@@ -187,6 +204,12 @@ def _grid(
             for start in range(begin, end, _BESIDE)
         ],
     )
+
+
+def _of_paper(found: Mapping[str, float], name: str, form: str) -> str:
+    """Show a figure of the paper; what its readers asked of an ellipsis is not known."""
+    value = found.get("ellipsis" if name == STRICT else name)
+    return "" if value is None else f"{value:{form}}"
 
 
 def discourse_systems(
@@ -219,7 +242,7 @@ def _fewer(what: str, counts: Mapping[tuple[str, str], int], paper: Paper) -> It
     told = [
         f"{line} {_span(ns)} of {paper.items[line]:,}"
         for line, ns in found.items()
-        if min(ns) < paper.items[line]
+        if min(ns) < paper.items.get(line, 0)
     ]
     if told:
         yield f"{what} is of fewer items than the paper's: {', '.join(told)}"

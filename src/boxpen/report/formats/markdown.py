@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from boxpen.report.numbers import DASH, too_few_blocks
 from boxpen.report.plain_table import escaped, markdown_line
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs.run import Row, Run
@@ -40,7 +39,5 @@ def _table(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def cell(row: Row) -> str:
-    """Return a number with its interval."""
-    if too_few_blocks(row.metric, row.n):
-        return DASH
+    """Return a number with its interval; a dash for a share of few blocks."""
     return str(row)

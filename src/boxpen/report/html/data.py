@@ -13,6 +13,7 @@ from boxpen.metrics.choice import (
     both_right,
     both_wrong,
     chance,
+    chance_of,
     consistency,
     flip_rate,
     margin,
@@ -240,7 +241,7 @@ def _entry(run: Run, label: str, marks: Mapping[str, int]) -> Entry:
 
 def _view(name: str, entries: Sequence[Entry], notes: SuiteNotes | None) -> SuiteView:
     widest = max((e.run.verdicts for e in entries), key=len)
-    guessed = [replace(v, credit=1 / len(v.scores)) for v in widest]
+    guessed = [replace(v, credit=chance_of(v)) for v in widest]
     guess = {
         "accuracy": chance(widest),
         "consistency": _bare(consistency(guessed)),

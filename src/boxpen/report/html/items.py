@@ -97,6 +97,7 @@ class _Packer:
             "ids": self.ids,
             "blocks": [next((v.block for v in self.of(key)), None) for key in self.ids],
             "gold": [next((v.gold for v in self.of(key)), -1) for key in self.ids],
+            "also": self._also(labels),
             "numbers": numbers,
             "texts": texts,
             "sources": sources,
@@ -108,6 +109,12 @@ class _Packer:
             "spans": len(self.lengths),
             "runs": [self._run(n) for n in range(len(self.entries))],
         }
+
+    def _also(self, labels: Sequence[str]) -> dict[int, list[int]]:
+        """Return the places of other labels that are right as well."""
+        named = ((i, next((v.also for v in self.of(key)), ())) for i, key in enumerate(self.ids))
+        places = {i: [labels.index(name) for name in of if name in labels] for i, of in named}
+        return {i: some for i, some in places.items() if some}
 
     def of(self, key: str) -> list[Verdict]:
         """Return the verdicts of an item."""

@@ -218,7 +218,7 @@
 
   function candidate(i, c, m, before) {
     const run = suite.runs[m];
-    const gold = suite.gold[i] === c;
+    const gold = suite.gold[i] === c || Boolean(suite.also[i]?.includes(c));
     const won = run !== undefined && (run.tied[i] > 1 ? run.scores[i][c] >= Math.max(...run.scores[i]) - 1e-3 : run.winner[i] === c);
     const what = make("span", { class: "what" });
     if (gold) what.append(make("b", null, "sensible"));

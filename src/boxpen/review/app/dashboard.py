@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def _copy(campaign: Campaign, one: CampaignTask) -> _Copy:
     }
     right: dict[str, list[bool]] = {}
     for (judge, item), verdict in progress.first_gold.items():
-        right.setdefault(judge, []).append(verdict == progress.gold_items[item].verdict)
+        right.setdefault(judge, []).append(progress.gold_items[item].is_right(verdict))
     known = {p.name: p for p in campaign.people.values() if p.role == "judge"}
     people = []
     for name in dict.fromkeys((*known, *sorted(progress.columns))):
@@ -147,8 +148,12 @@ def _failed(copy: _Copy, task: AnswerTask) -> list[dict[str, Any]]:
     """Return the items that most of three or more judges fail."""
     questions = copy.one.progress.questions
     right = task.right
-    gold = np.array([copy.labels.get(right[q.item], -2) for q in questions[: len(copy.codes)]])
-    hits = (copy.codes == gold[:, None]).sum(axis=1).tolist()
+    rights = [
+        [copy.labels.get(one, -2) for one in right[q.item]] for q in questions[: len(copy.codes)]
+    ]
+    # One column per right verdict; most items have one, and -2 is nobody's.
+    gold = np.array(list(zip_longest(*rights, fillvalue=-2))).reshape(-1, len(copy.codes), 1)
+    hits = (copy.codes == gold).sum(axis=(0, 2)).tolist()
     judges = (copy.codes >= 0).sum(axis=1).tolist()
     return [
         {"item": questions[item].item, "right": hits[item], "judges": judges[item]}

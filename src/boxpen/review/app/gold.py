@@ -29,6 +29,12 @@ class GoldItem:
     item: str
     verdict: str
     why: str = ""
+    also: frozenset[str] = frozenset()
+    """Other verdicts that are right as well."""
+
+    def is_right(self, verdict: str) -> bool:
+        """Whether a judge who gives this verdict is right."""
+        return verdict == self.verdict or verdict in self.also
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,8 @@ def read_gold(path: Path, tasks: Sequence[ReviewTask]) -> list[Gold]:
             place, item = _place(data, questions, where)
             one = GoldItem(item, _verdict(tasks[place], questions[place][item], data, where), why)
         else:
-            place, question, verdict = _mixed_in(data, tasks, where)
-            one = GoldItem(question.item, verdict, why)
+            place, question, (verdict, *also) = _mixed_in(data, tasks, where)
+            one = GoldItem(question.item, verdict, why, frozenset(also))
             if question.item in questions[place]:
                 raise BuildError(
                     f"{where} has the item '{question.item}', which is part of the target; give "
@@ -145,7 +151,7 @@ def _verdict(task: ReviewTask, question: Question, data: Mapping[str, Any], wher
 
 def _mixed_in(
     data: dict[str, Any], tasks: Sequence[ReviewTask], where: str
-) -> tuple[int, Question, str]:
+) -> tuple[int, Question, tuple[str, ...]]:
     for place, task in enumerate(tasks):
         if isinstance(task, AnswerTask):
             try:

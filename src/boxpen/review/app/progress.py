@@ -99,6 +99,10 @@ class Progress:
         """The digest of every question."""
         return [question.digest for question in self.questions]
 
+    def was_seen(self, item: int, seen: str) -> bool:
+        """Whether a judgement is about the texts of an item; see ``Question.was_seen``."""
+        return seen in ("", self.digests[item]) or seen in self.questions[item].earlier
+
     def set_team(self, team: Collection[str]) -> None:
         """Say who judges; what is open for whom is worked out anew."""
         self.team = tuple(sorted(team))
@@ -119,7 +123,7 @@ class Progress:
             item = self.index.get(row.item)
             if item is None:
                 continue
-            if row.seen and row.seen != self.digests[item]:
+            if not self.was_seen(item, row.seen):
                 self.outdated += 1
                 continue
             self.judgements += 1

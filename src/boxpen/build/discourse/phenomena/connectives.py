@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from boxpen.build.discourse.phenomena.as_clauses import joins_clauses
 from boxpen.build.discourse.phenomena.since import names_a_time
 from boxpen.build.discourse.phenomena.snippets import Finding, Objection, Snippet, misfits, weighed
 from boxpen.build.discourse.phenomena.wordlists import EDGE, table
@@ -69,6 +70,10 @@ _NOMINAL = re.compile(r"(?:my|your|his|her|our|their|the|this|that|these|those|m
 # Correlatives: the second word belongs to the first and is no sense of its own.
 _CORRELATIVES = {"though-虽然": {"though-但是", "though-不过"}}
 
+_BECAUSE = re.compile(r"\b(?:be)?cause\b|\bdue to\b")
+# 'It is far, though.': an adverb, which looks back; 虽然 belongs to the clause that it begins.
+_ASIDE = re.compile(r"[\s\"']*(?:[,.!?;…-]|$)")
+_ASKED = re.compile(r"[^.!…]*\?")
 # Said twice, or with 要么, these words are "either … or", and no threat.
 _OR = "要不(?![要是行了得])"
 _EITHER = re.compile(f"(?:{_OR}|不然).*(?:{_OR}|要么)|要么.*(?:{_OR}|不然)")
@@ -100,11 +105,25 @@ def connective(snippet: Snippet) -> Finding | None:
     rest = current[match.end() :].lstrip(" ,")
     if english != "though" and not re.search(r"\w", rest):
         return None  # nothing follows
-    if sense.cls in ("since-因为", "since-既然") and names_a_time(rest):
+    if _says_another(sense.cls, current, match):
         return None
     objections = _objections(sense, snippet, current, match)
     reason = f"'{english}' → {sense.word}"
     return weighed(sense.cls, sense.word, _BASE.get(sense.cls, 0.8), reason, objections)
+
+
+def _says_another(cls: str, current: str, match: re.Match[str]) -> bool:
+    """Tell whether the English word cannot have the sense that the Chinese words show."""
+    before, rest = current[: match.start()], current[match.end() :]
+    if cls in ("since-因为", "since-既然") and names_a_time(rest.lstrip(" ,")):
+        return True
+    if cls in ("as-因为", "since-因为") and _BECAUSE.search(current):
+        return True  # 因为 is the translation of that word
+    if cls.startswith("as-"):
+        return not joins_clauses(before, rest)
+    if cls == "though-虽然":
+        return _ASIDE.match(rest) is not None or before.endswith("even ")
+    return cls == "or-否则" and _ASKED.match(rest) is not None
 
 
 def senses(english: str, target: str) -> list[Realisation]:

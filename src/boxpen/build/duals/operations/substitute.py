@@ -20,7 +20,7 @@ _OF_PLACES = frozenset({"the", "a", "my", "his", "her", "our", "their"})
 
 
 def siblings(pair: Pair) -> Iterator[Edit]:
-    """Yield other words of the same kind for the one that makes no sense."""
+    """Yield other words of the same kind for the one that makes no sense, unless they may fit."""
     wrong = 1 - pair.gold
     if len(pair.spans) != 1:
         return
@@ -32,7 +32,10 @@ def siblings(pair: Pair) -> Iterator[Edit]:
     noun, unlike = singular(old.low), singular(pair.words[pair.gold][right].low)
     if noun in pairs("roles"):
         return
-    for other in open_dictionary().of_one_kind(noun, unlike):
+    book = open_dictionary()
+    for other in book.of_one_kind(noun, unlike):
+        if book.may_fit(other, noun, plain(pair.words[pair.gold])):
+            continue
         new = in_number_of(other, old.low)
         made = [list(words) for words in pair.words]
         made[wrong][place] = Word(new, old.space)

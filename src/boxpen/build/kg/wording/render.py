@@ -1,7 +1,9 @@
 """From triples to tests: every triple is put into the surface forms of its relation.
 
-All tests of a triple are one block. Which forms a triple gets rotates, so that all forms of a
-relation are used about equally often; names are balanced over the pronouns.
+All tests of a triple are one block. A test of inference with the right tail expects entailment. The
+same words with a wrong tail make a test that does not: *contradiction* and *neutral* are both
+right, since what is wrong of most things may hold of one. Which forms a triple gets rotates, so
+that all forms of a relation are used about equally often; names are balanced over the pronouns.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from boxpen.build.kg.wording.wordings import form_of
 from boxpen.english.grammar import PRONOUNS
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item
+from boxpen.relations import WRONG
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +58,8 @@ def render(
 
     Args:
         table: Triples with the columns ``head_text``, ``tail_text`` and ``form``; for tasks with
-            wrong answers ``wrong_text`` too, a list.
+            wrong answers ``wrong_text`` too, a list. Tests of inference do without it, and then
+            all expect entailment.
         templates: The templates.
         tasks: Which tasks to make.
         seed: Decides names, and which forms a triple gets; the order of rows does not.
@@ -78,19 +82,28 @@ def render(
         for task in tasks:
             count = wanted.get(task, 1)
             number = 0
-            wrongs = [None] if _kind(templates, task) == "nli" else triple.wrong
-            for wrong in wrongs:
-                tails = [(triple.tail, triple.form)]
-                if wrong is not None:
-                    form_known = known.get((triple.relation, wrong))
-                    tails.append((wrong, form_known or form_of(triple.relation, wrong)))
+            kind = _kind(templates, task)
+            right = (triple.tail, triple.form)
+            wrongs = [
+                (wrong, known.get((triple.relation, wrong)) or form_of(triple.relation, wrong))
+                for wrong in triple.wrong
+            ]
+            for tails in [[right]] if kind == "nli" else [[right, wrong] for wrong in wrongs]:
                 for form in _chosen(
                     triple, tails, templates.of(task, triple.relation), used, count, seed
                 ):
                     number += 1
                     people = draw.people() if _names_somebody(form, triple) else _NOBODY
                     name = f"{triple.id}-{task}-{number}"
-                    yield _item(name, triple, tails, form, people, templates.tasks[task])
+                    if kind != "nli":
+                        yield _choice(name, triple, tails, form, people, kind)
+                        continue
+                    yield _entail(name, triple, right, form, people, is_right=True)
+                    # Each wrong tail in turn, in the same words as the right one.
+                    turns = (wrongs[(number + n) % len(wrongs)] for n in range(len(wrongs)))
+                    fits = (tail for tail in turns if _fits(triple, [right, tail], form))
+                    if form.label == "entailment" and (wrong := next(fits, None)):
+                        yield _entail(name + WRONG, triple, wrong, form, people, is_right=False)
 
 
 def _kind(templates: Templates, task: str) -> str:
@@ -109,7 +122,7 @@ def _triples(table: pl.DataFrame, with_wrong: bool) -> list[_Triple]:
     for row in table.sort("id").iter_rows(named=True):
         if not row["head_text"] or not row["tail_text"]:
             raise BuildError(f"the triple '{row['id']}' has an empty head or tail")
-        wrong = tuple(row["wrong_text"] or ()) if with_wrong else ()
+        wrong = tuple(row.get("wrong_text") or ())
         out.append(_Triple._make([*(row[name] for name in _COLUMNS), wrong]))
     return out
 
@@ -159,31 +172,49 @@ def _texts(
     return filled(form, Filling(triple.relation, triple.head, *tail, people))
 
 
-def _item(
+def _entail(
+    name: str,
+    triple: _Triple,
+    tail: tuple[str, str],
+    form: Form,
+    people: Sequence[Person],
+    *,
+    is_right: bool,
+) -> Entail:
+    premise, hypothesis = _texts(triple, tail, form, people)
+    shared = _shared(name, triple, form)
+    shared["tags"]["tail"] = "right" if is_right else "wrong"
+    label, also = (form.label, form.also) if is_right else ("contradiction", ("neutral",))
+    return Entail(premise=premise, hypothesis=hypothesis, label=label, also=also, **shared)
+
+
+def _choice(
     name: str,
     triple: _Triple,
     tails: Sequence[tuple[str, str]],
     form: Form,
     people: Sequence[Person],
     kind: str,
-) -> Item:
+) -> Choice:
+    right, wrong = (_texts(triple, tail, form, people) for tail in tails)
+    gold = zlib.crc32(name.encode()) % 2  # no position is favoured
+    pair = (right[-1], wrong[-1])
+    return Choice(
+        candidates=pair if gold == 0 else pair[::-1],
+        gold=gold,
+        context=right[0] if kind == "qa" else None,
+        **_shared(name, triple, form),
+    )
+
+
+def _shared(name: str, triple: _Triple, form: Form) -> dict[str, Any]:
     tags = {
         "task": form.task,
         "relation": triple.relation,
         "graph": triple.graph,
         "template": f"{triple.relation}-{form.name}",
     }
-    right = _texts(triple, tails[0], form, people)
-    shared: dict[str, Any] = {"id": name, "block": triple.id, "tags": tags, "language": "en"}
-    if kind == "nli":
-        return Entail(premise=right[0], hypothesis=right[1], label=form.label, **shared)
-    wrong = _texts(triple, tails[1], form, people)
-    gold = zlib.crc32(name.encode()) % 2  # no position is favoured
-    pair = (right[-1], wrong[-1])
-    context = right[0] if kind == "qa" else None
-    return Choice(
-        candidates=pair if gold == 0 else pair[::-1], gold=gold, context=context, **shared
-    )
+    return {"id": name, "block": triple.id, "tags": tags, "language": "en"}
 
 
 def _names_somebody(form: Form, triple: _Triple) -> bool:

@@ -16,6 +16,7 @@ combinations is one *form*. Slots are written in braces:
   the tail as such a verb.
 
 A template may be limited: ``head = "person"`` (see ``HEADS``), ``form = "vp"`` (see ``FORMS``).
+With ``likely = true`` the hypothesis is likely and need not follow, so that *neutral* is right too.
 A file may name tasks of its own: ``[tasks]`` with lines such as ``riddle = "qa"``.
 """
 
@@ -70,6 +71,7 @@ class Form:
     heads: tuple[str, ...]
     forms: tuple[str, ...]
     label: str
+    also: tuple[str, ...] = ()
 
 
 def _expanded(text: object, _: Path) -> tuple[str, ...]:
@@ -126,6 +128,7 @@ class _Template:
     head: Annotated[tuple[str, ...], Convert(partial(_limits, HEADS))] = ()
     form: Annotated[tuple[str, ...], Convert(partial(_limits, FORMS))] = ()
     label: Literal["entailment", "neutral", "contradiction"] = "entailment"
+    likely: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,10 +237,13 @@ class _File:
                     if math.prod(map(len, texts)) > MOST_FORMS:
                         what = f"expected {MOST_FORMS:,} forms of a template or fewer"
                         raise self._wrong(what, "", line)
+                    also = ("neutral",) if found.likely else ()
+                    if found.likely and found.label != "entailment":
+                        what = f"likely is true, and label is '{found.label}'; expected entailment"
+                        raise self._wrong(what, "likely", line)
                     for chosen in itertools.product(*texts):
-                        form = Form(
-                            task, relation, found.name, chosen, found.head, found.form, found.label
-                        )
+                        limits = (found.head, found.form, found.label, also)
+                        form = Form(task, relation, found.name, chosen, *limits)
                         yield form, f"{self.path}, line {line}"
 
     def _template(self, kind: type[_Template], table: Any, line: int) -> _Template:

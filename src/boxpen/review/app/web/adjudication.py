@@ -52,7 +52,7 @@ def disputes_json(
                 "comment": row.comment,
             }
             for row in rows
-            if row.verdict and row.seen in ("", progress.digests[item])
+            if row.verdict and progress.was_seen(item, row.seen)
         ]
         settled = decided.get(item)
         found.append(

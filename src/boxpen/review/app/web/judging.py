@@ -87,7 +87,7 @@ async def item(request: Request) -> Response:
     if visitor.role == "judge":
         question = one.progress.shown(place, visitor.name)
     last = await run_in_threadpool(campaign.store.last_of, one.key, visitor.name, question.item)
-    current = last is not None and last.seen in ("", one.progress.digests[place])
+    current = last is not None and one.progress.was_seen(place, last.seen)
     return JSONResponse(
         question_json(
             one.task,

@@ -111,7 +111,7 @@ def _row(
         if first is not None and first != verdict:
             raise BuildError("answers of the training round stay as they were given")
         if verdict:
-            right = verdict == gold.verdict
+            right = gold.is_right(verdict)
             answer = answer_of(task, question, gold.verdict)
             told = {"right": right, "answer": answer, "why": gold.why}
     if place >= progress.size:

@@ -1,0 +1,1 @@
+"""Conjunction acceptability: sentences of a text with their conjunction exchanged."""

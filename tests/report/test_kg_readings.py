@@ -1,0 +1,95 @@
+"""What readers say of tests from a graph: gathered by id, counted by hand."""
+
+import csv
+
+import kg_judged
+import pytest
+
+KEYS = {
+    "tests-1": [
+        ("1", "isa", "qa", "isa-1-qa-1"),
+        ("2", "isa", "nli", "isa-1-nli-1"),
+        ("3", "hasa", "nli, wrong tails", "hasa-1-nli-1-wrong"),
+    ],
+    "tests-2": [("1", "hasa", "pairs", "hasa-9-pairs-1")],
+    "tails": [
+        ("1", "isa", "wrong answers", "graph-isa-1-pairs-1"),
+        ("2", "isa", kg_judged.CONTROL, "graph-isa-1-pairs-2-right"),
+    ],
+    "tails-2": [("1", "isa", "wrong answers", "graph-isa-1-pairs-1")],
+    "tails-3": [("1", "hasa", "wrong answers", "graph-hasa-1-pairs-1")],
+}
+SAID = {
+    "tests-1.A": ["1 y y w", "2 y y -", "3 y n a"],
+    "tests-1.B": ["3 y y w", "2 n y -", "1 Y y w it is fine"],
+    "tests-2.A": ["1 n n r"],
+    "tests-2.B": ["1 n n r"],
+    "tails.A": ["1 w", "2 r"],
+    "tails.B": ["2 r", "1 w"],
+    "tails-2.A": ["1 w"],
+    "tails-2.B": ["1 r"],
+    "tails-3.A": ["1 a"],
+    "tails-3.B": ["1 w"],
+}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "keys").mkdir()
+    for name, rows in KEYS.items():
+        kg_judged._write(tmp_path / "keys" / f"{name}.tsv", rows)
+    for name, lines in SAID.items():
+        kg_judged._write(tmp_path / f"{name}.tsv", [line.split(" ", 4) for line in lines])
+    monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
+    return tmp_path
+
+
+def test_verdicts_are_joined_by_row_and_counted(folder):
+    kg_judged.gather(folder)
+    with (folder / "read.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    tails = 2 * 2 + 2 + 2
+    assert len(rows) == 3 * 3 * 2 - 2 + 3 * 2 + tails  # a right tail has no wrong one to judge
+    by_relation = kg_judged.read_shares(rows, "relation", ("isa", "hasa"))
+    isa, hasa, everything = ([cell.strip() for cell in x.split("|")[2:-1]] for x in by_relation[2:])
+    assert [cell.split(" ")[0] for cell in isa] == [
+        "75%",
+        "100%",
+        "100%",
+        "",
+        "",
+        "",
+        "100%",
+        "50%",
+        "",
+    ]
+    assert [cell.split(" ")[0] for cell in hasa] == [
+        "100%",
+        "50%",
+        "50%",
+        "0%",
+        "0%",
+        "0%",
+        "",
+        "",
+        "50%",
+    ]
+    assert everything[0].endswith("of 3")
+    agreement = {tuple(x.split(" | ")[:2]): x for x in kg_judged.read_agreement(rows)[2:]}
+    assert "| 3 | 66.7% |" in agreement["| reviewed", "english"]
+    assert "| 1 | 100.0% |" in agreement[f"| {kg_judged.CONTROL}", "tail"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["1 y y w", "2 y y -"], "lacks or adds 1 rows: 3"),
+        (["1 y y w", "2 y y -", "3 y maybe w"], "row 3: answer is 'maybe'"),
+        (["1 y y w", "2 y y -", "3 y"], "row 3: english"),
+    ],
+)
+def test_a_sheet_that_is_not_filled_in_is_refused(folder, lines, message):
+    kg_judged._write(folder / "tests-1.A.tsv", [line.split(" ") for line in lines])
+    with pytest.raises(SystemExit, match=message):
+        kg_judged.gather(folder)
+    assert not (folder / "read.csv").exists()

@@ -1,0 +1,142 @@
+"""The scripts of docs/results/seeds.md: names, samples, and the line through the points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, replace
+
+import kinds
+import pytest
+
+import nmt
+import small_runs
+from boxpen.metrics.intervals import Estimate
+from boxpen.scoring.verdicts import Verdict
+
+
+def test_samples_are_nested_apart_from_what_is_held_out_and_drawn_by_the_seed():
+    lines = [f"line {i}" for i in range(100)]
+    found = kinds.samples(lines, 10, (5, 20, 90), (1, 2))
+    held = set(found["held-out.txt"])
+    assert len(held) == 10
+    for seed in (1, 2):
+        small, some, most = (found[kinds.text_of(n, seed)] for n in (5, 20, 90))
+        assert most[:20] == some
+        assert some[:5] == small
+        assert set(most) == set(lines) - held
+    assert found[kinds.text_of(20, 1)] != found[kinds.text_of(20, 2)]
+    assert kinds.samples(lines, 10, (5, 20, 90), (1, 2)) == found
+    with pytest.raises(SystemExit, match="90 sentences are left to learn from, expected 91"):
+        kinds.samples(lines, 10, (91,), (1,))
+
+
+@pytest.mark.parametrize(("scale", "count"), [("small", 27), ("longer", 6), ("full", 27)])
+def test_all_trainings_of_a_scale_read_as_many_sentences(scale, count):
+    made = kinds.Kinds(scale)
+    assert len(set(made.names)) == len(made.names) == count
+    assert all(made.settings["read"] % size == 0 for size in made.settings["sentences"])
+    size = made.settings["sentences"][1]
+    assert made.named(f"bilm-{size}@3") == kinds.Name("bilm", size, 3)
+    for wrong in ("bilm", f"bidi-{size}", f"bilm-{size}@4", "bilm-7"):
+        with pytest.raises(SystemExit, match=f"no training '{wrong}'; expected .*bilm, one of"):
+            made.named(wrong)
+
+
+def test_the_line_is_that_of_weighted_least_squares():
+    exact = [(2.0**k, Estimate(0.1 + 0.02 * k, 0.02 * k, 0.2 + 0.02 * k, 9)) for k in (3, 5, 9)]
+    slope, error, end = kinds.line(exact)
+    assert slope == pytest.approx(0.02)
+    assert end == pytest.approx((9, 0.28))
+    # Equal weights: the textbook's error of a slope, with the error of a point known.
+    assert error == pytest.approx(
+        0.1 / kinds.Z95 / math.sqrt(sum((k - 17 / 3) ** 2 for k in (3, 5, 9)))
+    )
+    assert kinds.reached(slope, end) == f"{2 ** (9 + (kinds.ELMO - 0.28) / 0.02):.1e}"
+    assert kinds.reached(-0.01, end) == "none"
+    blurred = [exact[0], exact[1], (exact[2][0], Estimate(9.0, -1e6, 1e6, 9))]
+    assert kinds.line(blurred)[0] == pytest.approx(0.02, abs=1e-6)
+
+
+def test_a_name_is_architecture_share_and_seed():
+    assert nmt.parts_of("rnnsearch", nmt.FULL) == ("rnnsearch", "", 1)
+    assert nmt.parts_of("transformer-1-16@12", nmt.FULL) == ("transformer", "1-16", 12)
+    for name in ("rnnsearch", "transformer@3", "transformer-1-2@2"):
+        parts = nmt.parts_of(name, nmt.FULL)
+        assert nmt.folder_name(*parts) == name.replace("@", "-seed")
+    for scale, wrong in (
+        (nmt.FULL, "rnn"), (nmt.FULL, "transformer-1-512"), (nmt.FULL, "transformer@0"),
+        (nmt.SMALL, "transformer"), (nmt.FULL, "transformer@x"),
+    ):  # fmt: skip
+        with pytest.raises(SystemExit, match=f"no training '{wrong}'; expected rnnsearch or"):
+            nmt.parts_of(wrong, scale)
+
+
+def test_trainings_of_a_share_differ_in_nothing_but_the_seed_and_of_a_small_scale_in_steps_neither(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("BOXPEN_MIRROR", str(tmp_path))
+    small = replace(nmt.SMALL, folder=tmp_path)
+    made = {name: nmt.config(name, small) for name in
+            ("transformer-1-32", "transformer-1-32@2", "rnnsearch-1-512@2")}  # fmt: skip
+    one, two, other = map(asdict, made.values())
+    assert {key for key in one if one[key] != two[key]} == {"seed", "folder"}
+    assert {key for key in two if two[key] != other[key]} == {"folder", "model", "train"}
+    changed = {key for key in two["train"] if two["train"][key] != other["train"][key]}
+    assert changed == {"share"}
+
+
+def trained(*outcomes: str) -> list[dict[str, list[Verdict]]]:
+    """What a kind did with several seeds on five sets, the same on all."""
+    out = []
+    for outcome in outcomes:
+        verdicts = small_runs.small_run(outcome).verdicts
+        out.append(
+            {part: [replace(v, id=f"{part} {v.id}", block=None) for v in verdicts]
+             for sets in kinds.SETS.values() for part in sets}
+        )  # fmt: skip
+    return out
+
+
+def test_kinds_are_compared_on_every_size_and_sizes_of_every_kind():
+    figures = [{"loss": loss, "parameters": 1000, "words": 10} for loss in (3.0, 3.5)]
+    found = {
+        (100, "causal"): kinds.Seeds(figures, trained("++------", "+++-----")),
+        (100, "masked"): kinds.Seeds(figures, trained("+++++---", "++++++--")),
+        (200, "causal"): kinds.Seeds(figures, trained("+++++---", "+++++---")),
+        (200, "bilm"): kinds.Seeds(figures, trained("++++----", "++++----")),
+    }
+    rows = [row.split(" | ") for row in kinds.gaps_table(found).splitlines()[2:]]
+    assert [[cell[:6] for cell in row[1:]] for row in rows] == [
+        ["masked", *["+0.375"] * 6],
+        ["bilm", *["-0.125"] * 6],
+    ]
+    # Five sets that agree are one set of five times the items.
+    assert len({row[2] for row in rows}) == 2
+    (row,) = kinds.data_table(found).splitlines()[2:]
+    assert row.startswith("| causal | 200 less 100 | +0.312 [")
+    table = kinds.accuracy_table(found, read=200).splitlines()
+    assert table[2].startswith("| 100 | 2 | causal | 1,000 | 2 | 3.250 [0.073, 6.427] | 0.312 [")
+    assert len({line.count("|") for line in table}) == 1
+
+
+def test_the_transformer_is_compared_with_rnnsearch_over_seeds_and_alone():
+    def seeds(losses: tuple[float, ...], *outcomes: str) -> nmt.Seeds:
+        figures = [
+            {"loss": loss, "tvsub_bleu": [loss], "pairs": 5000, "epochs": 2.0} for loss in losses
+        ]
+        runs = [small_runs.small_run(o, model=f"m{o}{losses}") for o in outcomes]
+        return nmt.Seeds(figures, {"sound": runs, "paper": runs})
+
+    found = {
+        ("1-16", "rnnsearch"): seeds((4.0, 4.2), "++--", "+---"),
+        ("1-16", "transformer"): seeds((3.0, 3.4), "+++-", "++++"),
+    }
+    sound, paper = nmt.gaps_table(found).splitlines()[2:]
+    assert sound == paper.replace("| paper |", "| sound |")
+    assert sound.startswith("| 5,000 | sound | +0.500 [")
+    assert "| +0.250 [" in sound  # of the first seeds
+    assert "| -0.900 [" in sound
+    table = nmt.seeds_table(found).splitlines()
+    assert "| 3.200 (3.000 to 3.400) |" in table[3]
+    assert "| 0.875 (0.750 to 1.000) |" in table[3]
+    assert len({line.count("|") for line in table}) == 1
