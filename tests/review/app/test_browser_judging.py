@@ -356,7 +356,7 @@ Storage.prototype.setItem = function (key, value) {
 @pytest.mark.parametrize("locks", ["locks", "lease"])
 def test_two_tabs_on_a_bad_line_lose_and_double_nothing(opened, odd, browser, locks):
     """Keys at random in two tabs, while requests and replies are lost and pages reloaded."""
-    rng = random.Random(locks)
+    rng, line = random.Random(locks), random.Random(f"{locks} line")  # keys, and what the line loses
     context = browser.new_context()
     if locks == "lease":  # as on a plain address in a local network
         context.add_init_script("delete Navigator.prototype.locks")
@@ -367,7 +367,7 @@ def test_two_tabs_on_a_bad_line_lose_and_double_nothing(opened, odd, browser, lo
     context.add_init_script(LOGGED)
 
     def lose(route) -> None:
-        chance = rng.random()
+        chance = line.random()
         if chance < 0.3:
             if chance < 0.15:
                 route.fetch()  # saved, and the reply is lost
@@ -382,7 +382,9 @@ def test_two_tabs_on_a_bad_line_lose_and_double_nothing(opened, odd, browser, lo
     tabs.append(opened(f"{odd.url}/#answers-3", context))
     for tab in tabs:
         tab.page.route("**/api/judgements", lose)
-    for _ in range(50):
+    for step in range(500):
+        if step >= 50 and len(sent) > 20:  # a slow machine judges less with the same keys
+            break
         tab, chance = rng.choice(tabs), rng.random()
         if chance < 0.03:
             context.set_offline(True)
@@ -517,6 +519,7 @@ def test_hostile_and_huge_texts_do_no_harm(opened, odd):
 
 def test_free_answers_are_typed(opened, odd):
     tab, name = entered(opened, odd, "tags")
+    tab.until("() => document.activeElement?.id === 'edit'")  # the item is there
     tab.press("Enter")
     assert "Write a text first" in tab.text("#edit-error")
     tab.page.keyboard.type("physics 1")
