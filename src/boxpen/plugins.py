@@ -16,13 +16,32 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from boxpen.errors import BoxpenError, BuildError, ConfigError, ModelError, SuiteError, nearest
+from boxpen.errors import (
+    BoxpenError,
+    BuildError,
+    ConfigError,
+    ModelError,
+    RunError,
+    SuiteError,
+    nearest,
+)
 from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["ARCHITECTURES", "BUILDERS", "EXPORTERS", "MODELS", "SCORERS", "SUITES", "TASKS"]
+__all__ = [
+    "ARCHITECTURES",
+    "BUILDERS",
+    "EXPORTERS",
+    "LOGS",
+    "MODELS",
+    "RUN_FORMATS",
+    "SCORERS",
+    "SUITES",
+    "SUITE_FORMATS",
+    "TASKS",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -206,6 +225,38 @@ EXPORTERS = Registry(
     group="boxpen.exporters",
 )
 """By the ending of the file: functions that write a suite to a binary stream."""
+
+SUITE_FORMATS = Registry(
+    "suite format",
+    {
+        "lm-eval": "boxpen.exchange.lm_eval_tasks:write_tasks",
+        "hf": "boxpen.exchange.hub_dataset:write_dataset",
+        "inspect": "boxpen.exchange.inspect_task:write_task",
+    },
+    SuiteError,
+)
+"""Formats of other tools: functions that write a suite, under a recipe, into a new folder."""
+
+RUN_FORMATS = Registry(
+    "run format",
+    {
+        "eee": "boxpen.exchange.every_eval:write_runs",
+        "hf": "boxpen.exchange.hub_results:write_runs",
+        "inspect": "boxpen.exchange.inspect_log:write_runs",
+    },
+    RunError,
+)
+"""Formats of other tools: functions that write runs into a new folder."""
+
+LOGS = Registry(
+    "log format",
+    {
+        "lm-eval": "boxpen.exchange.lm_eval_logs:LOG",
+        "eee": "boxpen.exchange.every_eval_logs:LOG",
+    },
+    RunError,
+)
+"""Results of other tools that can be read as runs (see ``runs.logs``)."""
 
 MODELS = Registry(
     "model scheme",

@@ -204,14 +204,44 @@ def audit_suite(name: SuiteName, by: By = None, json: Json = False) -> None:
 
 
 @command(suite, "export")
-def export_suite(name: SuiteName, out: Out, overwrite: Overwrite = False) -> None:
-    """Write a suite to a file."""
+def export_suite(
+    name: SuiteName,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Output file: .jsonl, .csv, .tsv or .parquet."),
+    ] = None,
+    to: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT FOLDER",
+            help="Write a folder for another tool: lm-eval, hf or inspect.",
+        ),
+    ] = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(help="With --to: how items become texts.", show_default="sound"),
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a suite to a file, or for another tool."""
+    from boxpen import exchange
     from boxpen.catalog import load_suite, write_suite
+    from boxpen.errors import SuiteError
     from boxpen.files import check_free
 
-    check_free(out, overwrite=overwrite)
+    if (out is None) == (to is None):
+        raise SuiteError("choose one: --out FILE or --to FORMAT FOLDER")
+    if to is None and recipe is not None:
+        raise SuiteError("--recipe requires --to")
+    if out is not None:
+        check_free(out, overwrite=overwrite)
     found = load_suite(name)
-    write_suite(found, out)
+    if out is not None:
+        write_suite(found, out)
+    if to is not None:
+        form, out = to
+        exchange.export_suite(found, form, out, recipe=recipe or "sound", overwrite=overwrite)
     note(f"{found.name}: {len(found)} items written to {out}")
 
 

@@ -20,6 +20,7 @@ from boxpen.failures import reason, refusals
 from boxpen.files import new_folder, temporary
 from boxpen.items import LABELS
 from boxpen.runs.info import FORMAT, RunInfo
+from boxpen.runs.logs import log_of
 from boxpen.runs.tables import (
     RunContent,
     parquet,
@@ -203,7 +204,7 @@ def _check_labels(
 
 
 def run_directories(paths: Sequence[Path]) -> list[Path]:
-    """Return the run directories among paths, each of which is one or a folder of some.
+    """Return the runs among paths, each of which is one, a log, or a folder of runs.
 
     A journal of judgements is stored beside the runs, and a shell pattern such as
     ``runs/discourse-*`` matches it too: it is skipped, unless there is nothing else.
@@ -213,14 +214,15 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
     """
     found: dict[Path, None] = {}
     for path in [p for p in paths if not _is_journal(p)] or paths:
-        if (path / "run.json").is_file():
+        if (path / "run.json").is_file() or (path.is_file() and log_of(path)):
             found[path] = None
             continue
         # Runs still being written are in folders whose names begin with a dot.
         inside = sorted(p.parent for p in path.glob("[!.]*/run.json"))
         if not inside:
             raise RunError(
-                f"{path} is not a run directory: neither it nor a folder in it has a run.json"
+                f"{path} is not a run directory or a log: neither it nor a folder in it has a "
+                "run.json"
             )
         found |= dict.fromkeys(inside)
     return list(found)

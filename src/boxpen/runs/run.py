@@ -17,6 +17,7 @@ from boxpen.items import Choice, Entail
 from boxpen.metrics.summary import Row, Translation, summarise
 from boxpen.runs.directory import read_run, write_run
 from boxpen.runs.info import RunInfo
+from boxpen.runs.logs import read_log
 from boxpen.runs.tables import RunContent, run_frame
 from boxpen.scoring.ask import Answer, as_choice, decide_asked
 from boxpen.scoring.labels import names_of
@@ -265,9 +266,10 @@ class Run(RunContent):
 
     @classmethod
     def load(cls, path: Path | str) -> Run:
-        """Read a run directory.
+        """Read a run directory, or a log of another tool (lm-evaluation-harness, Every Eval Ever).
 
         Raises:
-            RunError: If it is not one, or a file of it is damaged.
+            RunError: If it is neither, or a file of it is damaged.
         """
-        return cls(**vars(read_run(Path(path))))
+        path = Path(path)
+        return cls(**vars(read_log(path) if path.is_file() else read_run(path)))

@@ -49,23 +49,41 @@ def report(
     items: Annotated[
         bool, typer.Option("--items/--no-items", help="Show every item on the page.")
     ] = True,
+    to: Annotated[
+        tuple[str, Path] | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT FOLDER",
+            help="Write a folder for another tool: eee, hf or inspect.",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="With --to: replace an earlier export.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Show the results of runs."""
+    """Show the results of runs, or write them for another tool."""
     from boxpen.runs.directory import run_directories
 
     formats = {"matrix": matrix, "markdown": markdown, "csv": csv, "latex": latex, "json": json,
-               "html": html is not None}  # fmt: skip
+               "html": html is not None, "to": to is not None}  # fmt: skip
     chosen = [name for name, wanted in formats.items() if wanted]
     if len(chosen) > 1:
         raise RunError(f"--{chosen[0]} and --{chosen[1]} cannot be combined; choose one format")
-    if failures and (matrix or html is not None):
+    if overwrite and to is None:
+        raise RunError("--overwrite requires --to")
+    if failures and (matrix or html is not None or to is not None):
         raise RunError(f"--failures and --{chosen[0]} cannot be combined; choose one table")
     for option, value in (("metric", metric), ("by", by)):
         if value is not None and (failures or not (matrix or csv or latex)):
             raise RunError(f"--{option} requires --matrix, --csv or --latex")
     loaded = load_runs(runs)
-    if failures:
+    if to is not None:
+        from boxpen.exchange import export_runs
+
+        export_runs(loaded, *to, overwrite=overwrite)
+        note(f"{len(loaded)} run(s) written to {to[1]}")
+    elif failures:
         _show_failures(loaded, chosen[0] if chosen else "terminal")
     elif matrix or latex:
         _show_matrix(loaded, metric or "accuracy", by, latex=latex)
