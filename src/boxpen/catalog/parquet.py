@@ -57,23 +57,20 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
         SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
     """
     frame = _frame(path)
-    own = "kind" in frame.columns and set(options) <= {"language", "source_language"}
-    columns = None if own else Columns.find(frame.columns, options, str(path))
+    places = [f"{path}, row {number}" for number in range(1, len(frame.rows) + 1)]
+    cells = [dict(zip(frame.columns, values, strict=True)) for values in frame.rows]
     rows: list[Row] = []
     readers: dict[str, None] = {}
-    for number, values in enumerate(frame.rows, start=1):
-        data = dict(zip(frame.columns, values, strict=True))
-        where = f"{path}, row {number}"
-        try:
-            if columns is None:
+    if "kind" in frame.columns and set(options) <= {"language", "source_language"}:
+        for where, data in zip(places, cells, strict=True):
+            try:
                 labels = _json_tags(data.pop(READER_TAGS, None), READER_TAGS)
-                readers |= dict.fromkeys(labels)
-                item = _own_item(data, labels)
-            else:
-                item = columns.item(_as_text(data), number)
-        except SuiteError as error:
-            raise SuiteError(f"{where}: {error}") from None
-        rows.append(Row(where, item))
+                rows.append(Row(where, _own_item(data, labels)))
+            except SuiteError as error:
+                raise SuiteError(f"{where}: {error}") from None
+            readers |= dict.fromkeys(labels)
+    else:
+        rows = Columns.find(frame.columns, options, str(path)).rows(places, cells, str(path))
     card = Card(
         language=options.get("language"),
         source_language=options.get("source_language"),
@@ -138,7 +135,3 @@ def _json_tags(text: Any, column: str) -> dict[str, Any]:
         found = excerpt(str(text))
         raise SuiteError(f"column '{column}' is {found}, expected a JSON object")
     return tags
-
-
-def _as_text(data: Mapping[str, Any]) -> dict[str, str]:
-    return {name: "" if value is None else str(value) for name, value in data.items()}
