@@ -1,4 +1,4 @@
-"""The cells of other people's tables: texts, lists of candidates, sentences with a gap or a cause."""
+"""Cells of other people's tables: texts, lists of candidates, sentences with a gap."""
 
 from __future__ import annotations
 

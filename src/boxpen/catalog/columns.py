@@ -125,7 +125,7 @@ class Columns:
             except SuiteError as error:
                 raise SuiteError(f"{where}: {error}") from None
         golds = [0] * len(read)
-        if self._chooses and self.gold:
+        if self.gold and _shape(self._fields()) == "candidates":
             labels = [
                 Label(where, one.gold, len(one.candidates), one.names)
                 for where, one in zip(places, read, strict=True)
@@ -142,10 +142,6 @@ class Columns:
                 zip(places, read, golds, strict=True), start=1
             )
         ]
-
-    @property
-    def _chooses(self) -> bool:
-        return _shape(self._fields()) == "candidates"
 
     def _fields(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}

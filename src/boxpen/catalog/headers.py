@@ -150,7 +150,7 @@ def _candidates(header: Sequence[str], lower: Mapping[str, str]) -> list[tuple[s
     for name in header:
         if match := NUMBERED.fullmatch(name):
             stems.setdefault(match[1].casefold(), {})[int(match[2])] = name
-    out = [(lower[name],) for name in _LISTS if name in lower]
+    out: list[tuple[str, ...]] = [(lower[name],) for name in _LISTS if name in lower]
     for stem, columns in stems.items():
         first = 0 if 0 in columns else 1
         if first and stem in _FROM_ZERO_ONLY:
