@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from boxpen.items import Choice, Entail, Item, Suite, Translate, item_to_dict
 from boxpen.scoring.recipe import Recipe
 from boxpen.version import __version__
 
-__all__ = ["VERSION", "write_tasks"]
+__all__ = ["VERSION", "choice_of", "texts_of", "write_tasks"]
 
 VERSION = "0.4.13"
 """The version of lm-eval that exported tasks are tested with."""
@@ -130,20 +130,31 @@ def _about(suite: Suite, recipe: Recipe) -> dict[str, Any]:
 _DEFAULTS = {k: v for k, v in asdict(Recipe(name="")).items() if k != "name"}
 
 
-def _doc(item: Item, suite: Suite, recipe: Recipe) -> dict[str, Any]:
+def choice_of(item: Item) -> Choice:
+    """Return an item that can be exported as a choice."""
     choice = item.as_choice() if isinstance(item, Translate) else item
     assert isinstance(choice, Choice)
+    return choice
+
+
+def texts_of(item: Item, suite: Suite, recipe: Recipe) -> list[tuple[str, str]]:
+    """Return, for every candidate of an item, what is read before it and what is scored."""
     language, source_language = suite.languages_of(item)
     requests = recipe.requests(
-        choice, language=language, source_language=source_language, encoder=False
+        choice_of(item), language=language, source_language=source_language, encoder=False
     )
+    return [(request.prefix, request.text) for request in requests]
+
+
+def _doc(item: Item, suite: Suite, recipe: Recipe) -> dict[str, Any]:
+    choice, texts = choice_of(item), texts_of(item, suite, recipe)
     order = _order(choice)
     return {
         "id": item.id,
         "block": item.block or "",
         "tags": [f"{tag}={value}" for tag, value in item.tags.items()],
-        "prefix": requests[0].prefix,
-        "choices": [requests[i].text for i in order],
+        "prefix": texts[0][0],
+        "choices": [texts[i][1] for i in order],
         "gold": order.index(choice.gold),
         "boxpen": {"order": order, "item": item_to_dict(item)},
     }
@@ -249,7 +260,8 @@ by paired tests, with those of boxpen:
 {tasks}
 ## What differs from boxpen
 
-Log-probabilities are equal: both tools score the same strings. The decisions differ:
+Both tools score the same strings, and log-probabilities agree to 0.001 nats where the notes at the
+end of this list do not apply. Decisions differ:
 
 - A tie goes to the first choice; in boxpen k tied candidates earn 1/k each. The right choice has a
   place that follows from the id, so ties do not favour it.
@@ -280,10 +292,9 @@ def _notes(made: _Exported) -> Iterable[str]:
             f"{spaced} prompt(s) end in white space, which lm-eval scores as part of every choice, "
             "and boxpen only if a token spans it."
         )
-    choices = [i.as_choice() if isinstance(i, Translate) else i for i in made.suite]
     sees = made.recipe.sees_source
-    blind = sum(isinstance(c, Choice) and bool(c.source) and not sees(c, encoder=False) for c in choices)
-    if blind:
+    choices = map(choice_of, made.suite)
+    if blind := sum(bool(c.source) and not sees(c, encoder=False) for c in choices):
         yield (
             f"{blind} translation(s) are judged without their source, as boxpen does under this "
             "recipe; export with `--recipe translate` to show it."
