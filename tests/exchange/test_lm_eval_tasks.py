@@ -120,6 +120,6 @@ def test_a_suite_with_nothing_to_choose_is_refused(tmp_path: Path) -> None:
         Entail(id="a", premise="It rains.", hypothesis="It is wet.", label="entailment"),
         Translate(id="b", source="Das Haus", reference="The house"),
     )
-    with pytest.raises(SuiteError, match="nothing for lm-eval: an entailment item .*; an item to"):
+    with pytest.raises(SuiteError, match=r"nothing for lm-eval: an entailment item .*; an item to"):
         export_suite(Suite("none", items), "lm-eval", tmp_path / "x")
     assert not (tmp_path / "x").exists()
