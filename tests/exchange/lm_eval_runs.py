@@ -42,8 +42,9 @@ def mixed_suite() -> Suite:
     """A suite with everything that can be exported, and an item that cannot."""
     items = [
         Choice(
-            id=f"pen-{n}", candidates=(f"The box {n} is in the pen.", f"The pen {n} is in the box."),
-            gold=n % 2, block=f"b{n // 2}", tags={"set": "Pen & box", "n": str(n)},
+            id=f"pen-{n}", gold=n % 2,
+            candidates=(f"The box {n} is in the pen.", f"The pen {n} is in the box."),
+            block=f"b{n // 2}", tags={"set": "Pen & box", "n": str(n)},
         )
         for n in range(8)
     ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Suites as tasks of lm-eval: it scores the same strings, and gets the same numbers."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,8 +54,8 @@ def test_the_card_says_what_it_is_and_what_differs(gpt2_dir: Path) -> None:
     suite = mixed_suite()
     for said in (
         "Mixed", "CC0-1.0", "Nobody (2026).", suite.take(suite.items[:-1]).hash, "sound@",
-        "tie goes to the first", "acc_norm", "BLiMP", "--tasks boxpen_mixed_suite ", "1 item(s): an "
-        "entailment item needs", "5 item(s) have a prompt", "1 translation(s) are judged without",
+        "tie goes to the first", "acc_norm", "BLiMP", "--tasks boxpen_mixed_suite ",
+        "1 item(s): an entailment item needs", "5 item(s) have a prompt", "1 translation(s) are judged without",
     ):  # fmt: skip
         assert said in text, said
 
@@ -89,7 +90,11 @@ def test_smollm2_has_the_same_scores_in_both(tmp_path: Path) -> None:
     model.tokenizer.add_bos_token = True
     lm = HFLM(pretrained=model.module, tokenizer=model.tokenizer, add_bos_token=True, batch_size=8)
     logs = harness(["boxpen_starter"], tmp_path / "tasks", tmp_path / "logs", lm)
-    _assert_same(ours, Run.load(results_in(logs)))
+    theirs = Run.load(results_in(logs))
+    judged = {v.id for v in ours.verdicts}  # boxpen leaves out what smollm2 does not read
+    assert len(judged) >= 30
+    shared = tuple(v for v in theirs.verdicts if v.id in judged)
+    _assert_same(ours, replace(theirs, verdicts=shared))
 
 
 def test_a_suite_without_sets_is_one_task(tmp_path: Path) -> None:
