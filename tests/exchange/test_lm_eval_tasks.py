@@ -55,7 +55,8 @@ def test_the_card_says_what_it_is_and_what_differs(gpt2_dir: Path) -> None:
     for said in (
         "Mixed", "CC0-1.0", "Nobody (2026).", suite.take(suite.items[:-1]).hash, "sound@",
         "tie goes to the first", "acc_norm", "BLiMP", "--tasks boxpen_mixed_suite ",
-        "1 item(s): an entailment item needs", "5 item(s) have a prompt", "1 translation(s) are judged without",
+        "1 item(s): an entailment item needs", "5 item(s) have a prompt",
+        "1 translation(s) are judged without",
     ):  # fmt: skip
         assert said in text, said
 
