@@ -285,7 +285,8 @@ def _notes(made: _Exported) -> Iterable[str]:
     if prompted < len(made.docs):
         yield (
             f"{len(made.docs) - prompted} item(s) have no prompt. lm-eval puts the BOS token "
-            "before them, or EOS if there is none; without BOS, boxpen does not score the first token."
+            "before them, or EOS if there is none; without BOS, boxpen does not score the first "
+            "token."
         )
     if spaced := sum(doc["prefix"] != doc["prefix"].rstrip() for doc in made.docs):
         yield (
