@@ -80,8 +80,16 @@ class Columns:
     source_language: str | None = None
 
     @classmethod
-    def find(cls, header: Sequence[str], options: Mapping[str, Any], where: str) -> Columns:
+    def find(
+        cls, header: Sequence[str], options: Mapping[str, Any], where: str, way: str = ""
+    ) -> Columns:
         """Return the columns that the options name, the rest as the header shows them.
+
+        Args:
+            header: The names of the columns.
+            options: The fields of ``Columns`` by name.
+            where: The file, for messages.
+            way: How to say which column is which, if ``where`` is not a file.
 
         Raises:
             SuiteError: If an option or a column is unknown, or no item can be made of them.
@@ -93,7 +101,7 @@ class Columns:
                     _require(column, header, where)
         seen = {} if _shape(named) else _recognised(header)
         columns = cls(**(seen | named))
-        columns._complain_if_unusable(header, where)
+        columns._complain_if_unusable(header, where, way)
         return columns
 
     @property
@@ -157,13 +165,16 @@ class Columns:
             )
         return int(cell) - self.gold_start
 
-    def _complain_if_unusable(self, header: Sequence[str], where: str) -> None:
+    def _complain_if_unusable(self, header: Sequence[str], where: str, way: str) -> None:
         shape = _shape({f.name: getattr(self, f.name) for f in fields(self)})
         if shape is None:
+            way = way or (
+                f"boxpen suite import {shlex.quote(where)} --out {_out(where)} "
+                "--correct COLUMN --wrong COLUMN (or --candidates COLUMN COLUMN --gold COLUMN)"
+            )
             raise SuiteError(
                 f"{where} has the columns {_listed(header)}, {_lacking(header)}; say which columns "
-                f"they are with: boxpen suite import {shlex.quote(where)} --out {_out(where)} "
-                "--correct COLUMN --wrong COLUMN (or --candidates COLUMN COLUMN --gold COLUMN)"
+                f"they are with: {way}"
             )
         if self.reference_context and shape != "translation":
             raise SuiteError(f"{where}: reference_context goes with source and reference only")

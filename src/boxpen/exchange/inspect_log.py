@@ -53,13 +53,13 @@ def write_runs(runs: Sequence[Run], folder: Path) -> None:
 
 
 def letter(place: int) -> str:
-    """Return how inspect_ai names the choice in a place: A to Z, then 1, 2, …"""
+    """Return how inspect_ai names the choice in a place: A to Z, then numbers from 1."""
     return _LETTERS[place] if place < len(_LETTERS) else str(place - len(_LETTERS) + 1)
 
 
-def item_metadata(id: str, block: str | None, tags: Mapping[str, str]) -> dict[str, Any]:
+def item_metadata(item: str, block: str | None, tags: Mapping[str, str]) -> dict[str, Any]:
     """Return block, cluster and tags of an item; ``cluster`` is never empty, as stderr needs it."""
-    own = {"block": block, "cluster": f"item {id}" if block is None else f"block {block}"}
+    own = {"block": block, "cluster": f"item {item}" if block is None else f"block {block}"}
     return own | {f"tag:{tag}" if tag in own else tag: value for tag, value in tags.items()}
 
 
@@ -209,7 +209,7 @@ def _shown(run: Run, verdict: Verdict, read: Sequence[str]) -> tuple[str, tuple[
         pair = f"Premise: {scored[0].prefix}\nHypothesis: {scored[0].text}"
         return pair, run.labels
     texts = tuple(one.text.strip() for one in scored) or tuple(read)
-    if len(texts) != len(verdict.scores):  # a log of another tool may have no texts
+    if len(texts) != len(verdict.scores):  # human answers are saved without texts
         texts = tuple(f"candidate {place}" for place in range(len(verdict.scores)))
     first = scored[0] if scored else None
     before = (first.source or "", first.prefix.strip()) if first else ()

@@ -105,7 +105,7 @@ def _row(suite: Suite, item: Choice | Entail) -> dict[str, Any]:
 
 _TASK = '''"""{title}: common sense as multiple choice, for chat models.
 
-Written by boxpen {version} from suite {suite}@{hash}. Needs inspect_ai, not boxpen:
+Written by boxpen {version} from suite {origin}. Needs inspect_ai, not boxpen:
 
     inspect eval {name}.py --model PROVIDER/MODEL
 """
@@ -124,12 +124,15 @@ DATA = Path(__file__).with_name("{name}.jsonl")
 def {name}(cot: bool = False) -> Task:
     """Ask every item once; with -T cot=true the model reasons before it answers."""
     return Task(
-        dataset=json_dataset(str(DATA), name={suite!r}),
+        dataset=json_dataset(str(DATA), name={suite}),
         solver=multiple_choice(cot=cot),
         scorer={scorer}(),
         metrics=[accuracy(), stderr({cluster})],
-        version={task_version!r},
-        metadata={{"suite": {identity!r}, "written_by": "boxpen {version}"}},
+        version={task_version},
+        metadata={{
+            "suite": {identity},
+            "written_by": "boxpen {version}",
+        }},
     )
 '''
 _ACCEPTING = '''
@@ -154,10 +157,10 @@ def _task(suite: Suite, name: str, *, several: bool) -> str:
     text = _TASK.format(
         title=_comment(suite.card.title or suite.name),
         version=__version__,
-        suite=_comment(suite.name),
-        hash=suite.hash[:8],
-        identity=f"{_comment(suite.name)}@{suite.hash}",
-        task_version=suite.card.version,
+        origin=f"{_comment(suite.name)}@{suite.hash[:8]}",
+        suite=json.dumps(suite.name),
+        identity=json.dumps(f"{suite.name}@{suite.hash}"),
+        task_version=json.dumps(suite.card.version),
         name=name,
         scorers=", ".join(scorers),
         scorer="one_of" if several else "choice",
@@ -188,8 +191,8 @@ def _readme(suite: Suite, name: str, count: int, left_out: Counter[str]) -> str:
         f"    inspect eval {name}.py --model PROVIDER/MODEL",
         "    inspect view",
         "",
-        "Every item is asked once. The order of its options follows from its id. A sample keeps the",
-        "block and the tags of its item, and `order`: the place of each option in the suite.",
+        "Every item is asked once. The order of its options follows from its id. A sample keeps",
+        "the block and the tags of its item, and `order`: each option's place in the suite.",
     ]
     if suite.blocks():
         lines += ["Items of a block are not independent: `stderr` counts blocks as clusters."]
