@@ -66,6 +66,7 @@ def test_a_scored_run(tmp_path):
     log = logged(run, tmp_path / "logs")
     agrees(run, log)
     assert (log.eval.task, log.eval.model) == ("small", "one")
+    assert log.eval.task_args == {"recipe": "sound", "norm": "sum", "ties": "half"}
     first, third, tied = log.samples[0], log.samples[2], log.samples[3]
     assert first.choices == ["right 0", "wrong 0.0", "wrong 0.1"]
     assert (first.target, first.output.completion) == (["A"], "right 0")

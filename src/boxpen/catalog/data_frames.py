@@ -78,13 +78,14 @@ def _nan(value: Any) -> bool:
 
 
 def _plain(values: Sequence[Any], missing: Callable[[Any], bool]) -> list[Any]:
-    """Return the cells of a column as plain values, None where there is none.
-
-    A column of whole numbers that lacks some is one of floats to pandas.
-    """
-    plain = [value.tolist() if hasattr(value, "tolist") else value for value in values]
-    plain = [None if value is None or missing(value) else value for value in plain]
-    given = [value for value in plain if value is not None]
-    if given and all(isinstance(value, float) and value.is_integer() for value in given):
-        return [None if value is None else int(value) for value in plain]
-    return plain
+    """Return the cells of a column as plain values, None where there is none."""
+    found = []
+    for value in values:
+        plain = value.tolist() if hasattr(value, "tolist") else value
+        if plain is None or missing(plain):
+            found.append(None)
+        elif isinstance(plain, float) and plain.is_integer():
+            found.append(int(plain))  # whole numbers, some missing, are floats to pandas
+        else:
+            found.append(plain)
+    return found

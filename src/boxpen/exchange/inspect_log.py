@@ -10,7 +10,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,17 +68,19 @@ def _log(run: Run, again: str) -> EvalLog:
     from inspect_ai.viewer import ViewerConfig
 
     samples = _samples(run)
-    info, now = run.info, datetime.now(UTC).isoformat(timespec="seconds")
+    info, now = run.info, datetime.now(UTC)
+    start, end = ((now - ago).isoformat() for ago in (timedelta(seconds=info.seconds), timedelta()))
     key = hashlib.sha256(f"{run.signature}{again}".encode()).hexdigest()[:22]
     return EvalLog(
         status="success",
         eval=EvalSpec(
-            created=now,
+            created=end,
             eval_id=key,
             run_id=key,
             task_id=key,
             task=info.suite.name,
             task_version=info.suite.version,
+            task_args=_settings(run),  # a column of the viewer
             task_display_name=info.suite.title or None,
             dataset=EvalDataset(
                 name=info.suite.name,
@@ -103,9 +105,20 @@ def _log(run: Run, again: str) -> EvalLog:
         results=EvalResults(
             total_samples=len(samples), completed_samples=len(samples), scores=_scores(run)
         ),
-        stats=EvalStats(started_at=now, completed_at=now),
+        stats=EvalStats(started_at=start, completed_at=end),
         samples=samples,
     )
+
+
+def _settings(run: Run) -> dict[str, str]:
+    """Return what tells runs of one model on one suite apart."""
+    fields = dict(part.partition(":")[::2] for part in run.signature.split("|"))
+    shown = ("sample", "recipe", "norm", "nli", "pll", "ties", "context", "judge")
+    return {
+        name: fields[name].partition("@")[0] if name == "recipe" else fields[name]
+        for name in shown
+        if name in fields
+    }
 
 
 def _scores(run: Run) -> list[EvalScore]:
@@ -236,7 +249,7 @@ def _score(verdict: Verdict, asked: Sequence[Answer]) -> Score:
             "scores": list(verdict.scores),
             "truncated": verdict.truncated,
             "crossing": verdict.crossing,
-            "outcomes": [str(answer.outcome) for answer in asked],
+            **({"outcomes": [str(answer.outcome) for answer in asked]} if asked else {}),
         },
     )
 
