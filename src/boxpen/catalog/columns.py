@@ -89,8 +89,16 @@ class Columns:
     source_language: str | None = None
 
     @classmethod
-    def find(cls, header: Sequence[str], options: Mapping[str, Any], where: str) -> Columns:
+    def find(
+        cls, header: Sequence[str], options: Mapping[str, Any], where: str, way: str = ""
+    ) -> Columns:
         """Return the columns that the options name, the rest as the header shows them.
+
+        Args:
+            header: The names of the columns.
+            options: The fields of ``Columns`` by name.
+            where: The file, for messages.
+            way: How to say which column is which, if ``where`` is not a file.
 
         Raises:
             SuiteError: If an option or a column is unknown, or no item can be made of them.
@@ -102,11 +110,11 @@ class Columns:
                     _require(column, header, where)
         seen = {} if _shape(named) else recognised(header)
         columns = cls(**(seen | named))
-        columns._complain_if_unusable(header, where)
+        columns._complain_if_unusable(header, where, way)
         return columns
 
     def rows(
-        self, places: Sequence[str], cells: Sequence[Mapping[str, Any]], file: str
+        self, places: Sequence[str], cells: Sequence[Mapping[str, Any]], file: str, way: str = ""
     ) -> list[Row]:
         """Make an item of every row of a file.
 
@@ -114,6 +122,7 @@ class Columns:
             places: Where each row is, for messages.
             cells: The rows, by column: texts, numbers, lists, or None.
             file: The file.
+            way: How to say what labels count from, if ``file`` is not a file.
 
         Raises:
             SuiteError: If a cell is not what its column holds; the message names the row.
@@ -132,8 +141,10 @@ class Columns:
             ]
             known = recognised(list(cells[0])) if cells else {}
             named = () if known.get("candidates") == self.candidates else self._named()
-            way_out = import_command((), file, *named, "--gold-start", "1")
-            golds = right_candidates(labels, self.gold, self._start(), way_out)
+            way = way or (
+                import_command((), file, *named, "--gold-start", "1") + " (or --gold-start 0)"
+            )
+            golds = right_candidates(labels, self.gold, self._start(), way)
         if self.relation and self._is_english(read):
             read = [one.connected() for one in read]
         return [
@@ -235,12 +246,12 @@ class Columns:
         translated = read.one | {"source": read.one["source"] or ""}
         return Translate(reference=read.right, contrast=read.contrast, **common, **translated)
 
-    def _complain_if_unusable(self, header: Sequence[str], where: str) -> None:
+    def _complain_if_unusable(self, header: Sequence[str], where: str, way: str) -> None:
         shape = _shape(self._fields())
         if shape is None:
             raise SuiteError(
                 f"{where} has the columns {listed(header)}, {lacking(header)}; say which columns "
-                f"they are with: {import_command(header, where)}"
+                f"they are with: {way or import_command(header, where)}"
             )
         if self.reference_context and shape != "translation":
             raise SuiteError(f"{where}: reference_context goes with source and reference only")

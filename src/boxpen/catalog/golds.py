@@ -43,7 +43,7 @@ def right_candidates(
         labels: The labels of a whole file.
         column: The column they are from.
         start: The number of the first candidate; None to find it out.
-        way_out: The command that imports the file with ``--gold-start``, for messages.
+        way_out: How to say what the labels count from, for messages.
 
     Raises:
         SuiteError: If a label is none, or the file leaves open what its labels count from.
@@ -96,7 +96,7 @@ def _start(labels: Sequence[Label], numbers: dict[int, int], column: str, way_ou
         return 0  # wrong either way, and refused with the item
     raise SuiteError(
         f"{labels[0].where}: column '{column}' is never 0 and never the number of candidates, so "
-        f"its labels may count from 0 or from 1; say which with: {way_out} (or --gold-start 0)"
+        f"its labels may count from 0 or from 1; say which with: {way_out}"
     )
 
 

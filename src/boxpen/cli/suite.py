@@ -306,8 +306,8 @@ def import_suite(
     columns: dict[str, Any] = {
         "id": id, "block": block, "block_size": block_size, "source": source, "context": context,
         "candidates": candidates, "gold": gold, "gold_start": gold_start, "gap": gap,
-        "correct": correct, "wrong": wrong, "reference": reference, "tags": tags, "language": language,
-        "source_language": source_language,
+        "correct": correct, "wrong": wrong, "reference": reference, "tags": tags,
+        "language": language, "source_language": source_language,
     }  # fmt: skip
     given = {k: v for k, v in columns.items() if v is not None and v != []}
     if frame and given:
