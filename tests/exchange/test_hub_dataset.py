@@ -177,7 +177,9 @@ def test_data_sets_of_the_hub_are_known_by_their_address():
     assert dataset_id("") is None
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 values = st.recursive(
     scalars | texts, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=12
