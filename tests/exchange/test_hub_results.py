@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-huggingface_hub = pytest.importorskip("huggingface_hub")
+repocard_data = pytest.importorskip("huggingface_hub.repocard_data")
 yaml = pytest.importorskip("yaml")
 eval_results = pytest.importorskip("huggingface_hub._eval_results")
 
@@ -62,7 +62,7 @@ def test_the_model_index_is_read_by_the_library_of_the_hub(tmp_path):
     run = small_run("++-+" * 10)
     folder = written([run], tmp_path / "out")
     index = yaml.safe_load((folder / "one" / "model-index.yaml").read_text("utf-8"))
-    name, found = huggingface_hub.repocard_data.model_index_to_eval_results(index["model-index"])
+    name, found = repocard_data.model_index_to_eval_results(index["model-index"])
     assert name == "one"
     by = {(e.dataset_config, e.metric_type): e for e in found}
     assert by["default", "accuracy"].metric_value == number(run, "all")
