@@ -137,9 +137,9 @@ def _library(info: RunInfo) -> dict[str, Any]:
 def _reported(run: Run) -> Iterator[Row]:
     """Yield the numbers that can be reported; the chance level is a parameter of others."""
     for row in run.summary():
-        if row.metric not in _CHANCE.values() and math.isfinite(row.value):
-            if not too_few_blocks(row.metric, row.n):
-                yield row
+        shown = row.metric not in _CHANCE.values() and not too_few_blocks(row.metric, row.n)
+        if shown and math.isfinite(row.value):
+            yield row
 
 
 def _result(run: Run, row: Row) -> dict[str, Any]:

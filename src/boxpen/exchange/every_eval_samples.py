@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from boxpen.metrics.bleu import sentence_bleu
 from boxpen.metrics.summary import Translation
 from boxpen.runs.run import Run
-from boxpen.runs.tables import COLUMNS, run_frame
+from boxpen.runs.tables import run_frame
 from boxpen.scoring.ask import Answer
 from boxpen.scoring.reading import Reading
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -76,7 +76,7 @@ def _rows_by_item(run: Run) -> dict[str, dict[str, list[dict[str, Any]]]]:
     found: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for table, column in TABLES.items():
         of = found.setdefault(table, {})
-        for row in run_frame(run, table).select(COLUMNS[table]).to_dicts():
+        for row in run_frame(run, table).to_dicts():
             of.setdefault(row[column], []).append(row)
     return found
 
@@ -94,7 +94,9 @@ def _row(
     asked = {"raw": instance.raw, "reference": list(instance.reference)}
     # As the converters of Every Eval Ever hash it, so that samples of other tools are found.
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
-    more = {"formatted": instance.formatted} if instance.formatted is not None else {}
+    more: dict[str, Any] = {}
+    if instance.formatted is not None:
+        more["formatted"] = instance.formatted
     if instance.choices is not None:
         more["choices"] = list(instance.choices)
     kept = {table: rows for table, rows in content.items() if rows}
