@@ -238,7 +238,8 @@ def test_models_are_named_as_on_the_hub(name, id_, availability, tmp_path):
 
 
 def test_runs_lie_side_by_side_and_the_same_once(tmp_path):
-    runs = [small_run("++"), small_run("+-", model="hf:a/b"), small_run("++")]
+    one = small_run("++")
+    runs = [one, small_run("+-", model="hf:a/b"), one]
     export_runs(runs, "eee", tmp_path / "out")
     found = sorted((tmp_path / "out").glob("data/*/*/*/*.json"))
     assert [p.relative_to(tmp_path / "out").parts[1:4] for p in found] == [
