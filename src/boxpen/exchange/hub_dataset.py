@@ -103,7 +103,7 @@ def dataset_id(url: str) -> str | None:
 
 
 def _configs(suite: Suite) -> list[_Config]:
-    stem = config_of(suite.name)  # a name of the registry stays, and so does a run's signature
+    stem = config_of(suite.name)  # read_suite names a suite by its file
     made = [_config(DEFAULT, f"data/{stem}.parquet", suite)]
     taken = {made[0].path.lower()}
     for value in suite.tag_values().get("set", ()):
