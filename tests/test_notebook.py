@@ -24,7 +24,7 @@ def executed(folder: str):
     start = f"import os; os.environ['BOXPEN_CACHE'] = {folder + '/cache.sqlite'!r}"
     notebook.cells.insert(0, nbformat.v4.new_code_cell(start))
     resources = {"metadata": {"path": folder}}
-    nbclient.NotebookClient(notebook, timeout=120, resources=resources).execute()
+    nbclient.NotebookClient(notebook, timeout=600, resources=resources).execute()
     del notebook.cells[0]
     for count, cell in enumerate(c for c in notebook.cells if c.cell_type == "code"):
         cell.metadata, cell.execution_count = {}, count + 1
