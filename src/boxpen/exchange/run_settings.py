@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,12 +15,10 @@ from boxpen.config import AtLeast1, ConfigPath, Convert
 from boxpen.errors import ConfigError, ModelError
 from boxpen.models.base import Model
 from boxpen.plans import READING_JUDGE, Plan, plan
+from boxpen.sampling import QUICK
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
 
-__all__ = ["QUICK", "RunSettings"]
-
-QUICK = 300
-"""Items of starter to run if no suite is named: a first result within a minute."""
+__all__ = ["RunSettings"]
 
 Note = Callable[[str], None]
 
@@ -28,7 +27,9 @@ def _name(value: object, folder: Path) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError("expected a name or a path")
     scheme, path = re.fullmatch(r"((?:[a-z0-9]+:)?)(.*)", value, re.DOTALL).groups()  # type: ignore[union-attr]
-    return f"{scheme}{folder / path}" if path.startswith(("./", "../")) else value
+    if not path.startswith(("./", "../")):
+        return value
+    return scheme + os.path.join(folder, path)  # noqa: PTH118 (Path drops "./")
 
 
 def _names(value: object, folder: Path) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.full and (self.suite or self.limit is not None):
-            raise ConfigError("full is for runs without a suite and a limit; leave it out")
+            raise ConfigError("full is for runs without suite and limit; leave it out")
         if self.judge is not None and self.recipe != "generate":
             raise ConfigError(f"judge is for the recipe generate, not for {self.recipe}")
 
