@@ -90,6 +90,10 @@ class Gate:
         if self.run is None:
             raise RunError("the gate runs nothing; name runs to check, or add a table [run]")
         settings = self.run
+        if self.baseline is not None:
+            known = self.baseline.resolve()
+            if settings.out.resolve() in (known, known.parent):
+                raise RunError(f"{settings.out} has the baseline; save the runs elsewhere")
         baselines = _loaded(self.baseline)
         plans = settings.plans(note)
         pairs = [(p.suite.name, p.model.name, p.model.short) for p in plans]
