@@ -90,7 +90,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if file_path.resolve() not in parent.config.stash[_gates]:
         return None
-    return GateFile.from_parent(parent, path=file_path)  # type: ignore[no-any-return]
+    return GateFile.from_parent(parent, path=file_path)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
