@@ -73,6 +73,7 @@ class Runner:
         script = self.folder / "temp" / "step.sh"
         script.write_text(step["run"])
         env = os.environ | {name: self.filled(value) for name, value in step["env"].items()}
+        # pip only prepares the package, with what is there (0: without an environment of its own).
         env |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary),
                 "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
                 "PIP_DRY_RUN": "1", "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1",
