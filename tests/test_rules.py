@@ -8,8 +8,8 @@ import pytest
 
 from boxpen import RunError
 from boxpen.errors import ConfigError
+from boxpen.exchange.gate import read_gate
 from boxpen.metrics.paired import exact_mcnemar
-from boxpen.runs.rulefile import read_rules
 from boxpen.runs.rules import Rule, check_runs, parse_bound
 from small_runs import small_run
 
@@ -21,7 +21,7 @@ FALLEN = small_run("-" * 18 + "+" * 2)
 def rules(tmp_path, text: str) -> list[Rule]:
     path = tmp_path / "rules.toml"
     path.write_text(text, "utf-8")
-    return read_rules(path)
+    return list(read_gate(path).rules)
 
 
 def passes(run, rule: Rule, *baselines) -> bool:
@@ -105,10 +105,10 @@ class TestFile:
 
     def test_files_that_cannot_be_read(self, tmp_path):
         with pytest.raises(ConfigError, match="cannot be read"):
-            read_rules(tmp_path / "none.toml")
+            read_gate(tmp_path / "none.toml")
         (tmp_path / "b.toml").write_bytes(b"\xff")
         with pytest.raises(ConfigError, match="not UTF-8"):
-            read_rules(tmp_path / "b.toml")
+            read_gate(tmp_path / "b.toml")
 
 
 class TestBounds:

@@ -13,7 +13,10 @@ from dataclasses import replace
 from boxpen.errors import PolicyError
 from boxpen.items import Item, Suite
 
-__all__ = ["draw_sample"]
+__all__ = ["QUICK", "draw_sample"]
+
+QUICK = 300
+"""Items of starter to run if no suite is named: a first result within a minute."""
 
 _STRATA = ("part", "set", "task")  # tags by which a suite is divided
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import command
-from boxpen.cli.options import Json, Runs
-from boxpen.cli.output import note, print_json
+from boxpen.cli.options import Format
+from boxpen.cli.output import note, print_json, progress_bar
 from boxpen.errors import RunError
+
+if TYPE_CHECKING:
+    from boxpen.exchange.gate import CheckedGate, Gate
 
 __all__ = ["check"]
 
 
 @command(app, "check", panel="Evaluate")
 def check(
-    runs: Runs,
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN",
+            help="Run directories or folders of them.",
+            show_default="run what --rules says",
+        ),
+    ] = None,
     minimum: Annotated[
         list[str] | None,
         typer.Option(
@@ -29,7 +39,7 @@ def check(
         ),
     ] = None,
     rules: Annotated[
-        Path | None, typer.Option(help="TOML file with rules.", metavar="FILE")
+        Path | None, typer.Option(help="Gate file: TOML with rules.", metavar="FILE")
     ] = None,
     baseline: Annotated[
         Path | None, typer.Option(help="Run or folder of runs to compare with.", metavar="RUN")
@@ -37,45 +47,64 @@ def check(
     allow_sample: Annotated[
         bool, typer.Option("--allow-sample", help="Accept runs on a sample (run --limit).")
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Without RUN: folder for run directories.", metavar="FOLDER", show_default="runs"
+        ),
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")
     ] = None,
-    json: Json = False,
+    *,
+    form: Format,
 ) -> None:
-    """Check runs against rules; exit with status 1 on failure."""
-    from boxpen.report.numbers import too_few_blocks
-    from boxpen.runs.directory import run_directories
-    from boxpen.runs.rulefile import read_rules
-    from boxpen.runs.rules import check_runs, parse_bound
-    from boxpen.runs.run import Run
+    """Check runs against rules; exit with status 1 on failure.
 
-    wanted = [parse_bound(text) for text in minimum or ()]
-    wanted += read_rules(rules) if rules is not None else []
-    if not wanted:
+    Without RUN: first run what the table [run] of the gate file says.
+    """
+    from boxpen.exchange.gate import Gate, read_gate
+    from boxpen.runs.rules import parse_bound
+
+    bounds = tuple(parse_bound(text) for text in minimum or ())
+    gate = read_gate(rules) if rules is not None else Gate()
+    gate = replace(gate, rules=bounds + gate.rules, baseline=baseline or gate.baseline)
+    if not gate.rules:
         raise RunError("nothing to check; give --min or --rules")
-    places = run_directories(runs)
-    loaded = [Run.load(path) for path in places]
-    sampled = [path for path, run in zip(places, loaded, strict=True) if run.sample_note]
-    if sampled and not allow_sample:
-        raise RunError(
-            f"{sampled[0]} is a run on a sample of the suite; rerun without --limit, or give "
-            "--allow-sample"
-        )
-    known = run_directories([baseline]) if baseline is not None else []
-    own = {path.resolve() for path in places} & {path.resolve() for path in known}
-    if own:
-        raise RunError(f"{min(own)} is both a run to check and a baseline")
-    outcomes = check_runs(loaded, wanted, [Run.load(path) for path in known])
+    checked = _checked(gate, runs or [], rules, out, allow_sample=allow_sample)
     if junit is not None:
         from boxpen.report.formats.junit import write_junit
 
-        write_junit(outcomes, junit)
-    passed = all(o.passed for o in outcomes)
-    names = {id(run): path for run, path in zip(loaded, places, strict=True)}
-    if json:
+        write_junit(checked.outcomes, junit)
+    _show(checked, form)
+    if not checked.passed:
+        raise typer.Exit(1)
+
+
+def _checked(
+    gate: Gate, runs: list[Path], rules: Path | None, out: Path | None, *, allow_sample: bool
+) -> CheckedGate:
+    if runs:
+        if out is not None:
+            raise RunError("--out is for checks without RUN, which run the gate; leave it out")
+        return gate.check_saved(runs, allow_sample=allow_sample)
+    if gate.run is None:
+        where = "a gate file" if rules is None else rules
+        raise RunError(f"nothing to run; name a RUN to check, or add a table [run] to {where}")
+    if out is not None:
+        gate = replace(gate, run=replace(gate.run, out=out))
+    with progress_bar() as progress:
+        return gate.check(note, progress)
+
+
+def _show(checked: CheckedGate, form: Format) -> None:
+    from boxpen.report.numbers import too_few_blocks
+
+    outcomes = checked.outcomes
+    if form.json:
         shown = [
             {
-                "run": str(names[id(o.run)]),
+                "run": str(checked.place(o.run)),
                 "rule": str(o.rule),
                 "passed": o.passed,
                 **asdict(o.row),
@@ -84,16 +113,19 @@ def check(
             }
             for o in outcomes
         ]
-        print_json({"passed": passed, "checks": shown})
+        print_json({"passed": checked.passed, "checks": shown})
+    elif form.markdown:
+        from boxpen.report.formats.outcomes import outcomes_markdown
+
+        print(outcomes_markdown(outcomes), end="")
     else:
         for o in outcomes:
             verdict = "ok  " if o.passed else "FAIL"
-            print(f"{verdict} {names[id(o.run)].resolve().name} {o.rule}: {o}")
+            print(f"{verdict} {checked.place(o.run).resolve().name} {o.rule}: {o}")
     for o in outcomes:
         if too_few_blocks(o.row.metric, o.row.n):
-            note(f"{names[id(o.run)]}: {o.row.metric} of {o.row.slice} rests on {o.row.n} block(s)")
-    for run in loaded:
+            place = checked.place(o.run)
+            note(f"{place}: {o.row.metric} of {o.row.slice} rests on {o.row.n} block(s)")
+    for run in checked.runs:
         if not any(o.run is run for o in outcomes):
-            note(f"no rule applies to {names[id(run)]}")
-    if not passed:
-        raise typer.Exit(1)
+            note(f"no rule applies to {checked.place(run)}")

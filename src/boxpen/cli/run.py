@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
@@ -13,8 +13,8 @@ from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command
 from boxpen.cli.options import Json, NliOption, NormOption, TiesOption
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
-from boxpen.errors import ModelError, PolicyError
 from boxpen.items import Suite
+from boxpen.sampling import QUICK
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll
 
 if TYPE_CHECKING:
@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUICK", "run"]
 
-QUICK = 300
-"""Items of starter to run if no suite is named: a first result within a minute."""
-
-_FIRST = 60  # of them, for a first number within seconds
+_FIRST = 60  # of the quick sample, for a first number within seconds
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def run(
     full: Annotated[
         bool, typer.Option("--full", help="Run all of starter, not a quick sample.")
     ] = False,
-    translate: Annotated[
+    bleu: Annotated[
         bool | None,
         typer.Option(
             "--bleu/--no-bleu",
@@ -173,41 +170,24 @@ def run(
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
     from boxpen.evaluate import run_plans
+    from boxpen.exchange.run_settings import RunSettings
     from boxpen.folders import default_cache
-    from boxpen.plans import READING_JUDGE, plan
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
-    names = [*(suites or ()), *(suite or ())]
-    quick = not names
-    if full and (names or limit is not None):
-        raise PolicyError("--full is for runs without SUITE and --limit; leave it out")
-    if quick and limit is None and not full:
-        limit = QUICK
-    settings: dict[str, Any] = {
-        "recipe": recipe, "template": template, "seed": seed, "check_languages": check_languages,
-        "translate": translate,
-        **asdict(scoring),
-    }  # fmt: skip
-    if recipe == "generate":  # one judge for all models
-        settings["judge"] = _resolved(judge or READING_JUDGE, None, None, loading)
-    elif judge is not None:
-        raise PolicyError(f"--judge is for --recipe generate, not for {recipe}")
-    plans = []
-    for name in dict.fromkeys(model or ["smollm2"]):
-        resolved = _resolved(name, labels, scoring.dtype, loading)
-        wanted = dict.fromkeys(names or ["starter"])
-        plans += [plan(resolved, each, limit=limit, **settings) for each in wanted]
-    if max_cost is not None:
-        from boxpen.models.remote.served import limit_cost
-
-        limit_cost([p.model for p in plans], max_cost)
+    settings = RunSettings(
+        suite=(*(suites or ()), *(suite or ())), model=tuple(model or ["smollm2"]), recipe=recipe,
+        template=template, labels=labels, judge=judge, limit=limit, seed=seed, full=full, bleu=bleu,
+        check_languages=check_languages, cache=cache, max_cost=max_cost, out=out,
+        **asdict(scoring), **asdict(loading),
+    )  # fmt: skip
+    plans = settings.plans(note)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(out)
     with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
         # The smaller sample is part of the larger one.
-        if quick and limit == QUICK and plans[0].judged:
-            first = plan(plans[0].model, "starter", limit=_FIRST, **settings)
+        if settings.quick and plans[0].judged:
+            first = settings.smaller(plans[0], _FIRST)
             note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
         runs = run_plans(plans, scores, progress=progress)
         places = [r.save(out) for r in runs]
@@ -215,26 +195,8 @@ def run(
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
-    if quick:
+    if not settings.suite:
         note(_next_steps(plans[0].suite, model or [], out))
-
-
-def _resolved(name: str, labels: str | None, dtype: Dtype | None, loading: Loading) -> Any:
-    from boxpen.catalog.files import FORMATS
-    from boxpen.catalog.registry import is_suite
-    from boxpen.models.resolve import resolve_model, shadowed_by_preset
-
-    if shadowed := shadowed_by_preset(name):
-        note(shadowed)
-    options = asdict(loading) | {"deterministic": loading.deterministic or None}
-    try:
-        return resolve_model(name, dtype=dtype or "auto", labels=labels, **options)
-    except ModelError:
-        if is_suite(name) or Path(name).suffix.lower() in FORMATS:
-            raise ModelError(
-                f"model '{name}' is a suite; name suites before --model, or with --suite"
-            ) from None
-        raise
 
 
 def _first_number(run: Run) -> str:

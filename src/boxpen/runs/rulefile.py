@@ -1,24 +1,24 @@
-"""Rule files: TOML with one table ``[[rule]]`` per rule (see docs/check.md)."""
+"""The table ``[[rule]]`` of a gate file (see docs/check.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
-from annotated_types import Ge, Gt, Lt, MinLen
+from annotated_types import Ge, Gt, Lt
 
-from boxpen.config import load_config
 from boxpen.errors import ConfigError
 from boxpen.runs.rules import Rule, Test
 
-__all__ = ["read_rules"]
+__all__ = ["RuleTable"]
 
 _BOUNDS = ("min", "max", "no_worse_than_baseline")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RuleTable:
+class RuleTable:
+    """A rule as a file states it."""
+
     metric: str
     suite: str | None = None
     model: str | None = None
@@ -51,6 +51,7 @@ class _RuleTable:
             raise ConfigError("alpha is set, but applies to test = 'paired' only")
 
     def rule(self) -> Rule:
+        """Return the rule."""
         names = ("metric", "suite", "model", "slice", "by", "test", "alpha")
         given: dict[str, Any] = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in given.items() if value is not None}
@@ -59,17 +60,3 @@ class _RuleTable:
         if self.max is not None:
             return Rule(kind="max", bound=self.max, **given)
         return Rule(kind="baseline", **given)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _RuleFile:
-    rule: Annotated[tuple[_RuleTable, ...], MinLen(1)]
-
-
-def read_rules(path: Path | str) -> list[Rule]:
-    """Read a rule file.
-
-    Raises:
-        ConfigError: If it cannot be read, or a rule is wrong; the message names the rule.
-    """
-    return [table.rule() for table in load_config(_RuleFile, Path(path)).rule]

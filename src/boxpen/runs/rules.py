@@ -1,7 +1,7 @@
 """Rules: bounds on the results of runs, and checks against them.
 
 A rule bounds one metric of one slice: by a number (``min``, ``above``, ``max``), or by the same
-number of a baseline run. ``boxpen.runs.rulefile`` reads rules from a file.
+number of a baseline run. ``boxpen.exchange.gate`` reads rules from a file.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from boxpen.metrics.compare import compare_verdicts
 from boxpen.runs.run import Row, Run
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["LOWER_IS_BETTER", "Outcome", "Rule", "check_runs", "parse_bound"]
+__all__ = ["LOWER_IS_BETTER", "Outcome", "Rule", "check_rules", "check_runs", "parse_bound"]
 
 Kind = Literal["min", "above", "max", "baseline"]
 Test = Literal["value", "interval", "paired"]
@@ -65,8 +65,12 @@ class Rule:
 
     def concerns(self, run: Run) -> bool:
         """Whether the rule applies to a run."""
-        suite, model = run.info.suite, run.info.model
-        return self.suite in (None, suite.name) and self.model in (None, model.name, model.short)
+        model = run.info.model
+        return self.names(run.info.suite.name, model.name, model.short)
+
+    def names(self, suite: str, *models: str) -> bool:
+        """Whether the rule applies to a suite and a model with these names."""
+        return self.suite in (None, suite) and self.model in (None, *models)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +120,38 @@ def check_runs(
     Raises:
         RunError: If a rule applies to no run, a run lacks the number, or no baseline matches.
     """
+    check_rules(rules, [_names(run) for run in runs], baselines)
+    return [_outcome(run, rule, baselines) for run in runs for rule in rules if rule.concerns(run)]
+
+
+def check_rules(
+    rules: Sequence[Rule], pairs: Sequence[tuple[str, str, str]], baselines: Sequence[Run] = ()
+) -> None:
+    """Check what can be checked before there are results.
+
+    Args:
+        rules: The rules.
+        pairs: Of each run, the suite, and the model's name and short name.
+        baselines: The runs to compare with.
+
+    Raises:
+        RunError: If a rule applies to no run, lacks a bound, or needs a baseline; or none does.
+    """
     if baselines and not any(rule.kind == "baseline" for rule in rules):
         raise RunError("a baseline is given, but no rule has no_worse_than_baseline")
     for rule in rules:
-        if not any(rule.concerns(run) for run in runs):
-            raise RunError(f"there is no run for the rule '{rule}'{_named(rule)}; {_present(runs)}")
-    return [_outcome(run, rule, baselines) for run in runs for rule in rules if rule.concerns(run)]
+        if not any(rule.names(*pair) for pair in pairs):
+            raise RunError(
+                f"there is no run for the rule '{rule}'{_named(rule)}; {_present(pairs)}"
+            )
+        if rule.kind == "baseline" and not baselines:
+            raise RunError(f"the rule '{rule}' needs a baseline; give one with --baseline")
+        if rule.kind != "baseline" and rule.metric not in _BOUNDLESS and not 0 <= rule.bound <= 1:
+            raise RunError(f"the rule '{rule}' bounds a share, expected a number from 0 to 1")
 
 
 def _outcome(run: Run, rule: Rule, baselines: Sequence[Run]) -> Outcome:
     row = _row(run, rule, "run")
-    if rule.kind != "baseline" and rule.metric not in _BOUNDLESS and not 0 <= rule.bound <= 1:
-        raise RunError(f"the rule '{rule}' bounds a share, expected a number from 0 to 1")
     # Written so that NaN, which no rule can bound, fails.
     if rule.kind == "min":
         return Outcome(run, rule, row, row.value >= rule.bound)
@@ -135,7 +159,7 @@ def _outcome(run: Run, rule: Rule, baselines: Sequence[Run]) -> Outcome:
         return Outcome(run, rule, row, row.value > rule.bound)
     if rule.kind == "max":
         return Outcome(run, rule, row, row.value <= rule.bound)
-    other = _baseline(run, rule, baselines)
+    other = _baseline(run, baselines)
     base = _row(other, rule, "baseline")
     passed = _no_worse(rule, row, base)
     if rule.test != "paired":
@@ -177,16 +201,14 @@ def _row(run: Run, rule: Rule, what: str) -> Row:
     raise RunError(f"the {what} {run.name} has no {rule.metric} for {rule.slice}; {hint}")
 
 
-def _baseline(run: Run, rule: Rule, baselines: Sequence[Run]) -> Run:
+def _baseline(run: Run, baselines: Sequence[Run]) -> Run:
     """Return the one baseline that a run is measured against."""
-    if not baselines:
-        raise RunError(f"the rule '{rule}' needs a baseline; give one with --baseline")
     suite, model = run.info.suite, run.info.model
     fit = [b for b in baselines if b.info.suite.name == suite.name]
     if not fit:
         raise RunError(
             f"the baseline has no run of suite '{suite.name}', as {run.name} needs; "
-            + _present(baselines)
+            + _present([_names(b) for b in baselines])
         )
     # Where several fit, the same model is meant, decided in the same way.
     fit = [b for b in fit if b.info.model.short == model.short] or fit
@@ -234,6 +256,10 @@ def _named(rule: Rule) -> str:
     return "".join(f", {what} '{name}'" for what, name in named if name is not None)
 
 
-def _present(runs: Sequence[Run]) -> str:
-    pairs = dict.fromkeys(f"{r.info.suite.name} × {r.info.model.short}" for r in runs)
-    return "there are: " + ", ".join(pairs)
+def _names(run: Run) -> tuple[str, str, str]:
+    return run.info.suite.name, run.info.model.name, run.info.model.short
+
+
+def _present(pairs: Sequence[tuple[str, str, str]]) -> str:
+    shown = dict.fromkeys(f"{suite} × {short}" for suite, _, short in pairs)
+    return "there are: " + ", ".join(shown)

@@ -1,0 +1,153 @@
+"""The settings of a run as one value: from the options of a command, or a table of a file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import Ge
+
+from boxpen.config import AtLeast1, ConfigPath, Convert
+from boxpen.errors import ConfigError, ModelError
+from boxpen.models.base import Model
+from boxpen.plans import READING_JUDGE, Plan, plan
+from boxpen.sampling import QUICK
+from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
+
+__all__ = ["RunSettings"]
+
+Note = Callable[[str], None]
+
+
+def _name(value: object, folder: Path) -> str:
+    if not isinstance(value, str) or not value or "\0" in value:
+        raise ValueError("expected a name or a path")
+    scheme, path = re.fullmatch(r"((?:[a-z0-9]+:)?)(.*)", value, re.DOTALL).groups()  # type: ignore[union-attr]
+    if not path.startswith(("./", "../")):
+        return value
+    return scheme + os.path.join(folder, path)  # noqa: PTH118 (Path drops "./")
+
+
+def _names(value: object, folder: Path) -> tuple[str, ...]:
+    if isinstance(value, list) and value:
+        return tuple(_name(one, folder) for one in value)
+    return (_name(value, folder),)
+
+
+Name = Annotated[str, Convert(_name)]
+"""A name as commands take it; a path that begins with ``./`` starts from the folder of the file."""
+Names = Annotated[tuple[str, ...], Convert(_names)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Which models are evaluated on which suites, and how: the options of ``boxpen run``.
+
+    Attributes:
+        suite: Suites; a quick sample of ``starter`` if there is none.
+        bleu: Whether to translate too; only translation models do if None.
+        out: Folder for run directories.
+    """
+
+    suite: Names = ()
+    model: Names = ("smollm2",)
+    recipe: str = "sound"
+    template: str | None = None
+    labels: str | None = None
+    judge: Name | None = None
+    limit: AtLeast1 | None = None
+    seed: int = 0
+    full: bool = False
+    bleu: bool | None = None
+    check_languages: bool = True
+    cache: Name | None = None
+    max_cost: Annotated[float, Ge(0)] | None = None
+    out: ConfigPath = Path("runs")
+    norm: Norm | None = None
+    bos: Bos | None = None
+    eos: Eos | None = None
+    pll: Pll | None = None
+    ties: Ties | None = None
+    nli: Nli | None = None
+    dtype: Dtype | None = None
+    max_length: int | None = None
+    context: Context | None = None
+    device: str | None = None
+    batch_size: AtLeast1 | None = None
+    token_budget: AtLeast1 | None = None
+    deterministic: bool = False
+
+    def __post_init__(self) -> None:
+        if self.full and (self.suite or self.limit is not None):
+            raise ConfigError("full is for runs without suite and limit; leave it out")
+        if self.judge is not None and self.recipe != "generate":
+            raise ConfigError(f"judge is for the recipe generate, not for {self.recipe}")
+
+    @property
+    def quick(self) -> bool:
+        """Whether only a quick sample of starter is run."""
+        return not self.suite and self.limit is None and not self.full
+
+    def plans(self, note: Note) -> list[Plan]:
+        """Check everything that can be checked before anything is scored, and plan.
+
+        Args:
+            note: Called with what the user should know.
+
+        Raises:
+            BoxpenError: If a suite, a model or a setting cannot be used.
+        """
+        judge = None
+        if self.recipe == "generate":  # one judge for all models
+            judge = self._resolved(self.judge or READING_JUDGE, note)
+        plans = []
+        for name in dict.fromkeys(self.model):
+            model = self._resolved(name, note, dtype=self.dtype, labels=self.labels)
+            for suite in dict.fromkeys(self.suite or ("starter",)):
+                limit = QUICK if self.quick else self.limit
+                plans.append(self._plan(model, suite, limit, judge))
+        if self.max_cost is not None:
+            from boxpen.models.remote.served import limit_cost
+
+            limit_cost([p.model for p in plans], self.max_cost)
+        return plans
+
+    def smaller(self, planned: Plan, limit: int) -> Plan:
+        """Return the same plan for a smaller sample, which is part of the larger one."""
+        return self._plan(planned.model, planned.suite.name, limit, planned.judge)
+
+    def _plan(self, model: Model, suite: str, limit: int | None, judge: Any) -> Plan:
+        names = ("recipe", "template", "seed", "check_languages", "norm", "bos", "eos", "pll",
+                 "ties", "nli", "dtype", "max_length", "context")  # fmt: skip
+        settings: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return plan(model, suite, limit=limit, judge=judge, translate=self.bleu, **settings)
+
+    def _resolved(
+        self, name: str, note: Note, dtype: Dtype | None = None, labels: str | None = None
+    ) -> Model:
+        from boxpen.catalog.files import FORMATS
+        from boxpen.catalog.registry import is_suite
+        from boxpen.models.resolve import resolve_model, shadowed_by_preset
+
+        if shadowed := shadowed_by_preset(name):
+            note(shadowed)
+        try:
+            return resolve_model(
+                name,
+                dtype=dtype or "auto",
+                labels=labels,
+                device=self.device,
+                batch_size=self.batch_size,
+                token_budget=self.token_budget,
+                deterministic=self.deterministic or None,
+            )
+        except ModelError:
+            if is_suite(name) or Path(name).suffix.lower() in FORMATS:
+                raise ModelError(
+                    f"model '{name}' is a suite; name suites before --model, or with --suite"
+                ) from None
+            raise
