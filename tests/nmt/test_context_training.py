@@ -131,7 +131,18 @@ def small_bert(folder):
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
     words = {w for text in (*GROUPS, *PLACES, *VERBS) for w in text.split()}
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "are", "they", ".", *sorted(words)]
+    tokens = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        "the",
+        "are",
+        "they",
+        ".",
+        *sorted(words),
+    ]
     if not folder.is_dir():
         folder.mkdir()
         (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), "utf-8")

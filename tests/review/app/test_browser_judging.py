@@ -356,7 +356,10 @@ Storage.prototype.setItem = function (key, value) {
 @pytest.mark.parametrize("locks", ["locks", "lease"])
 def test_two_tabs_on_a_bad_line_lose_and_double_nothing(opened, odd, browser, locks):
     """Keys at random in two tabs, while requests and replies are lost and pages reloaded."""
-    rng, line = random.Random(locks), random.Random(f"{locks} line")  # keys, and what the line loses
+    rng, line = (
+        random.Random(locks),
+        random.Random(f"{locks} line"),
+    )  # keys, and what the line loses
     context = browser.new_context()
     if locks == "lease":  # as on a plain address in a local network
         context.add_init_script("delete Navigator.prototype.locks")
