@@ -103,6 +103,7 @@ class SampleConfig:
         tense: Candidates of every tense.
         classes: Other numbers for classes by name.
         per_document: Maximum candidates of a class from one document.
+        per_sentence: How often a class may have the same source sentence, after other contexts.
         by: What comes first: the best, or a random one.
         spare: How many times as many are drawn for a review, where judges reject some; the suite
             has no more of a class than was wanted.
@@ -114,6 +115,7 @@ class SampleConfig:
     tense: NotNegative = 80
     classes: Mapping[str, NotNegative] = field(default_factory=dict)
     per_document: AtLeast1 = 2
+    per_sentence: AtLeast1 = 1
     by: Literal["score", "random"] = "score"
     spare: Annotated[float, Ge(1), Le(100)] = 1.0
 

@@ -132,6 +132,7 @@ class Work:
             self.config.wanted if self.config.review is None else self.config.drawn,
             self.config.seed,
             per_document=config.per_document,
+            per_sentence=config.per_sentence,
             by=config.by,
         )
         if not drawn.rows:

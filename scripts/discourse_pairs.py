@@ -1,0 +1,173 @@
+"""Read a sample of the mined Chinese-English candidates, blind, in two passes, and count.
+
+    discourse_pairs.py draw SUITE FOLDER [--seed N]    two sheets for each of two passes
+    discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into docs/results/discourse-zh-en.jsonl
+    discourse_pairs.py table                           precision and need of context
+    discourse_pairs.py runs FOLDER                     accuracy of the runs in a folder, by class
+
+SUITE is what `boxpen build run scripts/discourse_zh_en.toml` writes. The first sheet hides the
+sentence before and asks which translation is right; the second one shows it, and asks whether the
+translation is good and the wrong ones are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from context_sheets import READERS, Asked, lines, read_answers, write_sheet
+from discourse_mined import HEAD, class_line
+from results import DOCS, write
+
+import boxpen
+from boxpen.metrics.intervals import wilson
+
+EACH = {
+    "he": 5, "she": 5, "they": 5, "i": 5, "you": 5, "we": 5,
+    "answer-do": 11, "answer-be": 11, "answer-have": 2, "answer-modal": 6,
+    "past": 18, "future": 12,
+}  # fmt: skip
+FIRST = 25  # the turn with all of them; later ones have half
+PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "discourse-zh-en.jsonl"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("command", choices=["draw", "read", "table", "runs"])
+    parser.add_argument("suite", nargs="?")
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--seed", type=int, default=FIRST)
+    given = parser.parse_args()
+    if given.command == "table":
+        for turn in sorted({row["turn"] for row in _journal()}):
+            write(PAGE, f"read {turn}", table(turn))
+        return
+    if given.command == "runs":
+        write(PAGE, "runs", accuracy(Path(given.suite)))
+        return
+    items = draw(boxpen.load_suite(given.suite), given.seed)
+    if given.command == "draw":
+        given.folder.mkdir(parents=True, exist_ok=True)
+        for reader in READERS:
+            for name, heads, found in sheets(items, reader, given.seed):
+                write_sheet(given.folder / f"{name}-{reader}.tsv", heads, found)
+        return
+    before = [row for row in _journal() if row["turn"] != given.seed]
+    rows = [*before, *verdicts(items, given.folder, given.seed)]
+    JOURNAL.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+def _journal() -> list[dict[str, Any]]:
+    if not JOURNAL.exists():
+        return []
+    return [json.loads(line) for line in JOURNAL.read_text("utf-8").splitlines()]
+
+
+def draw(suite: boxpen.Suite, seed: int) -> list[boxpen.Translate]:
+    """Return items of every class, by lot, none of them read in another turn."""
+    known = {row["item"] for row in _journal() if row["turn"] != seed}
+    classes: dict[str, list[boxpen.Translate]] = {}
+    for item in sorted(suite, key=lambda item: item.id):
+        if isinstance(item, boxpen.Translate) and item.id not in known:
+            classes.setdefault(item.tags["class"], []).append(item)
+    chosen: list[boxpen.Translate] = []
+    for cls, count in EACH.items():
+        items = classes.get(cls, [])
+        count = count if seed == FIRST else (count + 1) // 2
+        chosen += random.Random(f"{seed} {cls}").sample(items, min(count, len(items)))
+    return chosen
+
+
+def sheets(
+    items: Sequence[boxpen.Translate], reader: str, seed: int
+) -> Iterator[tuple[str, list[str], list[Any]]]:
+    """Yield both sheets of a pass: their names, columns and lines."""
+    alone = [Asked(item.id, (item.source,), (item.reference, *item.contrast)) for item in items]
+    yield "sheet", ["chinese", "options"], lines(alone, reader, seed)
+    whole = [
+        Asked(
+            item.id,
+            (
+                item.context or "",
+                item.source,
+                item.reference_context or "",
+                item.reference,
+                " | ".join(item.contrast),
+            ),
+        )
+        for item in items
+    ]
+    heads = ["before", "chinese", "before in english", "english", "wrong translations"]
+    yield "context", heads, lines(whole, reader, seed + 1)
+
+
+def verdicts(
+    items: Sequence[boxpen.Translate], folder: Path, seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield what each pass says of each item, without its text."""
+    classes = {item.id: item.tags["class"] for item in items}
+    for reader in READERS:
+        (_, _, alone), (_, _, whole) = sheets(items, reader, seed)
+        first = read_answers(folder / f"out-{reader}.tsv", alone)
+        second = read_answers(folder / f"out-context-{reader}.tsv", whole)
+        settled: dict[str, tuple[str, int]] = {}
+        for line in alone:
+            verdict, sure = first[line.name]
+            chosen = line.chosen(verdict)
+            right = "right" if chosen == line.asked.options[0] else "wrong"
+            settled[line.asked.item] = ("open" if chosen is None else right, int(sure))
+        for line in sorted(whole, key=lambda line: line.asked.item):
+            good, contrast = second[line.name]
+            without, sureness = settled[line.asked.item]
+            yield {
+                "turn": seed,
+                "item": line.asked.item,
+                "class": classes[line.asked.item],
+                "reader": reader,
+                "without": without,
+                "sureness": sureness,
+                "with": good,
+                "contrast": contrast,
+            }
+
+
+def table(turn: int) -> str:
+    """Return, by class, how many are good, need their context, and have sound contrasts."""
+    items: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in _journal():
+        if row["turn"] == turn:
+            items.setdefault(row["item"], {})[row["reader"]] = row
+    out = [HEAD]
+    for cls in EACH:
+        if found := [said for said in items.values() if said["A"]["class"] == cls]:
+            out.append(class_line(cls, found))
+    for name in ("pronoun", "ellipsis", "tense"):
+        if found := [said for item, said in items.items() if item.startswith(f"{name}-")]:
+            out.append(class_line(f"**{name}**", found))
+    out.append(class_line("**all**", list(items.values())))
+    return "\n".join(out)
+
+
+def accuracy(folder: Path) -> str:
+    """Return the accuracy of every run in a folder, by phenomenon, with intervals."""
+    runs = [boxpen.Run.load(path) for path in sorted(folder.iterdir()) if path.is_dir()]
+    sets = ("pronoun", "ellipsis", "tense")
+    out = ["| system | context | all | " + " | ".join(sets) + " |", "|---" * (3 + len(sets)) + "|"]
+    for run in runs:
+        context = run.info.signature.partition("context:")[2].partition("|")[0] or "given"
+        cells = []
+        for name in ("", *sets):
+            credits = [v.credit for v in run.verdicts if v.item.startswith(name)]
+            share, n = sum(credits) / len(credits), len(credits)
+            low, high = wilson(share, n)
+            cells.append(f"{share:.3f} [{low:.2f}, {high:.2f}] ({n})")
+        out.append(f"| {run.info.model} | {context} | " + " | ".join(cells) + " |")
+    return "\n".join(out)
+
+
+if __name__ == "__main__":
+    main()
