@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from boxpen.catalog import entries, load_suite, recipes_of, suite_names, write_suite
+from boxpen.catalog.entry import TOPICS
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Suite, Translate
 
@@ -40,6 +41,12 @@ def test_counts_and_hashes(mirror, name):
     assert len({item.id for item in suite}) == len(suite)
     assert suite.hash == load_suite(name).hash
     assert suite.card == ENTRIES[name].card
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_suite_has_a_topic_and_a_size(mirror, name):
+    assert ENTRIES[name].topic in TOPICS
+    assert ENTRIES[name].items == len(load_suite(name))
 
 
 @pytest.mark.parametrize("name", [n for n in SIZES if n != "piqa"])

@@ -10,7 +10,9 @@ from urllib.parse import quote
 from boxpen.items import Card, Item
 from boxpen.scoring.recipe import Recipe
 
-__all__ = ["Entry", "Importer", "RemoteFile", "github_file"]
+__all__ = ["TOPICS", "Entry", "Importer", "RemoteFile", "github_file"]
+
+TOPICS = ("common sense", "inference", "grammar", "translation", "discourse", "robustness")
 
 Importer = Callable[[Mapping[str, Path]], Iterable[Item]]
 
@@ -38,6 +40,8 @@ class Entry:
         name: Its name; without a full stop, which separates a suite from its part.
         card: Title, languages, licence, citation and home.
         importer: Turns the local files, by their ``path``, into items.
+        topic: What the suite tests, one of ``TOPICS``; empty if a plug-in does not say.
+        items: How many items it has; 0 if a plug-in does not say.
         files: What must be fetched; nothing for a suite that comes with boxpen.
         recipes: Recipes of the suite's own; they take precedence over the common ones.
         part_tag: The tag whose values can be loaded as ``name.value``.
@@ -47,6 +51,8 @@ class Entry:
     name: str
     card: Card
     importer: Importer
+    topic: str = ""
+    items: int = 0
     files: tuple[RemoteFile, ...] = ()
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
     part_tag: str | None = None

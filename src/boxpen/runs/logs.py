@@ -42,8 +42,11 @@ def log_of(path: Path) -> Log | None:
             start = stream.read(_START)
     except OSError as error:
         raise RunError(f"{path} cannot be read: {reason(error)}") from None
-    found: list[Log] = [LOGS.load(name) for name in LOGS]
-    return next((log for log in found if log.recognises(path, start)), None)
+    for name in LOGS:
+        log: Log = LOGS.load(name)
+        if log.recognises(path, start):
+            return log
+    return None
 
 
 def read_log(path: Path) -> RunContent:

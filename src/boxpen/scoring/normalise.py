@@ -11,7 +11,7 @@ import re
 
 from boxpen.errors import PolicyError, ScoringError
 from boxpen.scoring.policy import Norm
-from boxpen.scoring.requests import Record
+from boxpen.scoring.requests import WHOLE, Record
 
 __all__ = ["TIE_TOLERANCE", "score", "units", "words"]
 
@@ -58,9 +58,15 @@ def score(record: Record, text: str, norm: Norm, *, unconditional: Record | None
 
     Raises:
         ScoringError: If no token was scored, or the model returned NaN or Inf.
-        PolicyError: If ``pmi`` is requested without an unconditional record.
+        PolicyError: If ``pmi`` is requested without an unconditional record, or ``token`` of a
+            record that has only the sum of its tokens.
     """
     total = _total(record, text)
+    if norm == "token" and record.token_ids[0] == WHOLE:
+        raise PolicyError(
+            "norm 'token' needs the tokens, and the log of another tool has only their sum; "
+            "use sum, word, char or byte"
+        )
     if norm == "pmi":
         if unconditional is None:
             raise PolicyError("norm 'pmi' needs the scores without context; run with --norm pmi")

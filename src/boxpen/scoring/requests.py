@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Record", "Request"]
+__all__ = ["WHOLE", "Record", "Request"]
+
+WHOLE = -1
+"""Stands for all tokens of a text, in a record of another tool that has only their sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Record:
     multiple-choice model gives to a candidate is one number, its logit.
 
     Attributes:
-        token_ids: The scored tokens, or the numbers of labels, int32.
+        token_ids: The scored tokens, or the numbers of labels, int32; or ``WHOLE`` alone.
         logprobs: One for each, float32.
         unscored: How many tokens of the text could not be scored (the first one of a causal model
             without a BOS token).

@@ -118,6 +118,8 @@ _CITATION = (
 
 CATS = Entry(
     name="cats",
+    topic="common sense",
+    items=7_697,
     card=Card(
         title="CATs: commonsense ability tests",
         language="en",
@@ -149,6 +151,8 @@ CATS = Entry(
 
 CATS_DUAL = Entry(
     name="cats-dual",
+    topic="robustness",
+    items=646,
     card=Card(
         title="CATs robustness: dual tests",
         language="en",

@@ -82,6 +82,8 @@ _PAPER = Recipe(
 
 COMMONMT = Entry(
     name="commonmt",
+    topic="translation",
+    items=1_200,
     card=Card(
         title="CommonMT: commonsense reasoning in Chinese-English translation",
         language="en",

@@ -116,6 +116,8 @@ def _card(title: str, notes: str = "") -> Card:
 
 COMVE = Entry(
     name="comve",
+    topic="common sense",
+    items=1_994,
     card=_card("ComVE: commonsense validation and explanation (development set)"),
     importer=partial(_items, split=_DEV),
     files=_files(_DEV),
@@ -126,6 +128,8 @@ COMVE = Entry(
 
 COMVE_TRAIN = Entry(
     name="comve-train",
+    topic="common sense",
+    items=20_000,
     card=_card(
         "ComVE: commonsense validation and explanation (training set)",
         notes=(

@@ -70,6 +70,8 @@ def _class(name: str, index: int, lines: int) -> dict[str, str]:
 
 DISCOURSE = Entry(
     name="discourse",
+    topic="discourse",
+    items=1_200,
     card=Card(
         title="Discourse phenomena in document-level translation",
         language="zh",

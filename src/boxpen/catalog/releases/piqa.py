@@ -32,6 +32,8 @@ def _items(files: Mapping[str, Path]) -> Iterator[Choice]:
 
 PIQA = Entry(
     name="piqa",
+    topic="common sense",
+    items=1_838,
     card=Card(
         title="PIQA: physical commonsense reasoning (validation set)",
         language="en",

@@ -66,6 +66,8 @@ def reasons(*options: str) -> tuple[str, ...]:
 
 SENMAKING = Entry(
     name="senmaking",
+    topic="common sense",
+    items=4_042,
     card=Card(
         title="Sen-Making and Explanation",
         language="en",

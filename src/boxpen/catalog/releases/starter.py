@@ -73,6 +73,8 @@ _NOTES = "written and read by language models; docs/starter.md says how"
 
 STARTER = Entry(
     name="starter",
+    topic="common sense",
+    items=860,
     card=Card(
         title="The starter suite of boxpen",
         licence="Apache-2.0",
@@ -87,6 +89,8 @@ STARTER = Entry(
 
 STARTER_GRAPH = Entry(
     name="starter-graph",
+    topic="inference",
+    items=4_320,
     card=Card(
         title="Tests from the starter graph: inference, questions, pairs",
         language="en",

@@ -1,0 +1,131 @@
+"""Suites as tasks of lm-eval: it scores the same strings, and gets the same numbers."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import boxpen
+from boxpen.errors import SuiteError
+from boxpen.exchange import export_suite
+from boxpen.items import Choice, Entail, Suite, Translate
+from boxpen.runs.run import Run
+from boxpen.sampling import draw_sample
+
+pytest.importorskip("lm_eval")
+pytest.importorskip("torch")
+from lm_eval_runs import exported, harness, mixed_suite, own_logs, own_run, results_in
+
+
+def _docs(folder: Path) -> list[dict]:
+    return [json.loads(line) for f in folder.glob("*.jsonl") for line in f.open(encoding="utf-8")]
+
+
+def test_there_is_a_task_per_set_and_a_group(gpt2_dir: Path) -> None:
+    names = {path.name for path in exported(gpt2_dir).iterdir()}
+    tasks = {f"boxpen_mixed_suite_{part}" for part in ("pen_box", "why", "mt")}
+    data = {f"{task}{end}" for task in tasks for end in (".yaml", ".jsonl")}
+    assert names == data | {"boxpen_mixed_suite.yaml", "boxpen_data.py", "README.md", ".boxpen"}
+
+
+def test_the_right_choice_has_every_place_and_its_order_is_recorded(gpt2_dir: Path) -> None:
+    docs = _docs(exported(gpt2_dir))
+    assert {doc["gold"] for doc in docs if len(doc["choices"]) == 2} == {0, 1}
+    for doc in docs:
+        about = json.loads(doc["boxpen"])
+        item = next(i for i in mixed_suite() if i.id == doc["id"])
+        choice = item.as_choice() if isinstance(item, Translate) else item
+        shown = [choice.candidates[i] for i in about["order"]]
+        assert [c.strip() for c in doc["choices"]] == shown
+        assert shown[doc["gold"]] == choice.candidates[choice.gold]
+
+
+def test_the_space_goes_with_the_text_where_the_language_has_spaces(gpt2_dir: Path) -> None:
+    docs = {doc["id"]: doc for doc in _docs(exported(gpt2_dir))}
+    assert docs["why-0"]["prefix"] == "He put 0 boxes in the pen."
+    assert all(text.startswith(" ") for text in docs["why-0"]["choices"])
+    assert docs["pen-0"]["prefix"] == docs["mt"]["prefix"] == ""
+    assert not any(t.startswith(" ") for key in ("pen-0", "zh", "mt") for t in docs[key]["choices"])
+
+
+def test_the_card_says_what_it_is_and_what_differs(gpt2_dir: Path) -> None:
+    text = (exported(gpt2_dir) / "README.md").read_text("utf-8")
+    suite = mixed_suite()
+    for said in (
+        "Mixed", "CC0-1.0", "Nobody (2026).", suite.take(suite.items[:-1]).hash, "sound@",
+        "tie goes to the first", "acc_norm", "BLiMP", "--tasks boxpen_mixed_suite ",
+        "1 item(s): an entailment item needs", "5 item(s) have a prompt",
+        "1 translation(s) are judged without",
+    ):  # fmt: skip
+        assert said in text, said
+
+
+def test_scores_are_those_of_boxpen(gpt2_dir: Path) -> None:
+    ours, theirs = own_run(gpt2_dir), Run.load(results_in(own_logs(gpt2_dir)))
+    _assert_same(ours, theirs)
+    assert len(theirs.verdicts) == 14
+    results = json.loads(results_in(own_logs(gpt2_dir)).read_text("utf-8"))
+    assert not any(v.tied > 1 for v in ours.verdicts)
+    accuracy = sum(v.credit for v in ours.verdicts) / 14
+    assert results["groups"]["boxpen_mixed_suite"]["acc,none"] == pytest.approx(accuracy)
+
+
+def _assert_same(ours: Run, theirs: Run) -> None:
+    assert [v.id for v in ours.verdicts] == [v.id for v in theirs.verdicts]
+    for mine, other in zip(ours.verdicts, theirs.verdicts, strict=True):
+        assert mine.scores == pytest.approx(other.scores, abs=1e-3), mine.id
+        assert (mine.gold, mine.block, mine.tags) == (other.gold, other.block, other.tags)
+        if mine.tied == other.tied == 1:
+            assert mine.credit == other.credit, mine.id
+
+
+@pytest.mark.heavy
+def test_smollm2_has_the_same_scores_in_both(tmp_path: Path) -> None:
+    from lm_eval.models.huggingface import HFLM
+
+    suite = draw_sample(boxpen.load_suite("starter"), 40, 0)
+    export_suite(suite, "lm-eval", tmp_path / "tasks")
+    model = boxpen.resolve_model("smollm2", device="cpu")
+    ours = boxpen.evaluate(model, suite)
+    model.tokenizer.add_bos_token = True
+    lm = HFLM(pretrained=model.module, tokenizer=model.tokenizer, add_bos_token=True, batch_size=8)
+    logs = harness(["boxpen_starter"], tmp_path / "tasks", tmp_path / "logs", lm)
+    theirs = Run.load(results_in(logs))
+    judged = {v.id for v in ours.verdicts}  # boxpen leaves out what smollm2 does not read
+    assert len(judged) >= 30
+    shared = tuple(v for v in theirs.verdicts if v.id in judged)
+    _assert_same(ours, replace(theirs, verdicts=shared))
+
+
+def test_a_suite_without_sets_is_one_task(tmp_path: Path) -> None:
+    suite = Suite("plain", tuple(i for i in mixed_suite() if i.id.startswith("pen")))
+    export_suite(suite, "lm-eval", tmp_path / "tasks")
+    assert [p.name for p in (tmp_path / "tasks").glob("*.yaml")] == ["boxpen_plain.yaml"]
+
+
+def test_sets_whose_names_differ_only_in_signs_are_two_tasks(tmp_path: Path) -> None:
+    items = [
+        Choice(id=tag, candidates=("Yes.", "No."), gold=0, tags={"set": tag})
+        for tag in ("a b", "a-b")
+    ]
+    export_suite(Suite("signs", tuple(items)), "lm-eval", tmp_path / "tasks")
+    assert len(list((tmp_path / "tasks").glob("*.jsonl"))) == 2
+    assert len(_docs(tmp_path / "tasks")) == 2
+
+
+@pytest.mark.parametrize("recipe", ["ask", "generate"])
+def test_recipes_without_scores_are_refused(recipe: str, tmp_path: Path) -> None:
+    with pytest.raises(SuiteError, match=f"recipe '{recipe}' .* lm-eval tasks score candidates"):
+        export_suite(boxpen.load_suite("starter"), "lm-eval", tmp_path / "x", recipe=recipe)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_suite_with_nothing_to_choose_is_refused(tmp_path: Path) -> None:
+    items = (
+        Entail(id="a", premise="It rains.", hypothesis="It is wet.", label="entailment"),
+        Translate(id="b", source="Das Haus", reference="The house"),
+    )
+    with pytest.raises(SuiteError, match=r"nothing for lm-eval: an entailment item .*; an item to"):
+        export_suite(Suite("none", items), "lm-eval", tmp_path / "x")
+    assert not (tmp_path / "x").exists()
