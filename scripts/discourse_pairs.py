@@ -1,9 +1,9 @@
 """Read a sample of the mined Chinese-English candidates, blind, in two passes, and count.
 
     discourse_pairs.py draw SUITE FOLDER [--seed N]    two sheets for each of two passes
-    discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into docs/results/discourse-zh-en.jsonl
+    discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into discourse-zh-en.jsonl
     discourse_pairs.py table                           precision and need of context
-    discourse_pairs.py runs FOLDER                     accuracy of the runs in a folder, by class
+    discourse_pairs.py run SUITE RUN                   accuracy of a run, by class
 
 SUITE is what `boxpen build run scripts/discourse_zh_en.toml` writes. The first sheet hides the
 sentence before and asks which translation is right; the second one shows it, and asks whether the
@@ -32,12 +32,13 @@ EACH = {
     "past": 18, "future": 12,
 }  # fmt: skip
 FIRST = 25  # the turn with all of them; later ones have half
+SETS = ("pronoun", "ellipsis", "tense")
 PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "discourse-zh-en.jsonl"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "read", "table", "runs"])
+    parser.add_argument("command", choices=["draw", "read", "table", "run"])
     parser.add_argument("suite", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--seed", type=int, default=FIRST)
@@ -46,8 +47,8 @@ def main() -> None:
         for turn in sorted({row["turn"] for row in _journal()}):
             write(PAGE, f"read {turn}", table(turn))
         return
-    if given.command == "runs":
-        write(PAGE, "runs", accuracy(Path(given.suite)))
+    if given.command == "run":
+        write(PAGE, "run", accuracy(boxpen.load_suite(given.suite), boxpen.Run.load(given.folder)))
         return
     items = draw(boxpen.load_suite(given.suite), given.seed)
     if given.command == "draw":
@@ -142,30 +143,30 @@ def table(turn: int) -> str:
         if row["turn"] == turn:
             items.setdefault(row["item"], {})[row["reader"]] = row
     out = [HEAD]
-    for cls in EACH:
-        if found := [said for said in items.values() if said["A"]["class"] == cls]:
-            out.append(class_line(cls, found))
-    for name in ("pronoun", "ellipsis", "tense"):
-        if found := [said for item, said in items.items() if item.startswith(f"{name}-")]:
-            out.append(class_line(f"**{name}**", found))
+    groups = {cls: [s for s in items.values() if s["A"]["class"] == cls] for cls in EACH}
+    for name in SETS:
+        groups[f"**{name}**"] = [s for i, s in items.items() if i.startswith(f"{name}-")]
+    out += [class_line(name, found) for name, found in groups.items() if found]
     out.append(class_line("**all**", list(items.values())))
     return "\n".join(out)
 
 
-def accuracy(folder: Path) -> str:
-    """Return the accuracy of every run in a folder, by phenomenon, with intervals."""
-    runs = [boxpen.Run.load(path) for path in sorted(folder.iterdir()) if path.is_dir()]
-    sets = ("pronoun", "ellipsis", "tense")
-    out = ["| system | context | all | " + " | ".join(sets) + " |", "|---" * (3 + len(sets)) + "|"]
-    for run in runs:
-        context = run.info.signature.partition("context:")[2].partition("|")[0] or "given"
-        cells = []
-        for name in ("", *sets):
-            credits = [v.credit for v in run.verdicts if v.item.startswith(name)]
-            share, n = sum(credits) / len(credits), len(credits)
-            low, high = wilson(share, n)
-            cells.append(f"{share:.3f} [{low:.2f}, {high:.2f}] ({n})")
-        out.append(f"| {run.info.model} | {context} | " + " | ".join(cells) + " |")
+def accuracy(suite: boxpen.Suite, run: boxpen.Run) -> str:
+    """Return the accuracy of a run, by class, with chance and intervals."""
+    items = {item.id: item for item in suite if isinstance(item, boxpen.Translate)}
+    groups: dict[str, list[boxpen.Verdict]] = {cls: [] for cls in EACH}
+    groups |= {f"**{name}**": [] for name in SETS} | {"**all**": []}
+    for verdict in run.verdicts:
+        tags = items[verdict.id].tags
+        for name in (tags["class"], f"**{tags['set']}**", "**all**"):
+            groups[name].append(verdict)
+    out = ["| class | items | chance | accuracy |", "|---" * 4 + "|"]
+    for name, found in groups.items():
+        n = len(found)
+        chance = sum(1 / (1 + len(items[v.id].contrast)) for v in found) / n
+        share = sum(v.credit for v in found) / n
+        low, high = wilson(share, n)
+        out.append(f"| {name} | {n} | {chance:.2f} | {share:.2f} [{low:.2f}, {high:.2f}] |")
     return "\n".join(out)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from boxpen.build.discourse.phenomena.english_subjects import (
+    owner,
     pronouns_in,
     tense_of,
     with_subject,
@@ -48,7 +49,8 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _IDIOMS = re.compile(
-    r"\b(?:I mean|you know|I think|I guess|I hope|I know|you see|I see|thank you|sorry|each other|together|both|all|I bet|"
+    r"\b(?:I mean|you know|I think|I guess|I hope|I know|you see|I see|thank you|sorry|each other|"
+    r"together|both|all|I bet|"
     r"I don't know|I swear|I promise|you're welcome|are you|you okay|I'm afraid|I suppose|"
     r"I love you|got it|I said|we'll see|you bet|you got|let me)\b",
     re.IGNORECASE,
@@ -81,25 +83,13 @@ def _only(cls: str, target: str) -> bool:
     if len(re.findall(r"[.?!]+", target)) > 1:
         return False
     return with_subject(target, cls, "he" if cls != "he" else "she") is not None and all(
-        _owner(form) == cls for form in pronouns_in(target)
+        owner(form) == cls for form in pronouns_in(target)
     )
 
 
-def _owner(form: str) -> str:
-    for cls, forms in {
-        "i": "i me my mine myself",
-        "you": "you your yours yourself",
-        "he": "he him his himself",
-        "she": "she her hers herself",
-        "we": "we us our ours ourselves",
-        "they": "they them their theirs themselves",
-    }.items():
-        if form in forms.split():
-            return cls
-    return form
-
-
-def _other_subjects(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _other_subjects(
+    cls: str, _word: str, _source: str, target: str, _before: str
+) -> tuple[str, ...]:
     if cls not in _TOLD:
         return ()
     made = (with_subject(target, cls, other) for other in _TOLD[cls][2])
@@ -174,7 +164,9 @@ _ASKS = {
 }
 
 
-def _other_answers(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _other_answers(
+    _cls: str, _word: str, _source: str, target: str, _before: str
+) -> tuple[str, ...]:
     match = _ANSWER.match(target.replace("’", "'"))
     if match is None:
         return ()
@@ -242,7 +234,7 @@ def _tense(snippet: Snippet) -> Finding | None:
     return weighed(time, time, 0.95, reason, _objections(snippet))
 
 
-def _other_tense(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _other_tense(cls: str, _word: str, _source: str, target: str, _before: str) -> tuple[str, ...]:
     if cls not in _TIMES or tense_of(target) != cls:
         return ()
     made = with_tense(target, cls)

@@ -44,16 +44,16 @@ def contrasts(
     return rule.contrasts(cls, word, source, target, before)
 
 
-def _of_pronoun(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _of_pronoun(cls: str, _word: str, _source: str, target: str, _before: str) -> tuple[str, ...]:
     return _other_pronouns(cls, target)
 
 
-def _of_connective(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _of_connective(cls: str, _word: str, source: str, target: str, _before: str) -> tuple[str, ...]:
     wrong = exchanged(cls, source, target) if cls in connectives.CLASSES else None
     return () if wrong is None else (wrong,)
 
 
-def _of_ellipsis(cls: str, word: str, source: str, target: str, before: str) -> tuple[str, ...]:
+def _of_ellipsis(_cls: str, word: str, _source: str, target: str, before: str) -> tuple[str, ...]:
     wrong = _other_verb(word, target, before) if word else None
     return () if wrong is None else (wrong,)
 

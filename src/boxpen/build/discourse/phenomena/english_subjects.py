@@ -12,7 +12,7 @@ import re
 from boxpen.english.conjugation import agree, is_participle, root_of, verb_form
 from boxpen.english.lexicon import is_adverb, lemmas
 
-__all__ = ["SUBJECTS", "pronouns_in", "tense_of", "with_subject", "with_tense"]
+__all__ = ["SUBJECTS", "owner", "pronouns_in", "tense_of", "with_subject", "with_tense"]
 
 SUBJECTS = ("i", "you", "he", "she", "we", "they")
 # Subject, object, before a noun, alone, reflexive.
@@ -34,19 +34,26 @@ _PRONOUN = re.compile(
 _CLITICS = {
     "am": "'m", "are": "'re", "is": "'s", "have": "'ve", "has": "'s",
 }  # fmt: skip
-_MODALS = frozenset(
-    "can could will would shall should must may might cannot did didn't can't couldn't won't "
-    "wouldn't shouldn't mustn't had hadn't".split()
-)
-_SKIPPED = frozenset(
-    "just never always still really also only already even not all both ever probably actually "
-    "usually often hardly once now then definitely certainly finally".split()
-)
+_MODALS = frozenset({
+    "can", "could", "will", "would", "shall", "should", "must", "may", "might", "cannot",
+    "did", "didn't", "can't", "couldn't", "won't", "wouldn't", "shouldn't", "mustn't", "had",
+    "hadn't",
+})  # fmt: skip
+_SKIPPED = frozenset({
+    "just", "never", "always", "still", "really", "also", "only", "already", "even", "not",
+    "all", "both", "ever", "probably", "actually", "usually", "often", "hardly", "once",
+    "now", "then", "definitely", "certainly", "finally",
+})  # fmt: skip
 
 
 def pronouns_in(sentence: str) -> list[str]:
     """Return the personal pronouns of a sentence in lower case, in their order."""
     return [found.lower() for found in _PRONOUN.findall(sentence)]
+
+
+def owner(form: str) -> str:
+    """Return the subject that a form of a pronoun belongs to; the form itself if there is none."""
+    return _OWNER.get(form, form)
 
 
 def with_subject(sentence: str, old: str, new: str) -> str | None:
@@ -118,12 +125,15 @@ def _opens(parts: list[str], n: int) -> bool:
     return not before or before[-1] in ",.?!-" or before.split()[-1].lower() in _ASKING
 
 
-_ASKING = frozenset("what where when why how who and but so or then".split())
-_INVERTED = frozenset(
-    "am are is was were do does did have has had can could will would shall should must may might "
-    "don't doesn't didn't aren't isn't wasn't weren't haven't hasn't can't couldn't won't wouldn't "
-    "shouldn't".split()
-)
+_ASKING = frozenset({
+    "what", "where", "when", "why", "how", "who", "and", "but", "so", "or", "then",
+})  # fmt: skip
+_INVERTED = frozenset({
+    "am", "are", "is", "was", "were", "do", "does", "did", "have", "has", "had", "can",
+    "could", "will", "would", "shall", "should", "must", "may", "might", "don't", "doesn't",
+    "didn't", "aren't", "isn't", "wasn't", "weren't", "haven't", "hasn't", "can't",
+    "couldn't", "won't", "wouldn't", "shouldn't",
+})  # fmt: skip
 
 
 def _agreeing(verb: str, who: str, after: str = "") -> str | None:
@@ -186,40 +196,42 @@ def _cased(old: str, new: str, *, start: bool) -> str:
 _CLAUSE = re.compile(
     r"(?P<lead>(?:(?:and|but|so|well|yeah|yes|no|oh|then),? )?)"
     r"(?P<who>I|you|he|she|it|we|they|this|that|there)(?P<between>(?: (?:just|never|always|really|"
-    r"still|also|only|all|both))*)(?P<verb> [a-z]+(?:n't)?|'(?:ll|m|re|s))\b(?P<rest>[^,;:]*)$",
+    r"still|also|only|all|both))*)(?P<verb> [a-z]+|'(?:ll|m|re|s))\b(?!')(?P<rest>[^,;:]*)$",
     re.IGNORECASE,
 )
 
 
 def tense_of(sentence: str) -> str | None:
-    """Return 'past' or 'future' for one plain clause about a pronoun; None for anything else."""
+    """Return 'past' or 'future' for one plain clause about a pronoun; None for anything else.
+
+    A contracted negation is something else: *won* is no verb of its own in *won't*.
+    """
     match = _CLAUSE.match(sentence.replace("’", "'"))
     if match is None or _MORE.search(match["rest"]):
         return None
     verb = match["verb"].strip().lower()
-    if verb in _MODALS - {"will", "did", "didn't"} or root_of(verb) in _STATES:
+    if verb in _MODALS - {"will"} or root_of(verb) in _STATES:
         return None
     if verb in ("'ll", "will"):
         after = match["rest"].split()
         return (
             "future" if after and "base" in _finite_forms(after[0].lower().strip(".!?")) else None
         )
-    if verb in ("was", "were", "wasn't", "weren't"):
+    if verb in ("was", "were"):
         return "past" if _PASSING.match(match["rest"]) else None
-    if verb in ("did", "didn't"):
-        after = match["rest"].split()
-        return "past" if verb == "didn't" and after and root_of(after[0]) not in _STATES else None
     return "past" if _finite_forms(verb) == {"past"} else None
 
 
 # What may last, or be said of what others say: the present may be right after a past.
-_STATES = frozenset(
-    "like love want need know think believe say tell mean hope wish guess have own seem hate "
-    "live remember understand hear feel look cost belong deserve care matter see use get".split()
-)
+_STATES = frozenset({
+    "like", "love", "want", "need", "know", "think", "believe", "say", "tell", "mean", "hope",
+    "wish", "guess", "have", "own", "seem", "hate", "live", "remember", "understand", "hear",
+    "feel", "look", "cost", "belong", "deserve", "care", "matter", "see", "use", "get",
+})  # fmt: skip
 # What was so for a while only.
 _PASSING = re.compile(
-    r"(?: (?:just|still|all|only|even|really|not))* (?:(?!(?:any|some|every|no)thing|going)\w+ing|at|in|on)\b"
+    r"(?: (?:just|still|all|only|even|really|not))* "
+    r"(?:(?!(?:any|some|every|no)thing|going)\w+ing|at|in|on)\b"
 )
 _MORE = re.compile(
     r"\b(?:I|he|she|we|they|that|if|when|because|who|which|what|where|how|why|and|but|or|before|after|until|while|"
@@ -251,10 +263,6 @@ def with_tense(sentence: str, tense: str) -> str | None:
             form = "is" if verb == "was" else "are"
         else:
             form = {"i": "am", "he": "is", "she": "is"}.get(subject, "are")
-    elif verb in ("wasn't", "weren't"):
-        form = {"i": "am not", "he": "isn't", "she": "isn't"}.get(subject, "aren't")
-    elif verb in ("did", "didn't"):
-        form = ("does" if subject in ("he", "she") else "do") + verb[3:]
     else:
         form = agree(root_of(verb), many=subject not in ("he", "she"))
     return f"{sentence[: match.start('verb')]} {form}{rest}"

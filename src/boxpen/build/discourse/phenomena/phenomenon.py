@@ -28,7 +28,7 @@ class Phenomenon:
         pair: Codes of the source and the target language.
         classes: In the order in which they are shown.
         find: Returns what a snippet may test, or None.
-        contrasts: Returns wrong translations of a sentence; none where no exchange leaves a good one.
+        contrasts: Returns wrong translations; none where no exchange leaves a good sentence.
         shows: Whether a translation shows a class and no other; None if nobody can say.
     """
 

@@ -114,7 +114,7 @@ class _Rule:
         return weighed(cls, word.lower(), score, reason, _objections(cls, told, snippet))
 
     def contrasts(
-        self, cls: str, word: str, source: str, target: str, before: str
+        self, cls: str, _word: str, _source: str, target: str, _before: str
     ) -> tuple[str, ...]:
         """Return the target with the words of every other class, where it is clear which."""
         if cls not in self.spec.classes:
