@@ -4,6 +4,7 @@
     discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into discourse-zh-en.jsonl
     discourse_pairs.py table                           precision and need of context
     discourse_pairs.py run SUITE RUN                   accuracy of a run, by class
+    discourse_pairs.py yield FOLDER                    candidates, from the folder of the build
 
 SUITE is what `boxpen build run scripts/discourse_zh_en.toml` writes. The first sheet hides the
 sentence before and asks which translation is right; the second one shows it, and asks whether the
@@ -38,7 +39,7 @@ PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "discourse-zh-en.jsonl"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "read", "table", "run"])
+    parser.add_argument("command", choices=["draw", "read", "table", "run", "yield"])
     parser.add_argument("suite", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--seed", type=int, default=FIRST)
@@ -46,6 +47,9 @@ def main() -> None:
     if given.command == "table":
         for turn in sorted({row["turn"] for row in _journal()}):
             write(PAGE, f"read {turn}", table(turn))
+        return
+    if given.command == "yield":
+        write(PAGE, "yield", found_in(Path(given.suite)))
         return
     if given.command == "run":
         write(PAGE, "run", accuracy(boxpen.load_suite(given.suite), boxpen.Run.load(given.folder)))
@@ -149,6 +153,19 @@ def table(turn: int) -> str:
     out += [class_line(name, found) for name, found in groups.items() if found]
     out.append(class_line("**all**", list(items.values())))
     return "\n".join(out)
+
+
+def found_in(folder: Path) -> str:
+    """Return how many candidates a build has found, by class and per million pairs."""
+    stages = json.loads((folder / "stages.json").read_text("utf-8"))
+    pairs = sum(stages["read"]["report"]["lines"].values())
+    suite = {row["class"]: row["candidates"] for row in stages["sample"]["report"]["table"]}
+    rows = [(r["class"], r["found"], suite[r["class"]]) for r in stages["mine"]["report"]["table"]]
+    rows.append(("**all**", sum(row[1] for row in rows), sum(row[2] for row in rows)))
+    out = ["| class | found | per million pairs | in the suite |", "|---" * 4 + "|"]
+    out += [f"| {cls} | {n:,} | {1e6 * n / pairs:,.0f} | {kept} |" for cls, n, kept in rows]
+    seconds = sum(stage["seconds"] for stage in stages.values())
+    return "\n".join([*out, "", f"{pairs:,} pairs of sentences, {seconds:.0f} seconds."])
 
 
 def accuracy(suite: boxpen.Suite, run: boxpen.Run) -> str:

@@ -15,6 +15,7 @@ from boxpen.build.discourse.phenomena.english_subjects import (
     owner,
     pronouns_in,
     tense_of,
+    verb_of,
     with_subject,
     with_tense,
 )
@@ -231,7 +232,7 @@ def _tense(snippet: Snippet) -> Finding | None:
     if tense_of(snippet.target) != time:
         return None
     reason = f"no mark of tense → {time}; context has {hint[0]}"
-    return weighed(time, time, 0.95, reason, _objections(snippet))
+    return weighed(time, verb_of(snippet.target), 0.95, reason, _objections(snippet))
 
 
 def _other_tense(cls: str, _word: str, _source: str, target: str, _before: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import re
 from boxpen.english.conjugation import agree, is_participle, root_of, verb_form
 from boxpen.english.lexicon import is_adverb, lemmas
 
-__all__ = ["SUBJECTS", "owner", "pronouns_in", "tense_of", "with_subject", "with_tense"]
+__all__ = ["SUBJECTS", "owner", "pronouns_in", "tense_of", "verb_of", "with_subject", "with_tense"]
 
 SUBJECTS = ("i", "you", "he", "she", "we", "they")
 # Subject, object, before a noun, alone, reflexive.
@@ -222,6 +222,12 @@ def tense_of(sentence: str) -> str | None:
     return "past" if _finite_forms(verb) == {"past"} else None
 
 
+def verb_of(sentence: str) -> str:
+    """Return the finite verb of one plain clause about a pronoun, perhaps a clitic; '' if none."""
+    match = _CLAUSE.match(sentence.replace("’", "'"))
+    return match["verb"].strip() if match else ""
+
+
 # What may last, or be said of what others say: the present may be right after a past.
 _STATES = frozenset({
     "like", "love", "want", "need", "know", "think", "believe", "say", "tell", "mean", "hope",
@@ -234,8 +240,8 @@ _PASSING = re.compile(
     r"(?:(?!(?:any|some|every|no)thing|going)\w+ing|at|in|on)\b"
 )
 _MORE = re.compile(
-    r"\b(?:I|he|she|we|they|that|if|when|because|who|which|what|where|how|why|and|but|or|before|after|until|while|"
-    r"since|as|than|so)\b",
+    r"\b(?:I|he|she|we|they|that|if|when|because|who|which|what|where|how|why|and|but|or|"
+    r"before|after|until|while|since|as|than|so)\b",
     re.IGNORECASE,
 )
 
