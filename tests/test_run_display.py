@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict, fields, replace
 
 import numpy as np
 import polars as pl
 import pytest
 
-from boxpen import RunError
+from boxpen import RunError, audit, compare, lint, stats
 from boxpen.plans import plan
 from boxpen.scoring.verdicts import Verdict
 from small_runs import Liking, small_run, small_suite
@@ -74,3 +75,46 @@ def test_tokens_are_one_row_each(run):
 def test_an_unknown_table_is_one_sentence(run):
     with pytest.raises(RunError, match="table 'verdict' is unknown, did you mean 'verdicts'"):
         run.to_polars("verdict")
+
+
+def test_tables_are_frames_of_pandas_too(run, monkeypatch):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    for table in ("verdicts", "records", "tokens", "answers"):
+        frame = run.to_pandas(table)
+        assert list(frame.columns) == run.to_polars(table).columns
+        assert len(frame) == run.to_polars(table).height
+    assert run.to_pandas()["credit"].mean() == 0.625
+    assert list(run.to_pandas("records")["logprobs"][0]) == list(
+        run.candidates["i0"][0].record.logprobs
+    )
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(RunError, match=r"pip install 'boxpen\[pandas\]'"):
+        run.to_pandas()
+
+
+def test_results_are_one_line_each_and_a_table_in_a_notebook():
+    hostile = "<script>"
+    suite = small_suite(12, name=hostile)
+    one = small_run("+" * 10 + "--", suite=hostile)
+    two = small_run("+-" * 6, suite=hostile, model="<b>two")
+    results = {
+        "compare": compare(one, two),
+        "audit": audit(suite),
+        "stats": stats(suite),
+        "summary": one.summary(),
+        "lint": lint(suite),
+    }
+    for found in results.values():
+        assert all("\n" not in repr(row) and len(repr(row)) < 160 for row in found)
+        html = found._repr_html_()
+        assert html.count("<tr>") == len(found) + 1
+        assert "<script>" not in html
+        assert "<b>" not in html
+        assert isinstance(found, list)
+    assert repr(results["compare"][0]).startswith("<script>: one − <b>two = +0.333 [")
+    assert repr(results["stats"][-1]).startswith("TOTAL: 12 items; sentences / tokens: right 12 / ")
+    assert repr(results["summary"][0]).startswith("<script> × one, all: accuracy 0.833 [")
+    assert repr(results["audit"][0]).startswith("all: longest ")
+    assert "<script>" not in suite._repr_html_()
+    assert "&lt;script&gt;@" in suite._repr_html_()
+    assert "12 choice" in suite._repr_html_()

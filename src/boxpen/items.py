@@ -15,12 +15,19 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from boxpen.errors import SuiteError
+from boxpen.notebook import as_pandas, facts_table
+from boxpen.plugins import FRAMES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 __all__ = ["Card", "Choice", "Entail", "Item", "Suite", "Translate", "item_from_dict"]
 
@@ -263,6 +270,65 @@ class Suite:
 
     def __repr__(self) -> str:
         return f"Suite({self.name!r}, {len(self)} items, {len(self.blocks())} blocks)"
+
+    def _repr_html_(self) -> str:
+        """Return a small table, for notebooks."""
+        card, counts = self.card, Counter(item.kind for item in self.items)
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in counts.items())
+        languages = " → ".join(filter(None, (card.source_language, card.language)))
+        tags = ", ".join(f"{tag} ({len(found)})" for tag, found in self.tag_values().items())
+        facts = [
+            ("suite", f"{self.name}@{self.hash[:8]}"),
+            ("title", card.title),
+            ("items", kinds),
+            ("blocks", f"{len(self.blocks()):,}"),
+            ("sample", self.sample or ""),
+            ("languages", languages),
+            ("tags (values)", tags),
+            ("licence", card.licence),
+        ]
+        return facts_table([(name, fact) for name, fact in facts if fact])
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame, *, name: str = "frame", **columns: Any) -> Suite:
+        """Make a suite of a data frame, by the rules of ``boxpen suite import``.
+
+        An index with a name is a column, too. Empty cells are None or NaN.
+
+        Args:
+            frame: One row per item.
+            name: Name of the suite.
+            **columns: Which column is which, if their names do not tell: ``id``, ``block``,
+                ``correct`` and ``wrong``, ``candidates`` and ``gold``, ``tags`` … (see
+                ``boxpen.catalog.columns.Columns``); and ``language`` and ``source_language``.
+
+        Raises:
+            SuiteError: If a column or a cell is not as expected; the message names the row.
+        """
+        suite: Suite = FRAMES.load("read")(frame, name, columns)
+        return suite
+
+    @classmethod
+    def from_polars(cls, frame: pl.DataFrame, *, name: str = "frame", **columns: Any) -> Suite:
+        """Make a suite of a Polars data frame; see ``from_pandas``."""
+        suite: Suite = FRAMES.load("read")(frame, name, columns)
+        return suite
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the items as a Polars data frame, which ``from_polars`` reads; without the card.
+
+        One row per item, with the fields of items as columns; ``tags`` is a JSON object.
+        """
+        frame: pl.DataFrame = FRAMES.load("write")(self)
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the items as a pandas data frame; see ``to_polars``.
+
+        Raises:
+            SuiteError: If pandas is not installed.
+        """
+        return as_pandas(self.to_polars(), SuiteError)
 
     def __len__(self) -> int:
         return len(self.items)

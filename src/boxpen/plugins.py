@@ -34,6 +34,7 @@ __all__ = [
     "ARCHITECTURES",
     "BUILDERS",
     "EXPORTERS",
+    "FRAMES",
     "LOGS",
     "MODELS",
     "RUN_FORMATS",
@@ -225,6 +226,16 @@ EXPORTERS = Registry(
     group="boxpen.exporters",
 )
 """By the ending of the file: functions that write a suite to a binary stream."""
+
+FRAMES = Registry(
+    "frame",
+    {
+        "read": "boxpen.catalog.data_frames:suite_of_frame",
+        "write": "boxpen.catalog.data_frames:frame_of_suite",
+    },
+    SuiteError,
+)
+"""Data frames as suites, and suites as data frames: what ``Suite`` needs of the catalog."""
 
 SUITE_FORMATS = Registry(
     "suite format",

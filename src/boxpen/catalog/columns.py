@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from boxpen.catalog.cells import (
+    CONNECTORS,
+    cell_list,
+    cell_text,
+    connected,
+    filled,
+    filled_gap,
+    going_on,
+    is_english,
+)  # fmt: skip
+from boxpen.catalog.golds import Label, right_candidates
+from boxpen.catalog.headers import NUMBERED, import_command, lacking, listed, recognised
+from boxpen.catalog.rows import Row
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Choice, Entail, Item, Translate
 from boxpen.printable import excerpt
 
-__all__ = ["TAG", "Columns", "filled", "recognises"]
+__all__ = ["TAG", "Columns"]
 
 TAG = "tag:"  # a column 'tag:NAME' holds the values of the tag NAME
-_MANY = ("candidates", "wrong", "contrast", "tags")
+_MANY = ("candidates", "wrong", "contrast", "context", "tags")
 _NOT_COLUMNS = ("block_size", "gold_start", "language", "source_language")
-_NUMBERED = re.compile(r"(sentence|sent|candidate|option|choice|ending)_?(\d{1,3})", re.IGNORECASE)
-_LABELS = ("label", "gold")
-_GOOD = ("good", "sentence_good", "good_sentence")
-_BAD = ("bad", "sentence_bad", "bad_sentence")
-_BLIMP = ("uid", "linguistics_term", "field")
-"""Columns of BLiMP that say what a pair tests; they become tags."""
-_NO_SOURCE = ("language", "dataset", "url", "id")
 
 _Shape = Literal["candidates", "contrast pair", "entailment", "translation"]
 
@@ -41,10 +44,14 @@ class Columns:
         block: Rows with the same value form a block.
         block_size: Number of consecutive rows in a block, instead of ``block``.
         source: The sentence that is translated.
-        context: The preceding text.
-        candidates: Two or more columns. Empty cells at the end of a row mean fewer candidates.
-        gold: The number of the right candidate.
-        gold_start: The number of the first candidate: 0, or 1 in files that count from 1.
+        context: The preceding text; several columns are joined by a space.
+        candidates: Two or more columns, or one with lists. Empty cells at the end of a row mean
+            fewer candidates. A list may name its candidates: ``{"text": [...], "label": [...]}``.
+        gold: The number or the letter of the right candidate, or its name in such a list.
+        gold_start: The number of the first candidate, 0 or 1. If not given: 0 where the columns
+            count from 0, else as the labels of the whole file show.
+        gap: A sentence with a gap, ``_``, that the candidates fill.
+        relation: ``cause`` or ``effect``: in English, 'because' or 'so' follows the context.
         correct: The right candidate; it becomes candidate 0. (A tie earns 1/k, so that being
             first gives no advantage.)
         wrong: The other candidate, or several.
@@ -63,10 +70,12 @@ class Columns:
     block: str | None = None
     block_size: int | None = None
     source: str | None = None
-    context: str | None = None
+    context: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     gold: str | None = None
-    gold_start: int = 0
+    gold_start: int | None = None
+    gap: str | None = None
+    relation: str | None = None
     correct: str | None = None
     wrong: tuple[str, ...] = ()
     premise: str | None = None
@@ -80,8 +89,16 @@ class Columns:
     source_language: str | None = None
 
     @classmethod
-    def find(cls, header: Sequence[str], options: Mapping[str, Any], where: str) -> Columns:
+    def find(
+        cls, header: Sequence[str], options: Mapping[str, Any], where: str, way: str = ""
+    ) -> Columns:
         """Return the columns that the options name, the rest as the header shows them.
+
+        Args:
+            header: The names of the columns.
+            options: The fields of ``Columns`` by name.
+            where: The file, for messages.
+            way: How to say which column is which, if ``where`` is not a file.
 
         Raises:
             SuiteError: If an option or a column is unknown, or no item can be made of them.
@@ -91,94 +108,182 @@ class Columns:
             if option not in _NOT_COLUMNS:
                 for column in [columns] if isinstance(columns, str) else columns:
                     _require(column, header, where)
-        seen = {} if _shape(named) else _recognised(header)
+        seen = {} if _shape(named) else recognised(header)
         columns = cls(**(seen | named))
-        columns._complain_if_unusable(header, where)
+        columns._complain_if_unusable(header, where, way)
         return columns
 
-    @property
-    def used(self) -> frozenset[str]:
-        """The names of the columns that are read."""
-        values = (getattr(self, f.name) for f in fields(self) if f.name not in _NOT_COLUMNS)
-        return frozenset(n for v in values if v for n in ((v,) if isinstance(v, str) else v))
-
-    def item(self, cells: Mapping[str, str], number: int) -> Item:
-        """Make an item of one row.
+    def rows(
+        self, places: Sequence[str], cells: Sequence[Mapping[str, Any]], file: str, way: str = ""
+    ) -> list[Row]:
+        """Make an item of every row of a file.
 
         Args:
-            cells: The row, by column.
-            number: The number of the row, from 1.
+            places: Where each row is, for messages.
+            cells: The rows, by column: texts, numbers, lists, or None.
+            file: The file.
+            way: How to say what labels count from, if ``file`` is not a file.
 
         Raises:
-            SuiteError: If the label is not a number; the message does not name the row.
+            SuiteError: If a cell is not what its column holds; the message names the row.
         """
+        read: list[_Read] = []
+        for where, row in zip(places, cells, strict=True):
+            try:
+                read.append(self._read(row))
+            except SuiteError as error:
+                raise SuiteError(f"{where}: {error}") from None
+        golds = [0] * len(read)
+        if self.gold and _shape(self._fields()) == "candidates":
+            labels = [
+                Label(where, one.gold, len(one.candidates), one.names)
+                for where, one in zip(places, read, strict=True)
+            ]
+            known = recognised(list(cells[0])) if cells else {}
+            named = () if known.get("candidates") == self.candidates else self._named()
+            way = way or (
+                import_command((), file, *named, "--gold-start", "1") + " (or --gold-start 0)"
+            )
+            golds = right_candidates(labels, self.gold, self._start(), way)
+        if self.relation and self._is_english(read):
+            read = [one.connected() for one in read]
+        return [
+            Row(where, self._item(one, gold, number))
+            for number, (where, one, gold) in enumerate(
+                zip(places, read, golds, strict=True), start=1
+            )
+        ]
+
+    def _fields(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def _named(self) -> list[str]:
+        """Return the options of the command line that name these columns."""
+        out: list[str] = []
+        for name in ("candidates", "gold", "gap", "context", "id", "block", "source", "tags"):
+            value = getattr(self, name)
+            if value:
+                values = (value,) if isinstance(value, str) else value
+                out += [f"--{name}", *values]
+        return out
+
+    def _start(self) -> int | None:
+        """Return the number of the first candidate, if it is certain before labels are read."""
+        if self.gold_start is not None:
+            return self.gold_start
+        numbers = [NUMBERED.fullmatch(name) for name in self.candidates]
+        return 0 if any(match and int(match[2]) == 0 for match in numbers) else None
+
+    def _is_english(self, read: Sequence[_Read]) -> bool:
+        if self.language is not None:
+            return self.language.casefold().replace("_", "-").split("-")[0] == "en"
+        return is_english([one.one["context"] or "" for one in read])
+
+    def _read(self, cells: Mapping[str, Any]) -> _Read:
+        """Return the texts of one row, by what they are."""
+
+        def text(column: str | None) -> str:
+            return "" if column is None else cell_text(cells.get(column), column)
+
+        names: tuple[str, ...] = ()
+        if len(self.candidates) == 1:
+            candidates, names = cell_list(cells.get(self.candidates[0]), self.candidates[0])
+        else:
+            candidates = filled([text(c) for c in self.candidates])
+        if self.gap:
+            candidates = tuple(filled_gap(text(self.gap), c, self.gap) for c in candidates)
+        tags = {t: text(t) for t in self.tags}
+        tags |= {k.removeprefix(TAG): text(k) for k in cells if k.startswith(TAG)}
+        if self.relation:
+            tags[self.relation] = relation = text(self.relation)
+            if relation not in CONNECTORS:
+                raise SuiteError(
+                    f"column '{self.relation}' is {excerpt(relation)}, expected cause or effect"
+                )
+        before = [text(c) for c in self.context]
+        one = {
+            "source": text(self.source) or None,
+            "context": " ".join(filter(None, before)) or None,
+            "reference_context": text(self.reference_context) or None,
+        }
+        return _Read(
+            candidates=candidates,
+            names=names,
+            gold=text(self.gold),
+            relation=text(self.relation),
+            id=text(self.id),
+            block=text(self.block),
+            tags={k: v for k, v in tags.items() if v},
+            one=one,
+            right=text(self.correct or self.reference),
+            wrong=filled([text(w) for w in self.wrong]),
+            contrast=filled([text(c) for c in self.contrast]),
+            inference=(text(self.premise), text(self.hypothesis), text(self.label)),
+        )
+
+    def _item(self, read: _Read, gold: int, number: int) -> Item:
+        """Make an item of what was read of one row.
+
+        Args:
+            read: The row.
+            gold: The right candidate.
+            number: The number of the row, from 1.
+        """
+        block = str((number - 1) // self.block_size + 1) if self.block_size else read.block or None
         common: dict[str, Any] = {
-            "id": cells[self.id] if self.id else str(number),
-            "block": self._block(cells, number),
-            "tags": {t: cells[t] for t in self.tags if cells[t]}
-            | {k.removeprefix(TAG): v for k, v in cells.items() if k.startswith(TAG) and v},
-        }
-        one: dict[str, Any] = {
-            name: cells[column] or None
-            for name in ("source", "context", "reference_context")
-            if (column := getattr(self, name))
-        }
-        if self.premise and self.hypothesis and self.label:
-            label = cells[self.label].strip().lower()
-            return Entail(
-                premise=cells[self.premise],
-                hypothesis=cells[self.hypothesis],
-                label=label,
-                **common,
-            )
-        right = self.correct or (self.reference if self.wrong else None)
-        if right:
-            wrong = filled([cells[w] for w in self.wrong])
-            return Choice(candidates=(cells[right], *wrong), gold=0, **common, **one)
-        if self.candidates and self.gold:
-            gold = self._number(cells[self.gold])
-            candidates = filled([cells[c] for c in self.candidates])
-            return Choice(candidates=candidates, gold=gold, **common, **one)
-        assert self.reference, "settled by find"
-        contrast = filled([cells[c] for c in self.contrast])
-        one["source"] = one["source"] or ""
-        return Translate(reference=cells[self.reference], contrast=contrast, **common, **one)
+            "id": read.id if self.id else str(number), "block": block, "tags": read.tags
+        }  # fmt: skip
+        one = {k: v for k, v in read.one.items() if k != "reference_context"}
+        shape = _shape(self._fields())
+        if shape == "entailment":
+            premise, hypothesis, label = read.inference
+            label = label.strip().lower()
+            return Entail(premise=premise, hypothesis=hypothesis, label=label, **common)
+        if shape == "contrast pair":
+            return Choice(candidates=(read.right, *read.wrong), gold=0, **common, **one)
+        if shape == "candidates":
+            return Choice(candidates=read.candidates, gold=gold, **common, **one)
+        translated = read.one | {"source": read.one["source"] or ""}
+        return Translate(reference=read.right, contrast=read.contrast, **common, **translated)
 
-    def _block(self, cells: Mapping[str, str], number: int) -> str | None:
-        if self.block_size:
-            return str((number - 1) // self.block_size + 1)
-        return cells[self.block] or None if self.block else None
-
-    def _number(self, cell: str) -> int:
-        if not re.fullmatch(r"\s*-?[0-9]{1,9}\s*", cell):
-            raise SuiteError(
-                f"column '{self.gold}' is {excerpt(cell)}, expected the number of a candidate, "
-                f"{self.gold_start} for the first"
-            )
-        return int(cell) - self.gold_start
-
-    def _complain_if_unusable(self, header: Sequence[str], where: str) -> None:
-        shape = _shape({f.name: getattr(self, f.name) for f in fields(self)})
+    def _complain_if_unusable(self, header: Sequence[str], where: str, way: str) -> None:
+        shape = _shape(self._fields())
         if shape is None:
             raise SuiteError(
-                f"{where} has the columns {_listed(header)}, {_lacking(header)}; say which columns "
-                f"they are with: boxpen suite import {shlex.quote(where)} --out {_out(where)} "
-                "--correct COLUMN --wrong COLUMN (or --candidates COLUMN COLUMN --gold COLUMN)"
+                f"{where} has the columns {listed(header)}, {lacking(header)}; say which columns "
+                f"they are with: {way or import_command(header, where)}"
             )
         if self.reference_context and shape != "translation":
             raise SuiteError(f"{where}: reference_context goes with source and reference only")
+        if self.gap and shape != "candidates":
+            raise SuiteError(f"{where}: gap goes with candidates and gold only")
         if self.block and self.block_size:
             raise SuiteError(
                 f"{where}: block and block_size exclude each other, expected one of them"
             )
 
 
-def filled(cells: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells up to the last one that is not empty."""
-    end = len(cells)
-    while end and not cells[end - 1]:
-        end -= 1
-    return tuple(cells[:end])
+class _Read(NamedTuple):
+    """The texts of one row, by what they are."""
+
+    candidates: tuple[str, ...]
+    names: tuple[str, ...]
+    gold: str
+    relation: str
+    id: str
+    block: str
+    tags: dict[str, str]
+    one: dict[str, Any]
+    right: str
+    wrong: tuple[str, ...]
+    contrast: tuple[str, ...]
+    inference: tuple[str, str, str]
+
+    def connected(self) -> _Read:
+        """Return a row of COPA as the beginning of a sentence and its possible ends."""
+        context = connected(self.one["context"] or "", self.relation)
+        candidates = tuple(map(going_on, self.candidates))
+        return self._replace(candidates=candidates, one=self.one | {"context": context})
 
 
 def _shape(named: Mapping[str, Any]) -> _Shape | None:
@@ -218,78 +323,5 @@ def _require(column: object, header: Sequence[str], where: str) -> None:
     if column not in header:
         known = [name for name in header if name]
         close = nearest(str(column), known) if known else "known: none."
-        found = "" if close.startswith("known") else f" (found: {_listed(header)})"
+        found = "" if close.startswith("known") else f" (found: {listed(header)})"
         raise SuiteError(f"{where} has no column '{column}', {close}{found}")
-
-
-def _recognised(header: Sequence[str]) -> dict[str, Any]:
-    lower = {name.casefold(): name for name in header if name}
-    out: dict[str, Any] = {n: lower[n] for n in ("id", "block", "context", "source") if n in lower}
-    if all(name in lower for name in ("premise", "hypothesis", "label")):
-        return {
-            n: lower[n] for n in ("id", "block", "premise", "hypothesis", "label") if n in lower
-        }
-    correct, wrong = _right_and_wrong(lower)
-    if len(correct) == 1 and len(wrong) == 1:
-        sources = [
-            v for k, v in lower.items() if "source" in k and not any(n in k for n in _NO_SOURCE)
-        ]
-        if sources:
-            out.setdefault("source", sources[0])
-        if correct[0] == lower.get(_GOOD[1]):
-            out |= {"tags": tuple(lower[n] for n in _BLIMP if n in lower)}
-        return out | {"correct": correct[0], "wrong": wrong}
-    label = next((lower[n] for n in _LABELS if n in lower), None)
-    stems: dict[str, dict[int, str]] = {}
-    for name in header:
-        if match := _NUMBERED.fullmatch(name):
-            stems.setdefault(match[1].casefold(), {})[int(match[2])] = name
-    for numbered in stems.values():
-        # Only files that count from 0: where columns count from 1, a label may do either.
-        if label and len(numbered) > 1 and sorted(numbered) == list(range(len(numbered))):
-            candidates = tuple(numbered[i] for i in sorted(numbered))
-            return out | {"candidates": candidates, "gold": label}
-    return out
-
-
-def recognises(header: Sequence[str]) -> bool:
-    """Whether the columns can be found by the header alone."""
-    return _shape(_recognised(header)) is not None
-
-
-def _right_and_wrong(lower: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
-    wrong = tuple(v for k, v in lower.items() if k.endswith(("wrong", "incorrect")))
-    correct = [v for k, v in lower.items() if k.endswith("correct") and v not in wrong]
-    if not correct and not wrong:
-        # Whole names only: BLiMP also has a 'one_prefix_word_good'.
-        correct = [v for k, v in lower.items() if k in _GOOD]
-        wrong = tuple(v for k, v in lower.items() if k in _BAD)
-    return correct, wrong
-
-
-def _lacking(header: Sequence[str]) -> str:
-    """Return which columns are missing, for a message."""
-    lower = {name.casefold(): name for name in header if name}
-    correct, wrong = _right_and_wrong(lower)
-    if correct and not wrong:
-        return f"but none for the wrong candidates that go with '{correct[0]}'"
-    if wrong and not correct:
-        return f"but none for the right candidates that go with '{wrong[0]}'"
-    if {"premise", "hypothesis"} & set(lower):
-        missing = [n for n in ("premise", "hypothesis", "label") if n not in lower]
-        return f"but none named {_listed(missing)}"
-    if any(map(_NUMBERED.fullmatch, header)) and not any(n in lower for n in _LABELS):
-        return "but none named 'label' or 'gold' with the number of the right one"
-    return (
-        "expected 'correct' and 'wrong', 'good' and 'bad', 'sent0', 'sent1' and 'label', or "
-        "'premise', 'hypothesis' and 'label'"
-    )
-
-
-def _out(where: str) -> str:
-    path = PurePath(where)
-    return shlex.quote(path.stem + ("-suite" if path.suffix == ".jsonl" else "") + ".jsonl")
-
-
-def _listed(header: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in header)

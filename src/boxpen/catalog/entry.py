@@ -42,6 +42,8 @@ class Entry:
         importer: Turns the local files, by their ``path``, into items.
         topic: What the suite tests, one of ``TOPICS``; empty if a plug-in does not say.
         items: How many items it has; 0 if a plug-in does not say.
+        chance: The accuracy of guessing, the mean of 1/k over its items; None if a plug-in does not
+            say, or there is nothing to choose from.
         files: What must be fetched; nothing for a suite that comes with boxpen.
         recipes: Recipes of the suite's own; they take precedence over the common ones.
         part_tag: The tag whose values can be loaded as ``name.value``.
@@ -53,6 +55,7 @@ class Entry:
     importer: Importer
     topic: str = ""
     items: int = 0
+    chance: float | None = None
     files: tuple[RemoteFile, ...] = ()
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
     part_tag: str | None = None

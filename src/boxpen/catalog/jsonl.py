@@ -8,13 +8,13 @@ columns would be.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from boxpen.catalog.columns import Columns, recognises
+from boxpen.catalog.columns import Columns
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
@@ -44,7 +44,7 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
         name, card = _header(*first)
     elif first is not None:
         own = bool(first[1].keys() & {"kind", "candidates"})
-        if not own and (options or recognises(list(first[1]))):
+        if not own:
             return _others([first, *rows], path, options)
         items.append(_row(*first))
     if options:
@@ -133,27 +133,9 @@ def _others(
     """Return the table of objects that are not boxpen's own; not all need have the same keys."""
     header = list(dict.fromkeys(key for _, data in rows for key in data))
     columns = Columns.find(header, options, str(path))
-    items = []
-    for number, (where, data) in enumerate(rows, start=1):
-        try:
-            cells = dict.fromkeys(header, "") | _cells(data, columns.used)
-            items.append(Row(where, columns.item(cells, number)))
-        except SuiteError as error:
-            raise SuiteError(f"{where}: {error}") from None
+    items = columns.rows([where for where, _ in rows], [data for _, data in rows], str(path))
     card = Card(language=options.get("language"), source_language=options.get("source_language"))
     return Table(path=path, card=card, rows=items)
-
-
-def _cells(data: Mapping[str, Any], used: Collection[str]) -> dict[str, str]:
-    out = {}
-    for key, value in data.items():
-        if isinstance(value, str):
-            out[key] = value
-        elif value is not None and not isinstance(value, list | dict):
-            out[key] = json.dumps(value)
-        elif value is not None and key in used:
-            raise SuiteError(f"key '{key}' is {excerpt(json.dumps(value))}, expected a text")
-    return out
 
 
 def _write_line(data: dict[str, Any], stream: BinaryIO) -> None:

@@ -39,6 +39,7 @@ from typing import NamedTuple
 from boxpen.catalog.block_lint import reading_faults, repeated_words, split_ambiguity
 from boxpen.catalog.reason_lint import explained_sentences, keyword_faults
 from boxpen.items import Choice, Entail, Item, Suite, item_to_dict
+from boxpen.notebook import Listed
 from boxpen.text.characters import strange_characters
 
 __all__ = ["Finding", "lint"]
@@ -69,8 +70,12 @@ class Finding:
     item: str | None
     message: str
 
+    def cells(self) -> dict[str, str]:
+        """Return the columns that a notebook shows."""
+        return {"rule": self.rule, "item": self.item or "", "finding": self.message}
 
-def lint(suite: Suite) -> list[Finding]:
+
+def lint(suite: Suite) -> Listed[Finding]:
     """Return what is wrong with a suite: item by item in its order, then the suite as a whole."""
     limits = _limits(suite)
     usual_size, flipping = _usual_block(suite)
@@ -99,7 +104,8 @@ def lint(suite: Suite) -> list[Finding]:
         if item.id in repeated:
             found.append(("repeated-word", repeated[item.id]))
         findings += [Finding(rule, item.id, message) for rule, message in found]
-    return findings + [Finding("unbalanced", None, message) for message in _unbalanced(suite)]
+    findings += [Finding("unbalanced", None, message) for message in _unbalanced(suite)]
+    return Listed(findings)
 
 
 _Faults = Iterator[tuple[str, str]]

@@ -16,9 +16,9 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from boxpen.catalog.columns import Columns
 from boxpen.catalog.rows import Row, Table
@@ -27,7 +27,10 @@ from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict
 from boxpen.printable import excerpt
 
-__all__ = ["read_parquet", "write_parquet"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_parquet", "read_rows", "suite_frame", "write_parquet"]
 
 READER_TAGS = "reader_tags"
 _MAGIC = b"PAR1"
@@ -56,34 +59,64 @@ def read_parquet(path: Path, options: Mapping[str, Any]) -> Table:
     Raises:
         SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
     """
-    frame = _frame(path)
-    own = "kind" in frame.columns and set(options) <= {"language", "source_language"}
-    columns = None if own else Columns.find(frame.columns, options, str(path))
+    rows, card = read_rows(*_frame(path), options, str(path))
+    return Table(path=path, card=card, rows=rows)
+
+
+def read_rows(
+    header: Sequence[str],
+    records: Iterable[Sequence[Any]],
+    options: Mapping[str, Any],
+    where: str,
+    columns_way: str = "",
+    labels_way: str = "",
+) -> tuple[list[Row], Card]:
+    """Return the items of rows of typed values, and what the options add to the card.
+
+    Args:
+        header: The names of the columns.
+        records: The rows.
+        options: Which column is which, if they are not boxpen's own (see ``Columns``).
+        where: What the rows are from, for messages.
+        columns_way: How to say which column is which, if ``where`` is not a file.
+        labels_way: How to say what labels count from, if ``where`` is not a file.
+
+    Raises:
+        SuiteError: If there are no such columns, or a row is not an item.
+    """
+    cells = [dict(zip(header, values, strict=True)) for values in records]
+    places = [f"{where}, row {number}" for number in range(1, len(cells) + 1)]
     rows: list[Row] = []
     readers: dict[str, None] = {}
-    for number, values in enumerate(frame.rows, start=1):
-        data = dict(zip(frame.columns, values, strict=True))
-        where = f"{path}, row {number}"
-        try:
-            if columns is None:
+    if "kind" in header and set(options) <= {"language", "source_language"}:
+        for place, data in zip(places, cells, strict=True):
+            try:
                 labels = _json_tags(data.pop(READER_TAGS, None), READER_TAGS)
-                readers |= dict.fromkeys(labels)
-                item = _own_item(data, labels)
-            else:
-                item = columns.item(_as_text(data), number)
-        except SuiteError as error:
-            raise SuiteError(f"{where}: {error}") from None
-        rows.append(Row(where, item))
+                rows.append(Row(place, _own_item(data, labels)))
+            except SuiteError as error:
+                raise SuiteError(f"{place}: {error}") from None
+            readers |= dict.fromkeys(labels)
+    else:
+        columns = Columns.find(header, options, where, columns_way)
+        rows = columns.rows(places, cells, where, labels_way)
     card = Card(
         language=options.get("language"),
         source_language=options.get("source_language"),
         reader_tags=tuple(readers),
     )
-    return Table(path=path, card=card, rows=rows)
+    return rows, card
 
 
 def write_parquet(suite: Suite, stream: BinaryIO) -> None:
     """Write the items of a suite, one row each, with every column of the format."""
+    # Through memory: an error of the disk then comes from the stream, as it does for any format.
+    buffer = io.BytesIO()
+    suite_frame(suite).write_parquet(buffer)
+    stream.write(buffer.getvalue())
+
+
+def suite_frame(suite: Suite) -> pl.DataFrame:
+    """Return the items of a suite, one row each, with every column of the format."""
     import polars as pl
 
     schema: dict[str, Any] = dict.fromkeys((*OWN, "tags"), pl.String())
@@ -99,10 +132,7 @@ def write_parquet(suite: Suite, stream: BinaryIO) -> None:
         if given:
             row[READER_TAGS] = json.dumps(labels, ensure_ascii=False)
         rows.append(row)
-    # Through memory: an error of the disk then comes from the stream, as it does for any format.
-    buffer = io.BytesIO()
-    pl.DataFrame(rows, schema=schema).write_parquet(buffer)
-    stream.write(buffer.getvalue())
+    return pl.DataFrame(rows, schema=schema)
 
 
 def _frame(path: Path) -> _Frame:
@@ -138,7 +168,3 @@ def _json_tags(text: Any, column: str) -> dict[str, Any]:
         found = excerpt(str(text))
         raise SuiteError(f"column '{column}' is {found}, expected a JSON object")
     return tags
-
-
-def _as_text(data: Mapping[str, Any]) -> dict[str, str]:
-    return {name: "" if value is None else str(value) for name, value in data.items()}

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from boxpen.catalog.columns import TAG, Columns, filled
+from boxpen.catalog.cells import filled
+from boxpen.catalog.columns import TAG, Columns
 from boxpen.catalog.rows import Row, Table
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
@@ -52,10 +53,9 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
         header = [name.strip() for name in header]
         _check_once(header, path)
         columns = Columns.find(header, options, str(path))
-        rows = []
-        for where, row in _even(records, header, path):
-            cells = dict(zip(header, row, strict=True))
-            rows.append(_made(where, columns.item, cells, len(rows) + 1))
+        found = list(_even(records, header, path))
+        cells = [dict(zip(header, row, strict=True)) for _, row in found]
+        rows = columns.rows([where for where, _ in found], cells, str(path))
     card = Card(
         language=options.get("language"),
         source_language=options.get("source_language"),

@@ -25,13 +25,13 @@ Out = Annotated[
 
 @command(suite, "list")
 def list_suites(json: Json = False) -> None:
-    """List the suites that boxpen and its plug-ins know by name."""
+    """List the suites that boxpen and its plug-ins know, by topic."""
     from boxpen.catalog import entries
-    from boxpen.report.corpus import catalog_table
+    from boxpen.report.corpus import catalog_object, catalog_table
 
     found = entries().values()
     if json:
-        print_json([{"name": e.name, "parts": e.parts, **asdict(e.card)} for e in found])
+        print_json(list(map(catalog_object, found)))
     else:
         console().print(catalog_table(found))
 
@@ -271,10 +271,16 @@ def import_suite(
     block: Annotated[str | None, _column("block")] = None,
     block_size: Annotated[int | None, typer.Option(help="Rows per block.")] = None,
     source: Annotated[str | None, _column("source sentence")] = None,
-    context: Annotated[str | None, _column("context")] = None,
-    candidates: Annotated[list[str] | None, _columns("with the candidates")] = None,
-    gold: Annotated[str | None, _column("index of the right candidate")] = None,
-    gold_start: Annotated[int | None, typer.Option(help="Index of the first candidate.")] = None,
+    context: Annotated[list[str] | None, _columns("with the text before the candidates")] = None,
+    candidates: Annotated[
+        list[str] | None, _columns("with the candidates, or one that holds lists of them")
+    ] = None,
+    gold: Annotated[str | None, _column("number or letter of the right candidate")] = None,
+    gold_start: Annotated[
+        int | None,
+        typer.Option(help="Number of the first candidate.", show_default="from the labels"),
+    ] = None,
+    gap: Annotated[str | None, _column("sentence whose gap '_' the candidates fill")] = None,
     correct: Annotated[str | None, _column("right candidate")] = None,
     wrong: Annotated[list[str] | None, _columns("with wrong candidates")] = None,
     reference: Annotated[str | None, _column("reference")] = None,
@@ -287,8 +293,8 @@ def import_suite(
 ) -> None:
     """Convert your own table into a suite.
 
-    Columns such as 'good' and 'bad', '…correct' and '…wrong', or 'sentence_good' and
-    'sentence_bad' (BLiMP) need no options.
+    The headers of BLiMP, WinoGrande, COPA, PIQA, HellaSwag, SWAG, MMLU, ARC and others need no
+    options; nor do columns such as 'good' and 'bad', or '…correct' and '…wrong'.
     """
     from boxpen.catalog import read_suite, write_suite
     from boxpen.catalog.frames import read_frame
@@ -299,9 +305,9 @@ def import_suite(
     check_free(out, overwrite=overwrite)
     columns: dict[str, Any] = {
         "id": id, "block": block, "block_size": block_size, "source": source, "context": context,
-        "candidates": candidates, "gold": gold, "gold_start": gold_start, "correct": correct,
-        "wrong": wrong, "reference": reference, "tags": tags, "language": language,
-        "source_language": source_language,
+        "candidates": candidates, "gold": gold, "gold_start": gold_start, "gap": gap,
+        "correct": correct, "wrong": wrong, "reference": reference, "tags": tags,
+        "language": language, "source_language": source_language,
     }  # fmt: skip
     given = {k: v for k, v in columns.items() if v is not None and v != []}
     if frame and given:

@@ -11,6 +11,7 @@ from boxpen.metrics.intervals import SEED, Estimate
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from sacrebleu.metrics.bleu import BLEUScore
 
 __all__ = [
     "Bleu",
@@ -19,6 +20,7 @@ __all__ = [
     "corpus_bleu",
     "paired_bleu",
     "require_sacrebleu",
+    "sentence_bleu",
     "sentence_counts",
 ]
 
@@ -98,17 +100,31 @@ def sentence_counts(
     A row has the n-grams of one to four tokens that are right, those that there are, and the
     tokens of translation and reference.
     """
-    require_sacrebleu()
     import numpy as np
+
+    scores = _sentence_scores(translations, references, language)
+    rows = [[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores]
+    return np.array(rows, np.int64).reshape(-1, 10)
+
+
+def sentence_bleu(
+    translations: Sequence[str], references: Sequence[str], language: str | None
+) -> list[float]:
+    """Return the BLEU of every sentence by itself, of the n-grams that it is long enough for."""
+    return [float(s.score) for s in _sentence_scores(translations, references, language)]
+
+
+def _sentence_scores(
+    translations: Sequence[str], references: Sequence[str], language: str | None
+) -> list[BLEUScore]:
+    require_sacrebleu()
     from sacrebleu.metrics import BLEU
 
     metric = BLEU(tokenize=_tokenizer(language), effective_order=True)  # for single sentences
-    scores = [
+    return [
         metric.sentence_score(text, [reference])
         for text, reference in zip(translations, references, strict=True)
     ]
-    rows = [[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores]
-    return np.array(rows, np.int64).reshape(-1, 10)
 
 
 def paired_bleu(

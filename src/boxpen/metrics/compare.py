@@ -44,6 +44,31 @@ class Pair:
     differing: tuple[str, ...]
     noise: float | None = None
 
+    def __repr__(self) -> str:
+        return (
+            f"{self.suite}: {self.a} − {self.b} = {self._shown}, p = {self.adjusted:.3g} "
+            f"({self.test}, {self.n:,} items)"
+        )
+
+    def cells(self) -> dict[str, str]:
+        """Return the columns that a notebook shows."""
+        return {
+            "suite": self.suite,
+            "a": self.a,
+            "b": self.b,
+            "items": f"{self.n:,}",
+            "only a": f"{self.only_a:,}",
+            "only b": f"{self.only_b:,}",
+            "a − b": self._shown,
+            "p (Holm)": f"{self.adjusted:.3g}",
+            "test": self.test,
+        }
+
+    @property
+    def _shown(self) -> str:
+        value, low, high, _ = self.difference
+        return f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
+
 
 def compare_verdicts(
     systems: Mapping[str, Sequence[Verdict]], suite: str, *, common: bool = False

@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Estimate", "added", "between", "bootstrap", "mean", "paired", "share", "wilson"]
+__all__ = [
+    "Estimate",
+    "added",
+    "between",
+    "bootstrap",
+    "mean",
+    "paired",
+    "share",
+    "standard_error",
+    "wilson",
+]
 
 RESAMPLES = 2000
 SEED = 1960
@@ -76,6 +86,12 @@ def mean(values: Sequence[float], clusters: Sequence[Hashable] | None = None) ->
 
     half = float(t.ppf(0.975, count - 1)) * math.sqrt(variance)
     return Estimate(value, value - half, value + half, n)
+
+
+def standard_error(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float:
+    """Return the standard error of a mean that allows for clusters; NaN for fewer than two."""
+    value = math.fsum(values) / len(values) if values else math.nan
+    return math.sqrt(_variance(values, clusters, value)[0])
 
 
 def between(one: Estimate, other: Estimate) -> Estimate:

@@ -85,6 +85,21 @@ class Row:
     signature: str
     truncated: int = 0
 
+    def __repr__(self) -> str:
+        return f"{self.suite} × {self.model}, {self.slice}: {self.metric} {self} (n = {self.n:,})"
+
+    def cells(self) -> dict[str, str]:
+        """Return the columns that a notebook shows."""
+        return {
+            "suite": self.suite,
+            "model": self.model,
+            "slice": self.slice,
+            "metric": self.metric.replace("_", " "),
+            "value": str(self),
+            "n": f"{self.n:,}",
+            "ties": f"{self.ties:,}",
+        }
+
     def __str__(self) -> str:
         """Return ``0.543 [0.514, 0.573]``; a dash for a share of fewer than ten blocks."""
         if too_few_blocks(self.metric, self.n):

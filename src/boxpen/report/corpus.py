@@ -11,7 +11,7 @@ from boxpen.analysis.suites.audit import MARGIN, AuditRow
 from boxpen.analysis.suites.balance import Balance
 from boxpen.analysis.suites.differences import Differences
 from boxpen.analysis.suites.stats import TOTAL, SetStats
-from boxpen.catalog.entry import Entry
+from boxpen.catalog.entry import TOPICS, Entry
 from boxpen.report.html.word_chart import ARTICLES
 from boxpen.report.plain_table import plain_table
 
@@ -23,6 +23,7 @@ __all__ = [
     "audit_object",
     "audit_tables",
     "balance_lines",
+    "catalog_object",
     "catalog_table",
     "stats_terminal",
     "words_object",
@@ -30,19 +31,37 @@ __all__ = [
 ]
 
 
+def catalog_object(entry: Entry) -> dict[str, Any]:
+    """Return a suite of the catalog as data."""
+    known = {"topic": entry.topic or None, "items": entry.items or None, "chance": entry.chance}
+    return {"name": entry.name, **known, "parts": entry.parts, **asdict(entry.card)}
+
+
 def catalog_table(entries: Iterable[Entry]) -> Table:
-    """Return the suites of the catalog, one row each."""
+    """Return the suites of the catalog by topic, one row each."""
     from rich.text import Text
 
-    table = plain_table()
-    for column in ("name", "languages", "licence", "title, and parts to run alone"):
-        table.add_column(column, overflow="fold")
-    for e in entries:
-        languages = "-".join(x for x in (e.card.source_language, e.card.language) if x) or "mixed"
-        parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
-        table.add_row(
-            e.name, languages, e.card.licence, Text.assemble(e.card.title, (parts, "dim"))
-        )
+    topics: dict[str, list[Entry]] = {topic: [] for topic in TOPICS}
+    for entry in entries:
+        topics.setdefault(entry.topic or "other", []).append(entry)
+    table = _table(
+        "name", "items", "languages", "chance", "licence", "title, and parts", left=(0, 2, 4, 5)
+    )
+    for topic, members in topics.items():
+        if members:
+            table.add_row(Text(topic.capitalize(), "bold"))
+        for e in members:
+            spoken = (e.card.source_language, e.card.language)
+            parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
+            table.add_row(
+                e.name,
+                f"{e.items:,}" if e.items else "–",
+                "-".join(filter(None, spoken)) or "mixed",
+                "–" if e.chance is None else f"{e.chance:.3f}",
+                e.card.licence,
+                Text.assemble(e.card.title, (parts, "dim")),
+                end_section=e is members[-1],
+            )
     return table
 
 

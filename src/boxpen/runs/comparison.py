@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from boxpen.errors import RunError
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
+from boxpen.notebook import Listed
 from boxpen.runs.run import Run
 from boxpen.scoring.labels import BINARY, NAMES, NOT_ENTAILMENT, names_of
 from boxpen.scoring.verdicts import Scored, Verdict
@@ -27,7 +28,7 @@ DIFFER = ("model", "kind", "api", "dtype", "batch", "max")
 _UNSAID = {"context": "given", "sample": "all"}  # what a signature means that lacks the field
 
 
-def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]:
+def compare(*runs: Run, force: bool = False, common: bool = False) -> Listed[Pair]:
     """Compare the systems of runs, suite by suite, with paired tests.
 
     Args:
@@ -53,7 +54,7 @@ def compare(*runs: Run, force: bool = False, common: bool = False) -> list[Pair]
         systems = dict(zip(some, _aligned(list(some.values())), strict=True))
         found = compare_verdicts(systems, suite, common=common)
         pairs += [_with_noise(pair, some[pair.a], some[pair.b]) for pair in found]
-    return _corrected(pairs)
+    return Listed(_corrected(pairs))
 
 
 def comparable(runs: Sequence[Run]) -> tuple[list[Pair], list[str]]:

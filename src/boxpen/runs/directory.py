@@ -35,7 +35,15 @@ from boxpen.scoring.ask import Answer
 from boxpen.scoring.reading import Reading
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["check_writable", "read_run", "run_directories", "write_run"]
+__all__ = [
+    "check_content",
+    "check_writable",
+    "faults",
+    "read_run",
+    "run_directories",
+    "why_damaged",
+    "write_run",
+]
 
 
 def write_run(run: RunContent, target: Path) -> None:
@@ -91,10 +99,7 @@ def read_run(path: Path) -> RunContent:
         _check_records(info, verdicts, candidates)
     if info.model.kind == "nli":
         with _blamed(path, "run.json"):
-            if info.model.labels is None:
-                raise KeyError("labels")
-            if not set(info.competing()) <= set(info.label_numbers):
-                raise ValueError(f"it has the labels {', '.join(info.model.labels)}")
+            _check_setting(info)
         with _blamed(path, "records.parquet"):
             _check_labels(info, verdicts, candidates)
     with _blamed(path, "translations.parquet"):
@@ -125,19 +130,33 @@ def _blamed(path: Path, name: str) -> Iterator[None]:
     """Name the file of a run directory in errors that the body raises."""
     try:
         yield
-    except _faults() as error:
-        if isinstance(error, RecursionError):
-            why = "it is too deep"
-        elif isinstance(error, KeyError):
-            why = f"it has no {error}"
-        else:
-            why = reason(error)
+    except faults() as error:
+        why = why_damaged(error)
         raise RunError(f"{path} is not a whole run directory ({name}: {why})") from None
 
 
-def _faults() -> tuple[type[BaseException], ...]:
+def why_damaged(error: BaseException) -> str:
+    """Return why a file cannot be part of a run, in a few words."""
+    if isinstance(error, RecursionError):
+        return "it is too deep"
+    return f"it has no {error}" if isinstance(error, KeyError) else reason(error)
+
+
+def faults() -> tuple[type[BaseException], ...]:
+    """Return what reading damaged tables and objects of a run may raise."""
     bad = (ValueError, KeyError, TypeError, AttributeError, RecursionError, PolicyError)
     return (*bad, *refusals())
+
+
+def check_content(run: RunContent) -> None:
+    """Raise one of ``faults`` if the parts of a run do not match."""
+    _check_verdicts(run.verdicts)
+    _check_records(run.info, run.verdicts, run.candidates)
+    if run.info.model.kind == "nli":
+        _check_setting(run.info)
+        _check_labels(run.info, run.verdicts, run.candidates)
+    _check_answers(run.info, run.verdicts, run.answers)
+    _check_readings(run.info, run.verdicts, run.readings)
 
 
 def _check_verdicts(verdicts: Sequence[Verdict]) -> None:
@@ -190,6 +209,14 @@ def _check_readings(
     for v in verdicts if info.generated else ():
         if decided[v.id] != (v.winner, v.gold, v.scores):
             raise ValueError(f"the reading of item '{v.id}' is not that of its verdict")
+
+
+def _check_setting(info: RunInfo) -> None:
+    """Raise if an inference classifier lacks the labels of its setting."""
+    if info.model.labels is None:
+        raise KeyError("labels")
+    if not set(info.competing()) <= set(info.label_numbers):
+        raise ValueError(f"it has the labels {', '.join(info.model.labels)}")
 
 
 def _check_labels(

@@ -8,13 +8,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from boxpen.errors import RunError
 from boxpen.items import Choice, Entail
 from boxpen.metrics.summary import Row, Translation, summarise
+from boxpen.notebook import Listed, as_pandas, facts_table
 from boxpen.runs.directory import read_run, write_run
 from boxpen.runs.info import RunInfo
 from boxpen.runs.logs import read_log
@@ -25,11 +25,15 @@ from boxpen.scoring.reading import Reading, decide_reading
 from boxpen.scoring.verdicts import Scored, Verdict, decide
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
     from boxpen.models.base import Model
 
 __all__ = ["Row", "Run", "Translation"]
+
+
+TableName = Literal["verdicts", "records", "translations", "tokens", "answers", "readings"]
 
 
 class Run(RunContent):
@@ -117,9 +121,9 @@ class Run(RunContent):
         )
         return re.sub(r"[^\w.-]+", "_", "-".join(part[-60:] for part in parts)).strip("_")
 
-    def summary(self) -> list[Row]:
+    def summary(self) -> Listed[Row]:
         """Return accuracy, consistency, both-right and BLEU, over all and by every tag."""
-        return list(self._rows)
+        return Listed(self._rows)
 
     @cached_property
     def _rows(self) -> tuple[Row, ...]:
@@ -151,15 +155,9 @@ class Run(RunContent):
         cells = [("suite", self.suite_title), ("model", self.info.model.name)]
         cells += [(row.metric.replace("_", " "), f"{row} (n = {row.n})") for row in rows]
         cells.append(("signature", self.signature))
-        body = (f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in cells)
-        return f"<table>{''.join(body)}</table>"
+        return facts_table(cells)
 
-    def to_polars(
-        self,
-        table: Literal[
-            "verdicts", "records", "translations", "tokens", "answers", "readings"
-        ] = "verdicts",
-    ) -> pl.DataFrame:
+    def to_polars(self, table: TableName = "verdicts") -> pl.DataFrame:
         """Return a table of the run as a Polars data frame.
 
         The first three are the Parquet files of a run directory; their ``tags`` is a JSON object.
@@ -180,6 +178,14 @@ class Run(RunContent):
             RunError: If there is no such table.
         """
         return run_frame(self, table)
+
+    def to_pandas(self, table: TableName = "verdicts") -> pd.DataFrame:
+        """Return a table of the run as a pandas data frame; see ``to_polars``.
+
+        Raises:
+            RunError: If there is no such table, or pandas is not installed.
+        """
+        return as_pandas(self.to_polars(table), RunError)
 
     def text_of(self, scored: Scored) -> str:
         """Return a candidate after its context, as people read it."""

@@ -165,7 +165,11 @@ def parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def read_verdicts(path: Path) -> tuple[Verdict, ...]:
+Table = Path | Iterable[Mapping[str, Any]]
+"""A Parquet file, or rows as ``run_frame`` has them."""
+
+
+def read_verdicts(table: Table) -> tuple[Verdict, ...]:
     """Read the table of verdicts."""
     return tuple(
         Verdict(
@@ -173,36 +177,36 @@ def read_verdicts(path: Path) -> tuple[Verdict, ...]:
             | {"scores": tuple(row["scores"]), "also": tuple(row.get("also", ()))}
             | {"tags": _tags(row)}
         )
-        for row in _rows(path, "verdicts")
+        for row in _rows(table, "verdicts")
     )
 
 
-def read_translations(path: Path) -> tuple[Translation, ...]:
+def read_translations(table: Table) -> tuple[Translation, ...]:
     """Read the table of translations."""
-    return tuple(Translation(**{**row, "tags": _tags(row)}) for row in _rows(path, "translations"))
+    return tuple(Translation(**{**row, "tags": _tags(row)}) for row in _rows(table, "translations"))
 
 
-def read_answers(path: Path) -> tuple[Answer, ...]:
+def read_answers(table: Table) -> tuple[Answer, ...]:
     """Read the table of answers; only runs of asked questions have it."""
-    if not path.is_file():
+    if isinstance(table, Path) and not table.is_file():
         return ()
-    return tuple(Answer(**row) for row in _rows(path, "answers"))
+    return tuple(Answer(**row) for row in _rows(table, "answers"))
 
 
-def read_readings(path: Path) -> tuple[Reading, ...]:
+def read_readings(table: Table) -> tuple[Reading, ...]:
     """Read the table of readings; only runs of judged translations have it."""
-    if not path.is_file():
+    if isinstance(table, Path) and not table.is_file():
         return ()
     return tuple(
         Reading(**{**row, "candidates": tuple(row["candidates"]), "scores": tuple(row["scores"])})
-        for row in _rows(path, "readings")
+        for row in _rows(table, "readings")
     )
 
 
-def read_candidates(path: Path) -> dict[str, list[Scored]]:
+def read_candidates(table: Table) -> dict[str, list[Scored]]:
     """Read the table of records; join them to items by id and place, never by line order."""
     found: dict[tuple[str, int], dict[str, Scored]] = {}
-    for row in _rows(path, "records"):
+    for row in _rows(table, "records"):
         record = Record(
             token_ids=np.array(row["token_ids"], dtype=np.int32),
             logprobs=np.array(row["logprobs"], dtype=np.float32),
@@ -229,14 +233,18 @@ def read_candidates(path: Path) -> dict[str, list[Scored]]:
     return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
 
 
-def _rows(path: Path, table: str) -> list[dict[str, Any]]:
+def _rows(table: Table, name_of_table: str) -> list[dict[str, Any]]:
     import polars as pl
 
-    if not path.is_file():  # Polars has several messages for this
+    columns = COLUMNS[name_of_table]
+    if not isinstance(table, Path):
+        frame = _frame(table, columns)
+    elif not table.is_file():  # Polars has several messages for this
         raise FileNotFoundError("there is no such file")
-    # Not by its path: Polars takes only those that are UTF-8.
-    frame = pl.read_parquet(io.BytesIO(path.read_bytes()))
-    for name, kind in COLUMNS[table].items():
+    else:
+        # Not by its path: Polars takes only those that are UTF-8.
+        frame = pl.read_parquet(io.BytesIO(table.read_bytes()))
+    for name, kind in columns.items():
         if name in frame.columns:
             _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
         elif name not in _LATER:

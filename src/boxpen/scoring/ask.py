@@ -29,6 +29,7 @@ __all__ = [
     "decide_asked",
     "options_shown",
     "orders",
+    "question_text",
     "questions",
     "read_answer",
 ]
@@ -108,11 +109,7 @@ def questions(
         language: Language of the candidates.
         source_language: Language of the source, if there is one.
     """
-    if isinstance(item, Entail):
-        premise, hypothesis = recipe.tidied(item.premise), recipe.tidied(item.hypothesis)
-        asked = f"Premise: {premise}\nHypothesis: {hypothesis}\n\n{_LABEL}"
-    else:
-        asked = recipe.before(item, language, source_language) or recipe.unconditional
+    asked = question_text(item, recipe, language=language, source_language=source_language)
     candidates = [recipe.tidied(text) for text in as_choice(item).candidates]
     found = []
     for order in orders(len(candidates)):
@@ -122,6 +119,16 @@ def questions(
         ]
         found.append(Question("\n\n".join((asked, "\n".join(lines), _CLOSING)), order, options))
     return found
+
+
+def question_text(
+    item: Choice | Entail, recipe: Recipe, *, language: str | None, source_language: str | None
+) -> str:
+    """Return a question without its options: what comes before them, and what is asked."""
+    if isinstance(item, Entail):
+        premise, hypothesis = recipe.tidied(item.premise), recipe.tidied(item.hypothesis)
+        return f"Premise: {premise}\nHypothesis: {hypothesis}\n\n{_LABEL}"
+    return recipe.before(item, language, source_language) or recipe.unconditional
 
 
 def options_shown(prompt: str) -> int:

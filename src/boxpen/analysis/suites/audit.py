@@ -33,6 +33,7 @@ from boxpen.analysis.suites.words import Worded, negations, worded, words
 from boxpen.errors import SuiteError
 from boxpen.items import LABELS, Choice, Entail, Suite
 from boxpen.metrics.intervals import Estimate, share
+from boxpen.notebook import Listed
 
 __all__ = ["ALL", "MARGIN", "AuditRow", "audit", "shortcut_rows"]
 
@@ -64,8 +65,26 @@ class AuditRow:
         """Whether the interval lies above chance by more than ``MARGIN``."""
         return self.estimate.low > self.chance + MARGIN
 
+    def __repr__(self) -> str:
+        found = self.cells()
+        flag = ", flagged" if self.flagged else ""
+        return f"{self.slice}: {self.shortcut} {found['right']}, chance {found['chance']}{flag}"
 
-def audit(suite: Suite, by: str | None = None) -> list[AuditRow]:
+    def cells(self) -> dict[str, str]:
+        """Return the columns that a notebook shows."""
+        value, low, high, n = self.estimate
+        return {
+            "slice": self.slice,
+            "shortcut": self.shortcut,
+            "rule": self.rule or "",
+            "right": f"{value:.3f} [{low:.3f}, {high:.3f}]",
+            "chance": f"{self.chance:.3f}",
+            "items": f"{n:,}",
+            "flagged": "yes" if self.flagged else "",
+        }
+
+
+def audit(suite: Suite, by: str | None = None) -> Listed[AuditRow]:
     """Return how well each shortcut answers a suite.
 
     Raises:
@@ -78,7 +97,7 @@ def audit(suite: Suite, by: str | None = None) -> list[AuditRow]:
             f"suite '{suite.name}' has nothing to pick from, expected choices, translations with "
             "a contrast, or entailment items"
         )
-    return rows
+    return Listed(rows)
 
 
 def shortcut_rows(suite: Suite) -> list[tuple[str, Estimate]]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from boxpen.analysis.parts import parts
 from boxpen.analysis.suites.words import words
 from boxpen.items import Choice, Entail, Item, Suite, Translate
+from boxpen.notebook import Listed
 
 __all__ = ["TOTAL", "SetStats", "SideStats", "stats"]
 
@@ -75,6 +76,22 @@ class SetStats:
     context: SideStats | None = None
     right_context: SideStats | None = None
 
+    def __repr__(self) -> str:
+        sides = [f"{name} {cell}" for name, cell in self.cells().items() if cell][2:]
+        return f"{self.name}: {self.items:,} items; sentences / tokens: {', '.join(sides)}"
+
+    def cells(self) -> dict[str, str]:
+        """Return the columns that a notebook shows: sentences and tokens of every side."""
+        sides = {
+            "source": self.source,
+            "right": self.right,
+            "wrong": self.wrong,
+            "context": self.context,
+            "right context": self.right_context,
+        }
+        shown = {k: f"{s.sentences:,} / {s.tokens:,}" if s else "" for k, s in sides.items()}
+        return {"set": self.name, "items": f"{self.items:,}", **shown}
+
     @property
     def with_context(self) -> tuple[SideStats, SideStats] | None:
         """Sources and references with the sentences before them, as Cai and Xiong count a suite."""
@@ -83,7 +100,7 @@ class SetStats:
         return self.context + self.source, self.right_context + self.right
 
 
-def stats(suite: Suite, tag: str | None = None) -> list[SetStats]:
+def stats(suite: Suite, tag: str | None = None) -> Listed[SetStats]:
     """Count a suite, for every value of a tag and in total. Contexts are sides of their own.
 
     Raises:
@@ -95,7 +112,7 @@ def stats(suite: Suite, tag: str | None = None) -> list[SetStats]:
     rows = []
     if tag is not None:
         rows = [_row(part, value, part.items) for value, part in parts(suite, tag).items()]
-    return [*rows, _row(suite, TOTAL, suite.items)]
+    return Listed([*rows, _row(suite, TOTAL, suite.items)])
 
 
 def _row(suite: Suite, name: str, items: Iterable[Item]) -> SetStats:

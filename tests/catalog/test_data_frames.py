@@ -1,0 +1,138 @@
+"""Suites as data frames of pandas and Polars, and the other way round."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from suite_strategies import suites
+
+from boxpen import Choice, Entail, Suite, SuiteError, load_suite
+from small_runs import small_suite
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+
+PAIRS = {"good": ["a cat", "a dog"], "bad": ["cat a", "dog a"]}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_columns_are_found_as_an_import_finds_them(make):
+    read = Suite.from_pandas if make is pd.DataFrame else Suite.from_polars
+    suite = read(make(PAIRS), name="cats", language="en")
+    assert suite.name == "cats"
+    assert suite.card.language == "en"
+    assert suite.items == (
+        Choice(id="1", candidates=("a cat", "cat a"), gold=0),
+        Choice(id="2", candidates=("a dog", "dog a"), gold=0),
+    )
+
+
+def test_columns_that_are_named():
+    frame = pd.DataFrame(
+        {"x": ["r", "r2"], "y": ["w", "w2"], "z": ["v", None], "topic": ["sea", None]}
+    )
+    suite = Suite.from_pandas(frame, correct="x", wrong=["y", "z"], tags=["topic"], block_size=2)
+    assert [item.candidates for item in suite] == [("r", "w", "v"), ("r2", "w2")]
+    assert [dict(item.tags) for item in suite] == [{"topic": "sea"}, {}]
+    assert {item.block for item in suite} == {"1"}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([0, 1]), np.array([0, 1], dtype=np.int8), [0.0, 1.0], ["0", "1"],
+        pd.array([0, 1], dtype="Int64"), np.array([0, 1], dtype=object),
+        pd.Series([np.int64(0), np.int64(1)], dtype=object), pd.Categorical(["0", "1"]),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_labels_of_any_type_of_whole_numbers(labels):
+    frame = pd.DataFrame({"sent0": ["a", "b"], "sent1": ["c", "d"], "label": labels})
+    assert [item.gold for item in Suite.from_pandas(frame)] == [0, 1]
+
+
+@pytest.mark.parametrize("none", [None, np.nan, pd.NA, pd.NaT, float("nan")])
+def test_missing_cells_of_any_kind(none):
+    frame = pd.DataFrame({**PAIRS, "context": ["before", none], "tag:set": [none, "x"]})
+    first, second = Suite.from_pandas(frame)
+    assert (first.context, second.context) == ("before", None)
+    assert (dict(first.tags), dict(second.tags)) == ({}, {"set": "x"})
+    frame = pd.DataFrame({"good": ["a", none], "bad": ["b", "c"]}, dtype=object)
+    with pytest.raises(SuiteError, match="data frame, row 2: item '2' has an empty candidate 0"):
+        Suite.from_pandas(frame)
+
+
+def test_an_index_with_a_name_is_a_column():
+    frame = pd.DataFrame({"key": [7, 9], **PAIRS}).set_index("key")
+    assert [i.id for i in Suite.from_pandas(frame, id="key")] == ["7", "9"]
+    assert [i.id for i in Suite.from_pandas(frame.rename_axis("id"))] == ["7", "9"]
+    assert [i.id for i in Suite.from_pandas(frame.rename_axis(None))] == ["1", "2"]
+    two = pd.DataFrame({"block": ["b", "b"], "id": ["x", "y"], **PAIRS}).set_index(["block", "id"])
+    assert [(i.block, i.id) for i in Suite.from_pandas(two)] == [("b", "x"), ("b", "y")]
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "message"),
+    [
+        ({"a": ["x"], "b": ["y"]}, {}, r"the data frame has the columns 'a', 'b', .*correct=\"COL"),
+        (PAIRS, {"correct": "god"}, "has no column 'god', did you mean 'good'"),
+        (PAIRS, {"corect": "good"}, "option 'corect' is unknown, did you mean 'correct'"),
+        ({"sent0": ["a"] * 7, "sent1": ["b"] * 7, "label": [0] * 6 + [0.5]}, {},
+         r"the data frame, row 7: column 'label' is '0.5', expected the number of a candidate"),
+        ({"sent0": ["a"] * 3, "sent1": ["b"] * 3, "label": [0, None, 1]}, {},
+         r"row 2: column 'label' is empty"),
+        ({"sent0": ["a"] * 2, "sent1": ["b"] * 2, "label": [0, 2]}, {},
+         r"row 2: item '2' has label 2, expected 0 to 1"),
+        ({**PAIRS, "id": ["x", "x"]}, {}, r"row 2 has the id 'x' a second time \(see the data fra"),
+        ({"good": [], "bad": []}, {}, "the data frame has no rows"),
+        ({}, {}, "the data frame has no rows"),
+        (PAIRS, {"name": ""}, "the name of a suite is ''"),
+    ],
+)  # fmt: skip
+def test_bad_frames_are_one_sentence(frame, options, message):
+    with pytest.raises(SuiteError, match=message):
+        Suite.from_pandas(pd.DataFrame(frame), **options)
+
+
+def test_what_is_no_frame():
+    with pytest.raises(SuiteError, match="expected a data frame of pandas or Polars, found dict"):
+        Suite.from_pandas(PAIRS)
+    with pytest.raises(SuiteError, match="the column 'good' twice"):
+        Suite.from_pandas(pd.DataFrame([["a", "b", "c"]], columns=["good", "good", "bad"]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(suites())
+def test_a_suite_is_the_same_after_a_frame(suite):
+    for frame, read in (
+        (suite.to_polars(), Suite.from_polars), (suite.to_pandas(), Suite.from_pandas),
+    ):  # fmt: skip
+        try:
+            wanted = suite.validate().hash
+        except SuiteError:
+            with pytest.raises(SuiteError):
+                read(frame, name=suite.name or "x")
+        else:
+            assert read(frame, name=suite.name or "x").hash == wanted
+
+
+def test_a_public_suite_as_a_frame():
+    suite = load_suite("starter")
+    frame = suite.to_pandas()
+    assert len(frame) == len(suite)
+    assert list(frame["id"]) == [item.id for item in suite]
+    assert Suite.from_pandas(frame).hash == suite.hash
+    assert "premise" not in suite.where(part="sense").to_polars().columns
+    assert any(isinstance(item, Entail) for item in load_suite("starter-graph"))
+    assert Suite.from_pandas(load_suite("starter-graph").to_pandas()).hash == (
+        load_suite("starter-graph").hash
+    )
+
+
+def test_without_pandas_it_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SuiteError, match=r"pip install 'boxpen\[pandas\]'"):
+        small_suite(2).to_pandas()
