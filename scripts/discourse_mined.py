@@ -29,6 +29,11 @@ SEED = 24
 EACH = {"pronoun": 8, "connective": 6, "ellipsis": 38}
 JOURNAL = DOCS / "discourse-mined.jsonl"
 EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv")
+HEAD = (
+    "| class | read | good | precision | alike | needs its context | both | sound contrasts |\n"
+    + "|---" * 8
+    + "|"
+)
 OPTIONS = {
     "you": ("你 (one person)", "你们 (several)"),
     "they": ("他们 (men, or mixed)", "她们 (women)", "它们 (things or animals)"),
@@ -157,17 +162,15 @@ def table() -> str:
         groups.setdefault(said["A"]["class"], []).append(said)
         phenomena.setdefault(name.split("-")[0], []).append(said)
     order = [cls for cls in (*RIGHT, "ellipsis") if cls in groups]
-    out = [
-        "| class | read | good | precision | alike | needs its context | both | sound contrasts |",
-        "|---" * 8 + "|",
-    ]
-    out += [_line(name, groups[name]) for name in order]
-    out += [_line(f"**{name}**", phenomena[name]) for name in ("pronoun", "connective")]
-    out.append(_line("**all**", list(items.values())))
+    out = [HEAD]
+    out += [class_line(name, groups[name]) for name in order]
+    out += [class_line(f"**{name}**", phenomena[name]) for name in ("pronoun", "connective")]
+    out.append(class_line("**all**", list(items.values())))
     return "\n".join(out)
 
 
-def _line(name: str, found: Sequence[Mapping[str, dict[str, Any]]]) -> str:
+def class_line(name: str, found: Sequence[Mapping[str, dict[str, Any]]]) -> str:
+    """Return a line of the table: what both readers say of some items."""
     n = len(found)
     good = [said for said in found if _both(said, "with", "good")]
     alike = sum(said["A"]["with"] == said["B"]["with"] for said in found)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boxpen.build.discourse.contrast import contrasts
 from boxpen.build.discourse.phenomena.as_clauses import joins_clauses
 from boxpen.build.discourse.phenomena.connectives import (
     CLASSES,
@@ -17,6 +16,7 @@ from boxpen.build.discourse.phenomena.connectives import (
     realisation,
     senses,
 )
+from boxpen.build.discourse.phenomena.english_chinese import contrasts
 from boxpen.build.discourse.phenomena.since import names_a_time
 from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.build.discourse.phenomena.wordlists import table

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from boxpen.build.discourse.candidates import candidates
-from boxpen.build.discourse.contrast import contrasts, with_contrasts
+from boxpen.build.discourse.contrast import with_contrasts
 from boxpen.build.discourse.phenomena.ellipsis import auxiliary, ellipsis, repeated, tagged
+from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA, contrasts
 from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.catalog import load_suite
 from boxpen.items import Suite, Translate
@@ -78,7 +79,7 @@ def test_an_ellipsis_has_a_reason() -> None:
     assert found is not None
     assert found.word == "喜欢"
     assert found.reason == "'do' is short for 喜欢, which the context has"
-    [candidate] = candidates(snippet)
+    [candidate] = candidates(snippet, PHENOMENA)
     assert (candidate.phenomenon, candidate.cls, candidate.word) == ("ellipsis", "ellipsis", "喜欢")
     assert candidate.contrast == ("我也做。",)
 

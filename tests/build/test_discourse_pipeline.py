@@ -13,6 +13,7 @@ from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig
 from boxpen.build.discourse.mine import read_rows
+from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, lot, sample_candidates
 from boxpen.build.discourse.stages import BUILDER
@@ -38,7 +39,7 @@ GROUPS = ("girls", "nurses", "queens", "sisters", "mothers", "ladies")
 CLASSES = {"她们": "pronoun", "or-否则": "connective"}
 
 
-def stand_in(snippet):
+def stand_in(snippet, phenomena):
     """Find what tests need, by a glance: the score follows from the length of the context."""
     found = []
     for cls, phenomenon in CLASSES.items():
@@ -217,12 +218,14 @@ def test_a_journal_with_another_verdict_is_refused(tmp_path):
 def test_two_processes_find_what_one_does(tmp_path):
     built(tmp_path, stage="read")
     path = tmp_path / "out" / "lines.parquet"
-    runs = [list(mine.mined(path, None, 0.0, processes, chunk=7)) for processes in (1, 2)]
+    runs = [
+        list(mine.mined(path, PHENOMENA, None, 0.0, processes, chunk=7)) for processes in (1, 2)
+    ]
     assert len(runs[0]) == -(-len(list(films())) // 7)
     assert runs[0] == runs[1]
     rows = [row for run in runs[0] for row in run.rows]
     assert {row["class"] for row in rows} >= {"她们", "or-否则"}
-    whole = [row for run in mine.mined(path, None, 0.0) for row in run.rows]
+    whole = [row for run in mine.mined(path, PHENOMENA, None, 0.0) for row in run.rows]
     assert rows == whole  # a snippet across two runs is not lost
 
 
@@ -299,8 +302,8 @@ def test_the_example_is_a_configuration(tmp_path):
     path = tmp_path / "discourse.toml"
     path.write_text(EXAMPLE)
     config = BUILDER.load(path)
-    assert config.sample.wanted["though-不过"] == 20
-    assert config.sample.wanted["你们"] == 80
+    assert config.wanted["though-不过"] == 20
+    assert config.wanted["你们"] == 80
     assert config.journal == tmp_path / "my-discourse" / "review.jsonl"
     assert replace(config.mine, processes=1) == MineConfig()
 
@@ -373,7 +376,7 @@ def test_nothing_left_is_an_error_that_says_why(tmp_path, monkeypatch):
     text.write_bytes(text.read_text().encode("gb18030") + b"9\t4\tHello.\t\n")
     with pytest.raises(BuildError, match=r"no line of 40 is left: not UTF-8 39, empty 1$"):
         run(path)
-    monkeypatch.setattr(mine, "candidates", lambda snippet: [])
+    monkeypatch.setattr(mine, "candidates", lambda snippet, phenomena: [])
     with pytest.raises(BuildError, match=r"no candidate was found in 19 snippets of 39 lines"):
         built(tmp_path)
     assert "candidates.parquet" not in [path.name for path in (tmp_path / "out").iterdir()]

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boxpen.build.discourse.candidates import candidates
-from boxpen.build.discourse.contrast import contrasts, with_contrasts
+from boxpen.build.discourse.contrast import with_contrasts
+from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA, contrasts
 from boxpen.build.discourse.phenomena.pronouns import CLASSES, class_word, pronoun
 from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.items import Choice, Suite, Translate
@@ -133,7 +134,7 @@ def test_contrasts(cls: str, target: str, wrong: tuple[str, ...]) -> None:
 
 def test_a_candidate_has_its_contrast() -> None:
     snippet = _snippet("The nuns walk to the well.", "They carry jars.", "她们提着罐子。")
-    [found] = candidates(snippet)
+    [found] = candidates(snippet, PHENOMENA)
     assert (found.snippet, found.phenomenon, found.cls, found.word) == (
         snippet,
         "pronoun",
@@ -145,7 +146,9 @@ def test_a_candidate_has_its_contrast() -> None:
 
 
 def test_a_candidate_without_contrast_says_so() -> None:
-    [found] = candidates(_snippet("Martha, look at this.", "You are a genius.", "你是个天才。"))
+    [found] = candidates(
+        _snippet("Martha, look at this.", "You are a genius.", "你是个天才。"), PHENOMENA
+    )
     assert found.contrast == ()
     assert "no contrast" in found.reason
 

@@ -23,7 +23,7 @@ ROWS = [
 
 def read(spec):
     counts = Counter()
-    return list(read_text(spec, counts)), counts
+    return list(read_text(spec, ("en", "zh"), counts)), counts
 
 
 def table(path, rows=ROWS, opened=open):

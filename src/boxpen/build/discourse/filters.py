@@ -1,4 +1,4 @@
-"""Which lines of subtitles are speech in English and Chinese: rules, in order, with counts.
+"""Which lines of subtitles are speech in their languages: rules, in order, with counts.
 
 A line is dropped by the first rule that it breaks. The rules of subtitles come before and after
 those by which training text is cleaned (``boxpen.text.cleaning``), which also bring both sides into
@@ -18,7 +18,7 @@ from annotated_types import Ge
 from boxpen.config import AtLeast1
 from boxpen.text.cleaning import CleanConfig, Cleaner
 from boxpen.text.corpus import Pair
-from boxpen.text.normal import HAN
+from boxpen.text.normal import HAN, base_language
 
 __all__ = ["FilterConfig", "LineFilter"]
 
@@ -42,9 +42,22 @@ class FilterConfig:
 
 
 class LineFilter:
-    """Filters streams of pairs, and counts what it drops."""
+    """Filters streams of pairs, and counts what it drops.
 
-    def __init__(self, config: FilterConfig) -> None:
+    Args:
+        config: What a line must be like.
+        source_language: A code; of English and Chinese it is known with which letters they are
+            written (the rule ``characters``).
+        target_language: Likewise.
+    """
+
+    def __init__(
+        self, config: FilterConfig, source_language: str = "en", target_language: str = "zh"
+    ) -> None:
+        self._written_badly = (
+            _LETTERS.get(base_language(source_language)),
+            _LETTERS.get(base_language(target_language)),
+        )
         self._own = dict.fromkeys((*_BEFORE, *_AFTER), 0)
         self._cleaner = Cleaner(
             CleanConfig(
@@ -53,8 +66,8 @@ class LineFilter:
                 max_ratio=config.max_ratio,
                 duplicates="keep",  # a line that was said before is still a neighbour
             ),
-            "en",
-            "zh",
+            source_language,
+            target_language,
         )
 
     @property
@@ -70,9 +83,14 @@ class LineFilter:
 
     def keep(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Yield the pairs that break no rule, in one form, in order."""
+        wrong_source, wrong_target = self._written_badly
         for pair in self._cleaner.clean(self._spoken(pairs)):
-            if rule := _written_badly(pair.source, pair.target):
-                self._own[rule] += 1
+            if _MARKUP.search(pair.source) or _MARKUP.search(pair.target):
+                self._own["markup"] += 1
+            elif (wrong_source is not None and wrong_source(pair.source)) or (
+                wrong_target is not None and wrong_target(pair.target)
+            ):
+                self._own["characters"] += 1
             else:
                 yield pair
 
@@ -118,11 +136,12 @@ def _is_credit(both: str) -> bool:
     return any(hint in both for hint in _HINTS) and bool(_CREDITS.search(both))
 
 
-def _written_badly(source: str, target: str) -> str | None:
-    if _MARKUP.search(source) or _MARKUP.search(target):
-        return "markup"
-    if not source.isascii() and _NOT_ENGLISH.search(source):
-        return "characters"
-    if _NOT_CHINESE.search(target) or not _HAN.search(target):
-        return "characters"
-    return None
+def _not_english(text: str) -> bool:
+    return not text.isascii() and _NOT_ENGLISH.search(text) is not None
+
+
+def _not_chinese(text: str) -> bool:
+    return _NOT_CHINESE.search(text) is not None or not _HAN.search(text)
+
+
+_LETTERS = {"en": _not_english, "zh": _not_chinese}

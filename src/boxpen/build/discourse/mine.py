@@ -13,6 +13,7 @@ import polars as pl
 
 from boxpen.build import tables
 from boxpen.build.discourse.candidates import Candidate, candidates
+from boxpen.build.discourse.phenomena.phenomenon import Phenomenon
 from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.build.tables import Row, parquet_errors, write_table
 from boxpen.text.normal import key
@@ -51,8 +52,7 @@ CANDIDATES: dict[str, Any] = {
 }
 """The columns of the table of candidates.
 
-``text`` is what makes two candidates the same: both English sentences, but for case and
-punctuation.
+``text`` is what makes two candidates the same: both source sentences, but for case and punctuation.
 """
 Line = tuple[str, int, str, str]
 
@@ -81,12 +81,18 @@ def height(path: Path) -> int:
 
 
 def mined(
-    path: Path, overlap: Overlap | None, min_score: float, processes: int = 1, chunk: int = CHUNK
+    path: Path,
+    phenomena: Sequence[Phenomenon],
+    overlap: Overlap | None,
+    min_score: float,
+    processes: int = 1,
+    chunk: int = CHUNK,
 ) -> Iterator[Mined]:
     """Look for candidates in the table of lines, a run of lines at a time.
 
     Args:
         path: The Parquet file, with the columns of ``LINES``.
+        phenomena: The rules, one or more, all for the same languages.
         overlap: Texts that must not be found.
         min_score: Minimum score of a candidate.
         processes: How many work at the same time.
@@ -95,7 +101,7 @@ def mined(
     Raises:
         BuildError: If the file cannot be read.
     """
-    work = _Work(path, overlap, min_score, chunk)
+    work = _Work(path, tuple(phenomena), overlap, min_score, chunk)
     starts = range(0, height(path), chunk)
     if processes == 1:
         yield from map(work, starts)
@@ -122,6 +128,7 @@ class _Work:
     """Looks for candidates in the lines that begin at a row."""
 
     path: Path
+    phenomena: tuple[Phenomenon, ...]
     overlap: Overlap | None
     min_score: float
     chunk: int
@@ -133,26 +140,28 @@ class _Work:
         lines: list[Line] = _collected(scan, self.path).rows()
         counts = Counter(lines=len(lines) - (start - first))
         rows: list[Row] = []
+        source_language, _ = self.phenomena[0].pair
         for snippet in snippets(lines):
             counts["snippets"] += 1
-            for found in candidates(snippet):
+            for found in candidates(snippet, self.phenomena):
                 if found.score < self.min_score:
                     counts["score"] += 1
                 elif where := self._known(snippet):
                     counts[f"overlap {where}"] += 1
                 else:
-                    rows.append(_row(found))
+                    rows.append(_row(found, source_language))
         return Mined(rows, counts)
 
     def _known(self, snippet: Snippet) -> str | None:
         """Return the suite that has one of both sentences, and on which side."""
         if self.overlap is None:
             return None
+        languages = self.phenomena[0].pair
         for source, target in (
             (snippet.source, snippet.target),
             (snippet.context_source, snippet.context_target),
         ):
-            found = self.overlap.find(key(source, "en"), key(target, "zh"))
+            found = self.overlap.find(key(source, languages[0]), key(target, languages[1]))
             if found is not None:
                 return f"{found.suite}, {found.side}"
         return None
@@ -163,7 +172,7 @@ def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
         return lines.collect()
 
 
-def _row(candidate: Candidate) -> Row:
+def _row(candidate: Candidate, language: str) -> Row:
     snippet = candidate.snippet
     sides = (snippet.context_source, snippet.source, snippet.context_target, snippet.target)
     digest = hashlib.sha256("\0".join((candidate.cls, *sides)).encode()).hexdigest()
@@ -181,7 +190,7 @@ def _row(candidate: Candidate) -> Row:
         "context_target": snippet.context_target,
         "target": snippet.target,
         "contrast": list(candidate.contrast),
-        "text": f"{key(snippet.context_source, 'en')}\t{key(snippet.source, 'en')}",
+        "text": f"{key(snippet.context_source, language)}\t{key(snippet.source, language)}",
     }
 
 

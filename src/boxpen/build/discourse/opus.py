@@ -13,8 +13,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from boxpen.errors import BuildError
+from boxpen.scoring.recipe import UNSPACED
 from boxpen.text.corpus import Pair
 from boxpen.text.lines import reading_errors, unpacked
+from boxpen.text.normal import base_language
 
 __all__ = ["documents", "read_opus"]
 
@@ -26,6 +28,7 @@ def read_opus(
     path: Path,
     folder: Path,
     text: str,
+    languages: tuple[str, str],
     counts: Counter[str],
     progress: Callable[[float, int], None],
 ) -> Iterator[Pair]:
@@ -35,7 +38,12 @@ def read_opus(
         BuildError: If a file is missing or not such XML, or a link names what does not exist.
     """
     for names, links in _groups(path):
-        sides = [_sentences(_document(path, folder, n), side) for side, n in enumerate(names)]
+        sides = [
+            _sentences(
+                _document(path, folder, name), spaced=base_language(language) not in UNSPACED
+            )
+            for name, language in zip(names, languages, strict=True)
+        ]
         document = f"{text}/{names[0]} {names[1]}"
         for number, link in enumerate(links, start=1):
             counts["lines"] += 1
@@ -93,7 +101,7 @@ def _document(alignment: Path, folder: Path, name: str) -> Path:
     raise BuildError(f"{alignment} names {name}, and there is no {place}")
 
 
-def _sentences(path: Path, side: int) -> dict[str, str]:
+def _sentences(path: Path, *, spaced: bool) -> dict[str, str]:
     """Return the sentences of a document by their ids."""
     found = {}
     for element in _elements(path, "s"):
@@ -101,7 +109,7 @@ def _sentences(path: Path, side: int) -> dict[str, str]:
         if not words:
             text = " ".join("".join(element.itertext()).split())
         else:
-            text = _joined(words) if side else " ".join(words)
+            text = " ".join(words) if spaced else _joined(words)
         found[element.get("id") or ""] = text
     return found
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.build.builders import find_config
-from boxpen.build.discourse.phenomena.pronouns import class_word
+from boxpen.build.discourse.phenomena.pairs import with_class
+from boxpen.build.discourse.phenomena.phenomenon import Phenomenon
 from boxpen.build.tables import Row
 from boxpen.errors import BuildError
 from boxpen.review import (
@@ -41,6 +42,7 @@ class CandidateTask(ReviewTask):
         journal: Where judgements are kept.
         wanted: Maximum number of accepted candidates per class; no limit if None.
         path: The file of the candidates.
+        phenomena: The rules that found them; without, those that come with boxpen.
     """
 
     name = "candidates"
@@ -58,11 +60,13 @@ class CandidateTask(ReviewTask):
         *,
         wanted: Mapping[str, int] | None = None,
         path: Path | None = None,
+        phenomena: Sequence[Phenomenon] = (),
     ) -> None:
         self.rows = rows
         self.journal = journal or Journal("review.jsonl")
         self.wanted = wanted
         self.path = path
+        self._phenomena = {one.name: one for one in phenomena}
         self._by_id = {row["id"]: row for row in rows}
 
     @classmethod
@@ -82,7 +86,13 @@ class CandidateTask(ReviewTask):
             return None
         drawn = settings.folder / _DRAWN
         journal = target.open_journal(settings.journal, cls.name)
-        task = cls(read_rows(drawn), journal, wanted=settings.sample.wanted, path=drawn)
+        task = cls(
+            read_rows(drawn),
+            journal,
+            wanted=settings.wanted,
+            path=drawn,
+            phenomena=settings.rules,
+        )
         if settings.review is not None:
             task.rule = settings.review.decide_by()
             task.min_judges = settings.review.min_judges
@@ -113,14 +123,15 @@ class CandidateTask(ReviewTask):
         ]
 
     def check(self, judgement: Judgement, question: Question) -> Judgement:
-        """Check an edit: a new translation, which for a pronoun has its word and no other."""
+        """Check an edit: a new translation that shows its class, where a rule can say so."""
         if judgement.verdict not in self.verdicts.edited:
             return judgement
         row = self._by_id[question.item]
         edit = " ".join(judgement.edit.split())
         if edit == row["target"]:
             raise BuildError(f"the edit '{edit}' is the old translation, expected a new one")
-        if row["set"] == "pronoun" and class_word(edit) != row["class"]:
+        shows = self._rule(row).shows
+        if shows is not None and not shows(row["class"], edit):
             raise BuildError(f"the edit is '{edit}', expected one with {row['class']}")
         return replace(judgement, edit=edit)
 
@@ -132,7 +143,7 @@ class CandidateTask(ReviewTask):
             decision = review.decisions[row["id"]]
             if decision.verdict in ("accept", "edit") and (left is None or left.get(row["class"])):
                 edit = decision.verdict == "edit"
-                accepted.append(_edited(row, decision.edit) if edit else row)
+                accepted.append(self._edited(row, decision.edit) if edit else row)
                 if left is not None:
                     left[row["class"]] -= 1
         return accepted
@@ -152,9 +163,15 @@ class CandidateTask(ReviewTask):
             {"written": len(rows), **counts},
         )
 
+    def _rule(self, row: Row) -> Phenomenon:
+        rule = self._phenomena.get(row["set"]) or with_class(row["set"], row["class"])
+        if rule is None:
+            raise BuildError(
+                f"'{row['set']}' is a phenomenon of a configuration, expected its .toml file "
+                "instead of the folder"
+            )
+        return rule
 
-def _edited(row: Row, target: str) -> dict[str, Any]:
-    from boxpen.build.discourse.contrast import contrasts
-
-    wrong = contrasts(row["set"], row["class"], row["word"], row["source"], target)
-    return {**row, "target": target, "contrast": list(wrong)}
+    def _edited(self, row: Row, target: str) -> dict[str, Any]:
+        made = self._rule(row).contrasts(row["class"], row["word"], row["source"], target, "")
+        return {**row, "target": target, "contrast": list(made)}

@@ -93,19 +93,20 @@ def sample_candidates(
     seed: int,
     *,
     per_document: int = 2,
+    per_sentence: int = 1,
     by: Literal["score", "random"] = "score",
 ) -> Sampled:
     """Draw candidates of every class.
 
-    No current sentence appears twice in a class, whatever comes before it. A candidate's lot
-    depends on the seed and its id alone, so that neither the order of the rows nor other classes
-    change what is drawn.
+    A candidate's lot depends on the seed and its id alone, so that neither the order of the rows
+    nor other classes change what is drawn.
 
     Args:
         rows: Candidates.
         wanted: Number per class.
         seed: Decides the lots.
         per_document: Maximum candidates of a class from one document.
+        per_sentence: How often a class may have the same current sentence, after other contexts.
         by: What comes first: the best, lots deciding between equals; or the first lot.
     """
 
@@ -118,13 +119,13 @@ def sample_candidates(
     )
     for name, count in wanted.items():
         documents: Counter[str] = Counter()
-        sentences: set[str] = set()
+        sentences: Counter[str] = Counter()
         taken: list[Row] = []
         for row in sorted((row for row in rows if row["class"] == name), key=place):
             sentence = row["text"].partition("\t")[2]
             if len(taken) == count:
                 out.dropped.append((row, f"the class has {count} already"))
-            elif sentence in sentences:
+            elif sentences[sentence] == per_sentence:
                 out.left_out["sentence"] += 1
                 out.dropped.append((row, "the sentence was drawn before"))
             elif documents[row["document"]] == per_document:
@@ -132,7 +133,7 @@ def sample_candidates(
                 reason = f"the document has {per_document} of the class already"
                 out.dropped.append((row, reason))
             else:
-                sentences.add(sentence)
+                sentences[sentence] += 1
                 documents[row["document"]] += 1
                 taken.append(row)
         out.rows.extend(taken)

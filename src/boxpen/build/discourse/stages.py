@@ -39,9 +39,11 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
             settings={
                 "texts": [_without(spec, *_PATHS) for spec in config.texts],
                 "clean": _without(config.clean, "exclude"),
+                "languages": config.languages,
             },
             reread={
-                rule: partial(work.dropped_lines, rule) for rule in LineFilter(config.clean).counts
+                rule: partial(work.dropped_lines, rule)
+                for rule in LineFilter(config.clean, *config.languages).counts
             },
         ),
         Stage(
@@ -49,14 +51,16 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
             run=work.mine,
             reads=[files.LINES, words],
             writes=[files.CANDIDATES],
-            settings=seed | {"mine": _without(config.mine, "processes"), "exclude": excluded},
+            settings=seed
+            | {"mine": _without(config.mine, "processes"), "exclude": excluded}
+            | {"languages": config.languages, "phenomena": [asdict(p) for p in config.phenomena]},
         ),
         Stage(
             name="sample",
             run=work.sample,
             reads=[files.CANDIDATES],
             writes=[files.SAMPLED, files.NOT_SAMPLED],
-            settings=seed | asdict(config.sample) | {"review": reviewed},
+            settings=seed | asdict(config.sample) | {"review": reviewed, "wanted": config.wanted},
             dropped=files.NOT_SAMPLED,
         ),
         Stage(
@@ -64,7 +68,7 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
             run=work.accept,
             reads=[files.SAMPLED, config.journal],
             writes=[files.ACCEPTED, files.REJECTED],
-            settings=_without(config.review, "journal") | {"wanted": config.sample.wanted},
+            settings=_without(config.review, "journal") | {"wanted": config.wanted},
             dropped=files.REJECTED,
             hint="'boxpen review import' writes it",
         ),
@@ -77,6 +81,7 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
                 "name": config.name,
                 "texts": [spec.name for spec in config.texts],
                 "review": reviewed,
+                "languages": config.languages,
                 **asdict(config.suite),
             },
         ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import cast
@@ -38,11 +38,12 @@ class TextSpec:
         tsv: A table, one pair per line, columns separated by tabs.
         columns: Columns of the table, from 0: doc, source, target, perhaps line.
         header: Whether the first line of the table has the names of its columns.
-        source: The English side in Moses form, one sentence per line.
-        target: The Chinese side.
+        source: The source side in Moses form, one sentence per line.
+        target: The target side.
         ids: Per line, the names of both documents, and perhaps the sentences.
         alignment: The links of OPUS between sentences, in XML.
         folder: Base of the names of documents in the alignment.
+        reversed: Whether the alignment names the target language first.
         limit: Maximum number of pairs to read.
     """
 
@@ -57,6 +58,7 @@ class TextSpec:
     ids: ConfigPath | None = None
     alignment: ConfigPath | None = None
     folder: ConfigPath | None = None
+    reversed: bool = False
     limit: AtLeast1 | None = None
 
     def __post_init__(self) -> None:
@@ -68,6 +70,8 @@ class TextSpec:
                 f"found {' and '.join(given) or 'no file'}, expected tsv, or source, target and "
                 "ids, or alignment and folder"
             )
+        if self.reversed and self.alignment is None:
+            raise ConfigError("reversed is for alignment; here, exchange source and target")
         check_keys(self.columns, _COLUMNS, "columns")
         for needed in ("doc", "source", "target"):
             if needed not in self.columns:
@@ -75,12 +79,16 @@ class TextSpec:
 
 
 def read_text(
-    spec: TextSpec, counts: Counter[str], progress: Progress = lambda *_: None
+    spec: TextSpec,
+    languages: tuple[str, str],
+    counts: Counter[str],
+    progress: Progress = lambda *_: None,
 ) -> Iterator[Pair]:
     """Yield the pairs of a text in their order, as they are written.
 
     Args:
         spec: The text.
+        languages: Of its source and its target.
         counts: Gains 'lines', all that were read, and what was left out of them: 'empty', a side
             has no text; 'encoding', it is not UTF-8.
         progress: Called as the work goes on.
@@ -92,7 +100,12 @@ def read_text(
     if spec.alignment is None:
         pairs = (_table if spec.tsv else _moses)(spec, counts, progress)
     else:
-        pairs = read_opus(spec.alignment, cast(Path, spec.folder), spec.name, counts, progress)
+        order = languages[::-1] if spec.reversed else languages
+        pairs = read_opus(
+            spec.alignment, cast(Path, spec.folder), spec.name, order, counts, progress
+        )
+        if spec.reversed:
+            pairs = (replace(pair, source=pair.target, target=pair.source) for pair in pairs)
     for pair in islice(pairs, spec.limit):
         if pair.source.strip() and pair.target.strip():
             yield pair

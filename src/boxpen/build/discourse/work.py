@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from boxpen.build.discourse import mine
-from boxpen.build.discourse.config import CLASSES, DiscourseConfig
+from boxpen.build.discourse.config import DiscourseConfig
 from boxpen.build.discourse.filters import LineFilter
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, sample_candidates
@@ -45,13 +45,15 @@ class Work:
     def read(self) -> Report:
         """Read the texts, and keep the lines that are speech in both languages."""
         counts: dict[str, Counter[str]] = {}
-        rules = LineFilter(self.config.clean)
+        rules = LineFilter(self.config.clean, *self.config.languages)
         documents = 0
         last: str | None = None
         with ParquetSink(self.at(LINES), mine.LINES) as sink:
             for spec in self.config.texts:
                 counts[spec.name] = Counter()
-                pairs = read_text(spec, counts[spec.name], self._foretold(spec.name))
+                pairs = read_text(
+                    spec, self.config.languages, counts[spec.name], self._foretold(spec.name)
+                )
                 kept = rules.keep(pairs)
                 while batch := [(p.doc, p.line, p.source, p.target) for p in islice(kept, _BATCH)]:
                     for document, *_ in batch:
@@ -82,9 +84,11 @@ class Work:
         pool = Pool(config.pool, self.config.seed)
         counts: Counter[str] = Counter()
         found: Counter[str] = Counter()
-        overlap = overlap_of(self.excluded, "en", "zh") if self.excluded else None
+        overlap = overlap_of(self.excluded, *self.config.languages) if self.excluded else None
         self.progress("mine", 0, total)
-        for run in mine.mined(lines, overlap, config.min_score, config.processes):
+        for run in mine.mined(
+            lines, self.config.rules, overlap, config.min_score, config.processes
+        ):
             counts += run.counts
             for row in run.rows:
                 found[row["class"]] += 1
@@ -98,7 +102,7 @@ class Work:
         mine.write_rows(rows, self.at(CANDIDATES))
         known = {k.partition(" ")[2]: n for k, n in counts.items() if k.startswith("overlap ")}
         known = dict(sorted(known.items()))
-        kept = _by_class(Counter(row["class"] for row in rows))
+        kept = self._by_class(Counter(row["class"] for row in rows))
         return {
             "says": f"{found.total():,} candidates in {counts['snippets']:,} snippets; "
             f"the best {len(rows):,} stay",
@@ -111,7 +115,7 @@ class Work:
             ),
             "table": [
                 {"class": name, "found": number, "kept": kept[name]}
-                for name, number in _by_class(found).items()
+                for name, number in self._by_class(found).items()
             ],
             "snippets": counts["snippets"],
             "low_score": counts["score"],
@@ -125,9 +129,10 @@ class Work:
         rows = mine.read_rows(self.at(CANDIDATES))
         drawn = sample_candidates(
             rows,
-            config.wanted if self.config.review is None else config.drawn,
+            self.config.wanted if self.config.review is None else self.config.drawn,
             self.config.seed,
             per_document=config.per_document,
+            per_sentence=config.per_sentence,
             by=config.by,
         )
         if not drawn.rows:
@@ -143,7 +148,7 @@ class Work:
                     "over per_document": drawn.left_out["document"],
                 }
             ),
-            "table": _class_table(drawn.rows),
+            "table": self._class_table(drawn.rows),
             "short": drawn.short,
             "left_out": drawn.left_out,
         }
@@ -153,7 +158,12 @@ class Work:
         config = self.config.review
         assert config is not None
         rows = mine.read_rows(self.at(SAMPLED))
-        task = CandidateTask(rows, Journal(self.config.journal), wanted=self.config.sample.wanted)
+        task = CandidateTask(
+            rows,
+            Journal(self.config.journal),
+            wanted=self.config.wanted,
+            phenomena=self.config.rules,
+        )
         review = task.review(config.decide_by(), config.min_judges)
         torn = f"{review.torn}; import its sheet again" if review.torn else ""
         accepted = task.accepted(review)
@@ -178,7 +188,7 @@ class Work:
             + (f", {spare:,} to spare" if spare else ""),
             "notes": _left_out({"judgements of texts that have changed since": review.outdated}),
             "warnings": [torn] if torn else [],
-            "table": _class_table(accepted),
+            "table": self._class_table(accepted),
             "rejected": rejected,
             "open": still,
             "spare": spare,
@@ -225,9 +235,9 @@ class Work:
 
     def dropped_lines(self, rule: str) -> Iterator[pl.LazyFrame]:
         """Read the texts again for the lines that a rule dropped."""
-        filters = LineFilter(self.config.clean)
+        filters = LineFilter(self.config.clean, *self.config.languages)
         for spec in self.config.texts:
-            pairs = read_text(spec, Counter())
+            pairs = read_text(spec, self.config.languages, Counter())
             yield from pairs_dropped_by(rule, pairs, filters.keep, lambda: filters.counts)
 
     def _foretold(self, name: str) -> Callable[[float, int], None]:
@@ -236,6 +246,14 @@ class Work:
             self.progress(name, lines, max(lines, round(lines / share) if share else lines))
 
         return progress
+
+    def _by_class(self, found: Mapping[str, int]) -> dict[str, int]:
+        """Return counts of all classes, in their order."""
+        return {name: found.get(name, 0) for name in self.config.wanted}
+
+    def _class_table(self, rows: Sequence[Row]) -> list[dict[str, Any]]:
+        counts = self._by_class(Counter(row["class"] for row in rows))
+        return [{"class": name, "candidates": count} for name, count in counts.items()]
 
     def _write_dropped(self, dropped: Iterable[tuple[Row, str]], step: str, name: str) -> None:
         rows = ((row, step, reason) for row, reason in dropped)
@@ -246,8 +264,8 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
     names = ", ".join(spec.name for spec in config.texts)
     card = Card(
         title=config.suite.title or f"Discourse phenomena from {names}",
-        language="zh",
-        source_language="en",
+        language=config.target_language,
+        source_language=config.source_language,
         licence=config.suite.licence,
         citation=config.suite.citation,
         notes="made by boxpen build run; the tag word is what shows the class in the reference, "
@@ -271,16 +289,6 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         for row in rows
     )
     return Suite(config.name, items, card).validate()
-
-
-def _by_class(found: Mapping[str, int]) -> dict[str, int]:
-    """Return counts of all classes, in their order."""
-    return {name: found.get(name, 0) for names in CLASSES.values() for name in names}
-
-
-def _class_table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    counts = _by_class(Counter(row["class"] for row in rows))
-    return [{"class": name, "candidates": count} for name, count in counts.items()]
 
 
 def _left_out(counts: Mapping[str, int]) -> list[str]:

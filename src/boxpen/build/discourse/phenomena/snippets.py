@@ -22,10 +22,10 @@ class Snippet:
     Attributes:
         document: The film or episode that it comes from.
         line: The number of the current sentence in its document.
-        context_source: The sentence before, in English.
-        source: The current sentence, in English.
-        context_target: The sentence before, in Chinese.
-        target: The current sentence, in Chinese.
+        context_source: The sentence before, in the source language.
+        source: The current sentence, in the source language.
+        context_target: The sentence before, in the target language.
+        target: The current sentence, in the target language.
     """
 
     document: str
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
 
     Attributes:
         cls: The class, such as "她们" or "while-而"; "ellipsis" for an ellipsis.
-        word: The Chinese words that show the class in the current sentence.
+        word: The words of the target that show the class in the current sentence.
         score: How likely it is good, from 0 to 1.
         reason: Why it was chosen, in words, and any objections.
     """
