@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.catalog.entry import Entry, RemoteFile
 from boxpen.errors import SuiteError
 from boxpen.folders import cache_dir
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -30,7 +31,8 @@ def fetch(entry: Entry) -> dict[str, Path]:
 
     With ``BOXPEN_MIRROR`` set, files are read from that folder and nothing is downloaded.
     Otherwise they are downloaded once, into the cache; one that has been damaged there is
-    downloaded again. Progress goes to stderr, and only to a terminal.
+    downloaded again. The licence and the address of each go to stderr before its first byte is
+    fetched; progress only to a terminal.
 
     Raises:
         SuiteError: If a file is missing, cannot be downloaded, or is not the published one.
@@ -38,7 +40,7 @@ def fetch(entry: Entry) -> dict[str, Path]:
     mirror = os.environ.get(MIRROR)
     if mirror:
         return {file.path: _mirrored(file, Path(mirror).expanduser()) for file in entry.files}
-    return {file.path: _cached(file, entry.name) for file in entry.files}
+    return {file.path: _cached(file, entry) for file in entry.files}
 
 
 def _mirrored(file: RemoteFile, mirror: Path) -> Path:
@@ -53,7 +55,7 @@ def _mirrored(file: RemoteFile, mirror: Path) -> Path:
     return path
 
 
-def _cached(file: RemoteFile, suite: str) -> Path:
+def _cached(file: RemoteFile, entry: Entry) -> Path:
     path = cache_dir() / "data" / file.path
     try:
         if path.is_file():
@@ -61,7 +63,9 @@ def _cached(file: RemoteFile, suite: str) -> Path:
                 return path
             path.unlink()
         path.parent.mkdir(parents=True, exist_ok=True)
-        _download(file, path, suite)
+        licence = entry.card.licence or "none stated"
+        print(printable(f"{entry.name}: licence {licence}; fetching {file.url}"), file=sys.stderr)
+        _download(file, path, entry.name)
     except OSError as error:
         raise SuiteError(f"{path} cannot be written: {error.strerror or error}") from None
     return path

@@ -12,6 +12,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from os.path import commonprefix
 from typing import Literal
 
 from boxpen.errors import PolicyError
@@ -43,6 +44,8 @@ class Recipe:
         prefix: Template for the text before the candidate, for items with a context.
         prefixes: Other templates for items with a certain tag, under ``tag=value``.
         whole: Score the prefix too, as part of the text.
+        ending: Score only what all candidates end in, each given its own beginning (the partial
+            score of Trinh & Le 2018). Candidates that end differently are scored whole.
         prompt: Template for the text before the candidate for items with a source; without it a
             language model judges the target side alone.
         unconditional: The text before the candidate when it is scored without its context (for
@@ -63,6 +66,7 @@ class Recipe:
     prefix: str = "{context}"
     prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     whole: bool = False
+    ending: bool = False
     prompt: str | None = None
     unconditional: str = ""
     asks: Literal["", "text", "letters"] = ""
@@ -92,6 +96,7 @@ class Recipe:
         parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
         for new in (
             "prefixes",
+            "ending",
             "asks",
             "generates",
             "entailment",
@@ -138,7 +143,8 @@ class Recipe:
                 for c in item.candidates
             ]
         prefix = self.before(item, language, source_language)
-        return [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
+        joined = [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
+        return _endings(joined) if self.ending else joined
 
     def unconditional_requests(
         self, item: Choice, *, language: str | None, source_language: str | None
@@ -146,7 +152,8 @@ class Recipe:
         """Return the candidates without their context, for pointwise mutual information."""
         bare = replace(item, context="", source=None if item.source is None else "")
         before = self.unconditional.format(**self._values(bare, language, source_language))
-        return [self._joined(before, self.tidied(c), language) for c in item.candidates]
+        joined = [self._joined(before, self.tidied(c), language) for c in item.candidates]
+        return [replace(r, prefix="") for r in _endings(joined)] if self.ending else joined
 
     def sees_source(self, item: Choice, *, encoder: bool) -> bool:
         """Whether the model reads the item's source sentence under this recipe."""
@@ -200,6 +207,19 @@ class Recipe:
         if not self.tidy:
             return text
         return " ".join(re.sub(r"\s*\[SEP\]\s*", " ", text).split())
+
+
+def _endings(requests: list[Request]) -> list[Request]:
+    """Return the same texts with all but their common ending as the prefix."""
+    texts = [request.text for request in requests]
+    common = commonprefix([text[::-1] for text in texts])[::-1]
+    # It begins where a word does: of "Ann's hat" and "Dan's hat" only "'s hat" is common.
+    cut = re.search(r"[^\w]", common)
+    common = common[cut.start() :] if cut else ""
+    if not common.strip() or common in texts:
+        return requests
+    starts = [text.removesuffix(common) for text in texts]
+    return [Request(common, r.prefix + s) for r, s in zip(requests, starts, strict=True)]
 
 
 SOUND = Recipe(name="sound")

@@ -1,0 +1,65 @@
+"""WinoGrande (Sakaguchi et al. 2020): which of two names fills the gap? The development set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.published import json_lines, published_items
+from boxpen.items import Card, Item
+from boxpen.scoring.recipe import Recipe
+
+__all__ = ["WINOGRANDE"]
+
+_FILE = "winogrande/dev.jsonl"
+
+
+def _items(files: Mapping[str, Path]) -> Iterator[Item]:
+    rows = json_lines(files[_FILE])
+    for row in rows:  # a sentence and its twin are <name>-1 and <name>-2
+        row["twins"] = row["qID"].rpartition("-")[0]
+    yield from published_items(
+        rows, _FILE, "{qID}", block="twins", gap="sentence", gold="answer", gold_start=1,
+        candidates=("option1", "option2"),
+    )  # fmt: skip
+
+
+WINOGRANDE = Entry(
+    name="winogrande",
+    topic="common sense",
+    items=1_267,
+    chance=0.5,
+    card=Card(
+        title="WinoGrande: Winograd schemas at scale (development set)",
+        language="en",
+        licence="CC BY",
+        citation=(
+            "Keisuke Sakaguchi, Ronan Le Bras, Chandra Bhagavatula and Yejin Choi. 2020. "
+            "WinoGrande: An Adversarial Winograd Schema Challenge at Scale. AAAI 2020."
+        ),
+        url="https://github.com/allenai/winogrande",
+        notes="Published in an archive of all splits; this file is a copy of dev.jsonl in it.",
+    ),
+    importer=_items,
+    files=(
+        github_file(
+            "zhang-edward/WinoGrande",
+            "@WINO@",
+            "@WINOPATH@",
+            path=_FILE,
+            sha256="1aeac79cf46a3dcbe59a71ca7e5372a1490cde2b4ae2387dc56f00378104d2e8",
+        ),
+    ),  # fmt: skip
+    recipes={
+        "full": Recipe(name="full", why="the whole sentence is scored, the name in the gap too"),
+        "partial": Recipe(
+            name="partial",
+            ending=True,
+            why=(
+                "only the words after the gap are scored, given the sentence up to it "
+                "(Trinh & Le 2018), so that a frequent name has no advantage"
+            ),
+        ),
+    },
+)
