@@ -9,9 +9,11 @@ import contextlib
 import hashlib
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from boxpen.catalog.entry import Entry, RemoteFile
 from boxpen.errors import SuiteError
@@ -78,6 +80,8 @@ def _download(file: RemoteFile, path: Path, suite: str) -> None:
     def checked(url: str, output: Any, registry: Any) -> None:
         with _bar(f"{suite}: {path.name}") as bar:
             pooch.HTTPDownloader(progressbar=bar)(url, output, registry)
+        if file.member:
+            _unzip(Path(output), file)
         found = _sha256(Path(output))
         if found != file.sha256:
             raise SuiteError(_differs(url, found, file))
@@ -97,6 +101,16 @@ def _download(file: RemoteFile, path: Path, suite: str) -> None:
             f"{file.url} could not be downloaded ({_reason(error)}); on a machine without network "
             f"set {MIRROR} to a folder that holds a copy of it as {file.path}"
         ) from None
+
+
+def _unzip(path: Path, file: RemoteFile) -> None:
+    """Put a member of an archive in its place."""
+    try:
+        with ZipFile(path) as archive:
+            content = archive.read(file.member)
+    except (BadZipFile, KeyError, zlib.error):
+        raise SuiteError(f"{file.url} is not the published archive with {file.member}") from None
+    path.write_bytes(content)
 
 
 def _reason(error: Exception) -> str:

@@ -12,7 +12,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Literal
 
 from boxpen.errors import PolicyError
@@ -24,9 +24,10 @@ __all__ = ["ASK", "ASK_LETTERS", "ENTAILMENT", "GENERATE", "SOUND", "TRANSLATE",
 
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
-    "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
-    "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+    "et": "Estonian", "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian", "nl": "Dutch",
+    "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "tr": "Turkish", "uk": "Ukrainian",
+    "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 _FIELDS = ("context", "source", "source_language", "target_language")
 UNSPACED = frozenset({"ja", "th", "zh"})
@@ -212,9 +213,10 @@ class Recipe:
 def _endings(requests: list[Request]) -> list[Request]:
     """Return the same texts with all but their common ending as the prefix."""
     texts = [request.text for request in requests]
-    common = commonprefix([text[::-1] for text in texts])[::-1]
+    same = takewhile(lambda last: len(set(last)) == 1, zip(*map(reversed, texts), strict=False))
+    common = "".join(letters[0] for letters in same)[::-1]
     # It begins where a word does: of "Ann's hat" and "Dan's hat" only "'s hat" is common.
-    cut = re.search(r"[^\w]", common)
+    cut = re.search(r"\W", common)
     common = common[cut.start() :] if cut else ""
     if not common.strip() or common in texts:
         return requests

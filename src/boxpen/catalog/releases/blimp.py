@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from zipfile import ZipFile
 
-from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.entry import Entry, github_files
 from boxpen.catalog.published import published_items
 from boxpen.items import Card, Item
 
@@ -48,15 +48,12 @@ BLIMP = Entry(
         notes="The grammatical sentence is candidate 0. The tag set is one of 67 paradigms.",
     ),
     importer=_items,
-    files=(
-        github_file(
-            "alexwarstadt/blimp",
-            "f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8",
-            "BLiMP.zip",
-            path=_FILE,
-            sha256="172a1a714d72e72a89e8384dd531483f3d0f8a9aee3d33dccaf7992d8cecbb73",
-        ),
-    ),  # fmt: skip
+    files=github_files(
+        "alexwarstadt/blimp",
+        "f5949a22b36a0e3a90b9932d4abe35ca77c5e8c8",
+        {"BLiMP.zip": "172a1a714d72e72a89e8384dd531483f3d0f8a9aee3d33dccaf7992d8cecbb73"},
+        path="blimp",
+    ),
     part_tag="phenomenon",
     parts=_PHENOMENA,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.entry import Entry, github_files
 from boxpen.catalog.published import published_items
 from boxpen.items import Card, Item
 from boxpen.text.lines import read_lines
@@ -15,17 +15,14 @@ __all__ = ["CODAH"]
 _FILE = "codah/full_data.tsv"
 _ENDINGS = ("ending0", "ending1", "ending2", "ending3")
 _COLUMNS = ("category", "prompt", *_ENDINGS, "label")  # the file has no header
-_CATEGORIES = {
-    "i": "idiom", "n": "negation", "o": "other", "p": "polysemy", "q": "quantity",
-    "r": "reference", "": "",
-}  # fmt: skip
+_CATEGORIES = ("other", "idiom", "negation", "reference", "polysemy", "quantity")
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     lines = read_lines(files[_FILE])
     rows = [dict(zip(_COLUMNS, line.split("\t"), strict=True)) for line in lines]
     for row in rows:
-        row["category"] = _CATEGORIES[row["category"].strip()]
+        row["category"] = {name[0]: name for name in _CATEGORIES}.get(row["category"].strip(), "")
     yield from published_items(
         rows, _FILE, "codah-{number:04}", tags={"set": "{category}"}, context="prompt",
         candidates=_ENDINGS, gold="label", gold_start=0,
@@ -49,15 +46,13 @@ CODAH = Entry(
         notes="Ten items have no category, so they have no tag.",
     ),
     importer=_items,
-    files=(
-        github_file(
-            "Websail-NU/CODAH",
-            "e1ce162d530caa059ca9c67235c909d04e0f4389",
-            "data/full_data.tsv",
-            path=_FILE,
-            sha256="96689f2abf2f09eb91af50e2d8f92bb553e157601908a1cee83fe68670b5c3ea",
-        ),
-    ),  # fmt: skip
+    files=github_files(
+        "Websail-NU/CODAH",
+        "e1ce162d530caa059ca9c67235c909d04e0f4389",
+        {"full_data.tsv": "96689f2abf2f09eb91af50e2d8f92bb553e157601908a1cee83fe68670b5c3ea"},
+        path="codah",
+        under="data/",
+    ),
     part_tag="set",
-    parts=("other", "idiom", "negation", "reference", "polysemy", "quantity"),
+    parts=_CATEGORIES,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.entry import Entry, github_files
 from boxpen.catalog.published import json_lines, published_items
 from boxpen.items import Card, Item
 
@@ -44,15 +44,13 @@ HELLASWAG = Entry(
         ),
     ),
     importer=_items,
-    files=(
-        github_file(  # the checksum that TensorFlow Datasets records
-            "rowanz/hellaswag",
-            "master",
-            "data/hellaswag_val.jsonl",
-            path=_FILE,
-            sha256="0aa3b88843990f3f10a97b9575c94d7b71fb2205240ba04ae4884d9e9c992588",
-        ),
-    ),  # fmt: skip
+    files=github_files(  # the checksum that TensorFlow Datasets records
+        "rowanz/hellaswag",
+        "master",
+        {"hellaswag_val.jsonl": "0aa3b88843990f3f10a97b9575c94d7b71fb2205240ba04ae4884d9e9c992588"},
+        path="hellaswag",
+        under="data/",
+    ),
     part_tag="set",
     parts=("activitynet", "wikihow"),
 )

@@ -40,6 +40,7 @@ PIQA = Entry(
     name="piqa",
     topic="common sense",
     items=1_838,
+    chance=0.5,
     card=Card(
         title="PIQA: physical commonsense reasoning (validation set)",
         language="en",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from boxpen.catalog.entry import Entry, github_file
+from boxpen.catalog.entry import Entry, RemoteFile
 from boxpen.catalog.published import json_lines, published_items
 from boxpen.items import Card, Item
 from boxpen.scoring.recipe import Recipe
@@ -13,12 +14,14 @@ from boxpen.scoring.recipe import Recipe
 __all__ = ["WINOGRANDE"]
 
 _FILE = "winogrande/dev.jsonl"
+_PARTIAL = "only the words after the gap are scored, given those before it (Trinh & Le 2018)"
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     rows = json_lines(files[_FILE])
-    for row in rows:  # a sentence and its twin are <name>-1 and <name>-2
-        row["twins"] = row["qID"].rpartition("-")[0]
+    pairs = Counter(row["qID"].rpartition("-")[0] for row in rows)  # twins: <name>-1, <name>-2
+    for row in rows:
+        row["twins"] = name if pairs[name := row["qID"].rpartition("-")[0]] == 2 else ""
     yield from published_items(
         rows, _FILE, "{qID}", block="twins", gap="sentence", gold="answer", gold_start=1,
         candidates=("option1", "option2"),
@@ -39,27 +42,19 @@ WINOGRANDE = Entry(
             "WinoGrande: An Adversarial Winograd Schema Challenge at Scale. AAAI 2020."
         ),
         url="https://github.com/allenai/winogrande",
-        notes="Published in an archive of all splits; this file is a copy of dev.jsonl in it.",
+        notes="A sentence and its twin, where both are in the set, form a block.",
     ),
     importer=_items,
     files=(
-        github_file(
-            "zhang-edward/WinoGrande",
-            "@WINO@",
-            "@WINOPATH@",
-            path=_FILE,
-            sha256="1aeac79cf46a3dcbe59a71ca7e5372a1490cde2b4ae2387dc56f00378104d2e8",
+        RemoteFile(
+            "https://storage.googleapis.com/ai2-mosaic/public/winogrande/winogrande_1.1.zip",
+            "1aeac79cf46a3dcbe59a71ca7e5372a1490cde2b4ae2387dc56f00378104d2e8",
+            _FILE,
+            member="winogrande_1.1/dev.jsonl",
         ),
-    ),  # fmt: skip
+    ),
     recipes={
         "full": Recipe(name="full", why="the whole sentence is scored, the name in the gap too"),
-        "partial": Recipe(
-            name="partial",
-            ending=True,
-            why=(
-                "only the words after the gap are scored, given the sentence up to it "
-                "(Trinh & Le 2018), so that a frequent name has no advantage"
-            ),
-        ),
+        "partial": Recipe(name="partial", ending=True, why=_PARTIAL),
     },
 )
