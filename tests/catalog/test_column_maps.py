@@ -51,12 +51,12 @@ def test_numbered_columns(read, stem):
     assert [item.gold for item in suite] == [1, 0]
 
 
-def test_columns_that_count_from_one_must_be_named(read):
-    content = "answer,option1,option2\n2,a,b\n"
-    with pytest.raises(Exception, match="say which columns they are"):
-        read(content)
-    [item] = read(content, candidates=["option1", "option2"], gold="answer", gold_start=1)
-    assert (item.candidates, item.gold) == (("a", "b"), 1)
+@pytest.mark.parametrize("named", [{}, {"candidates": ["option1", "option2"], "gold": "answer"}])
+def test_labels_that_count_from_one(read, named):
+    content = "answer,option1,option2\n2,a,b\n1,c,d\n"
+    assert [item.gold for item in read(content, **named)] == [1, 0]
+    [item] = read("answer,option1,option2\n1,a,b\n", gold_start=1, **named)
+    assert (item.candidates, item.gold) == (("a", "b"), 0)
 
 
 BLIMP = {
@@ -140,6 +140,7 @@ def test_every_option_at_once(read):
         context="c",
         candidates=["x", "y", "z"],
         gold="g",
+        gold_start=0,
         tags=["topic"],
         wrong=None,
     )

@@ -1,0 +1,216 @@
+"""Headers that people have: read with no options, or refused with the command that reads them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import zipfile
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from boxpen.catalog import load_suite, read_suite
+from boxpen.catalog.golds import Label, right_candidates
+from boxpen.catalog.headers import import_command, recognised
+from boxpen.cli.app import app
+from boxpen.errors import SuiteError
+from boxpen.items import Choice
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a table of rows in any of the formats."""
+
+    def read(rows, ending=".jsonl", **options):
+        path = tmp_path / f"mine{ending}"
+        if ending == ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        elif ending == ".parquet":
+            pl.DataFrame(rows).write_parquet(path)
+        else:
+            pl.DataFrame(rows).write_csv(path)
+        return read_suite(path, **options)
+
+    return read
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
+def test_winogrande(read, ending):
+    rows = [
+        {"qID": "a-1", "sentence": "Ann left Eve as _ was tired.", "option1": "Ann",
+         "option2": "Eve", "answer": "1"},
+        {"qID": "a-2", "sentence": "Ann left Eve as _ was rude.", "option1": "Ann",
+         "option2": "Eve", "answer": "2"},
+    ]  # fmt: skip
+    first, second = read(rows, ending)
+    assert first.candidates == ("Ann left Eve as Ann was tired.", "Ann left Eve as Eve was tired.")
+    assert (first.gold, second.gold) == (0, 1)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
+def test_copa(read, ending):
+    rows = [
+        {"premise": "The cup broke.", "choice1": "I dropped it.", "choice2": "It was full.",
+         "question": "cause", "label": 0},
+        {"premise": "The cup broke.", "choice1": "He cheered.", "choice2": "The tea ran out.",
+         "question": "effect", "label": 1},
+    ]  # fmt: skip
+    first, second = read(rows, ending)
+    assert first.context == "The cup broke because"
+    assert first.candidates == ("I dropped it.", "it was full.")
+    assert (first.gold, first.tags["question"]) == (0, "cause")
+    assert second.context == "The cup broke so"
+    assert (second.candidates, second.gold) == (("he cheered.", "the tea ran out."), 1)
+
+
+def test_a_relation_that_is_neither_cause_nor_effect(read):
+    row = {"premise": "p", "choice1": "a", "choice2": "b", "question": "why", "label": 0}
+    with pytest.raises(SuiteError, match="line 1: column 'question' is 'why', expected cause or"):
+        read([row])
+
+
+def test_piqa(read):
+    rows = [
+        {"goal": "Cut it.", "sol1": "Use a knife.", "sol2": "Use soup.", "label": n} for n in (0, 1)
+    ]
+    first, second = read(rows, ".csv")
+    assert first == Choice(
+        id="1", context="Cut it.", candidates=("Use a knife.", "Use soup."), gold=0
+    )
+    assert second.gold == 1
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_hellaswag(read, ending):
+    row = {"ind": 4, "activity_label": "Skiing", "ctx_a": "A man skis.", "ctx_b": "He",
+           "ctx": "A man skis. He", "endings": ["turns.", "melts.", "sings.", "eats."],
+           "source_id": "x", "split": "val", "split_type": "indomain", "label": "3"}  # fmt: skip
+    rows = [row, row | {"label": "0"}]
+    first, _ = read(rows, ending)
+    assert (first.context, first.candidates[3], first.gold) == ("A man skis. He", "eats.", 3)
+    assert first.tags == {"activity_label": "Skiing", "split_type": "indomain"}
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_choices_of_the_hub(read, ending):
+    mmlu = {"question": "2 + 2?", "subject": "maths", "choices": ["3", "4", "5", "6"], "answer": 1}
+    [item] = read([mmlu], ending, gold_start=0)
+    assert (item.context, item.candidates, item.gold) == ("2 + 2?", ("3", "4", "5", "6"), 1)
+    arc = {"id": "q", "question": "Hot?", "answerKey": "B",
+           "choices": {"text": ["ice", "fire"], "label": ["A", "B"]}}  # fmt: skip
+    [item] = read([arc], ending)
+    assert (item.id, item.candidates, item.gold) == ("q", ("ice", "fire"), 1)
+    numbered = arc | {"choices": {"text": ["ice", "fire"], "label": ["1", "2"]}, "answerKey": "2"}
+    assert [item.gold for item in read([numbered], ending)] == [1]
+
+
+def test_lists_in_a_csv_must_be_json(read, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text('question,choices,label\nq,"[""a"", ""b""]",1\nq,"[""a"", ""b""]",0\n')
+    assert [item.gold for item in read_suite(path)] == [1, 0]
+    path.write_text("question,choices,label\nq,['a' 'b'],0\n")
+    with pytest.raises(SuiteError, match=r"line 2: column 'choices' is .* best saved as \.jsonl"):
+        read_suite(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "sentence1,sentence2,label",  # GLUE: pairs to compare
+        "passage,question,choice1,choice2,label",  # a text that nothing would follow
+        "article,question,choices,answer",
+        "option1,option2,choice1,choice2,label",  # two sets
+        "text,label",
+    ],
+)
+def test_what_is_not_certain_is_refused_with_a_command(tmp_path, header):
+    path = tmp_path / "x.csv"
+    path.write_text(header + "\n" + ",".join("0" for _ in header.split(",")) + "\n")
+    with pytest.raises(SuiteError, match="say which columns they are with: boxpen suite import"):
+        read_suite(path)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "passage,question,choice1,choice2,label",
+        "stem,opt_a,opt_b,opt_c,key",
+        "prompt,chosen,rejected",
+        "question,correct_answer,distractor1,distractor2",
+    ],
+)
+def test_the_command_that_is_named_works(tmp_path, header, monkeypatch):
+
+    monkeypatch.chdir(tmp_path)
+    cells = ["1" if name in ("label", "key") else f"text of {name}" for name in header.split(",")]
+    more = ["0" if name in ("label", "key") else f"more of {name}" for name in header.split(",")]
+    (tmp_path / "x.csv").write_text("\n".join([header, ",".join(cells), ",".join(more)]) + "\n")
+    with pytest.raises(SuiteError) as error:
+        read_suite("x.csv")
+    command = shlex.split(str(error.value).partition("with: boxpen ")[2])
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    item = read_suite("x.jsonl").items[0]
+    shown = " ".join([item.context or "", *item.candidates])
+    texts = [c for c in cells if c != "1"]
+    assert all(text in shown for text in texts)
+
+
+def naive_golds(labels, options):
+    """The right candidates by trying both counts; None if both fit or neither does."""
+    fits = [
+        [n - start for n in labels]
+        for start in (0, 1)
+        if all(0 <= n - start < k for n, k in zip(labels, options, strict=True))
+    ]
+    return fits[0] if len(fits) == 1 else None
+
+
+@given(st.lists(st.tuples(st.integers(2, 5), st.integers(0, 5)), min_size=1, max_size=8))
+def test_where_labels_start_twin(rows):
+    options, numbers = [k for k, _ in rows], [min(n, k) for k, n in rows]
+    labels = [
+        Label(f"row {i}", str(n), k) for i, (k, n) in enumerate(zip(options, numbers, strict=True))
+    ]
+    expected = naive_golds(numbers, options)
+    if expected is None:
+        with pytest.raises(SuiteError):
+            right_candidates(labels, "label", None, "COMMAND")
+    else:
+        assert right_candidates(labels, "label", None, "COMMAND") == expected
+
+
+@given(st.lists(st.text(max_size=12), max_size=6, unique=True))
+def test_any_header_gets_an_answer(header):
+    found = recognised(header)
+    named = [c for v in found.values() for c in ((v,) if isinstance(v, str) else v)]
+    assert set(named) <= set(header)
+    assert import_command(header, "x.csv").startswith("boxpen suite import x.csv --out x.jsonl")
+
+
+def test_published_files_as_they_are(mirror, tmp_path):
+    winogrande = read_suite(mirror / "winogrande" / "dev.jsonl")
+    labels = (mirror / "winogrande" / "dev-labels.lst").read_text().split()
+    assert len(winogrande) == 1267
+    assert [str(item.gold + 1) for item in winogrande] == labels
+    assert all("_" not in c for item in winogrande for c in item.candidates)
+    with zipfile.ZipFile(mirror / "blimp" / "BLiMP.zip") as archive:
+        name = next(n for n in archive.namelist() if n.endswith("causative.jsonl"))
+        (tmp_path / "causative.jsonl").write_bytes(archive.read(name))
+    blimp = read_suite(tmp_path / "causative.jsonl")
+    assert len(blimp) == 1000
+    assert {item.gold for item in blimp} == {0}
+    estonian = read_suite(mirror / "xcopa" / "data" / "et" / "test.et.jsonl")
+    assert len(estonian) == 500
+    assert {item.gold for item in estonian} == {0, 1}
+
+
+def test_a_command_takes_such_a_file_directly(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(
+        "sentence,option1,option2,answer\nThe _ is hot.,sun,ice,1\nThe _ is cold.,sun,ice,2\n"
+    )
+    assert [item.gold for item in load_suite(str(path))] == [0, 1]
