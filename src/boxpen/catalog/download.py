@@ -9,13 +9,16 @@ import contextlib
 import hashlib
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 from boxpen.catalog.entry import Entry, RemoteFile
 from boxpen.errors import SuiteError
 from boxpen.folders import cache_dir
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -30,7 +33,8 @@ def fetch(entry: Entry) -> dict[str, Path]:
 
     With ``BOXPEN_MIRROR`` set, files are read from that folder and nothing is downloaded.
     Otherwise they are downloaded once, into the cache; one that has been damaged there is
-    downloaded again. Progress goes to stderr, and only to a terminal.
+    downloaded again. The licence and the address of each go to stderr before its first byte is
+    fetched; progress only to a terminal.
 
     Raises:
         SuiteError: If a file is missing, cannot be downloaded, or is not the published one.
@@ -38,7 +42,7 @@ def fetch(entry: Entry) -> dict[str, Path]:
     mirror = os.environ.get(MIRROR)
     if mirror:
         return {file.path: _mirrored(file, Path(mirror).expanduser()) for file in entry.files}
-    return {file.path: _cached(file, entry.name) for file in entry.files}
+    return {file.path: _cached(file, entry) for file in entry.files}
 
 
 def _mirrored(file: RemoteFile, mirror: Path) -> Path:
@@ -53,7 +57,7 @@ def _mirrored(file: RemoteFile, mirror: Path) -> Path:
     return path
 
 
-def _cached(file: RemoteFile, suite: str) -> Path:
+def _cached(file: RemoteFile, entry: Entry) -> Path:
     path = cache_dir() / "data" / file.path
     try:
         if path.is_file():
@@ -61,7 +65,9 @@ def _cached(file: RemoteFile, suite: str) -> Path:
                 return path
             path.unlink()
         path.parent.mkdir(parents=True, exist_ok=True)
-        _download(file, path, suite)
+        licence = entry.card.licence or "none stated"
+        print(printable(f"{entry.name}: licence {licence}; fetching {file.url}"), file=sys.stderr)
+        _download(file, path, entry.name)
     except OSError as error:
         raise SuiteError(f"{path} cannot be written: {error.strerror or error}") from None
     return path
@@ -74,6 +80,8 @@ def _download(file: RemoteFile, path: Path, suite: str) -> None:
     def checked(url: str, output: Any, registry: Any) -> None:
         with _bar(f"{suite}: {path.name}") as bar:
             pooch.HTTPDownloader(progressbar=bar)(url, output, registry)
+        if file.member:
+            _unzip(Path(output), file)
         found = _sha256(Path(output))
         if found != file.sha256:
             raise SuiteError(_differs(url, found, file))
@@ -93,6 +101,16 @@ def _download(file: RemoteFile, path: Path, suite: str) -> None:
             f"{file.url} could not be downloaded ({_reason(error)}); on a machine without network "
             f"set {MIRROR} to a folder that holds a copy of it as {file.path}"
         ) from None
+
+
+def _unzip(path: Path, file: RemoteFile) -> None:
+    """Put a member of an archive in its place."""
+    try:
+        with ZipFile(path) as archive:
+            content = archive.read(file.member)
+    except (BadZipFile, KeyError, zlib.error):
+        raise SuiteError(f"{file.url} is not the published archive with {file.member}") from None
+    path.write_bytes(content)
 
 
 def _reason(error: Exception) -> str:

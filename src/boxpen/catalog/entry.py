@@ -10,7 +10,7 @@ from urllib.parse import quote
 from boxpen.items import Card, Item
 from boxpen.scoring.recipe import Recipe
 
-__all__ = ["TOPICS", "Entry", "Importer", "RemoteFile", "github_file"]
+__all__ = ["TOPICS", "Entry", "Importer", "RemoteFile", "github_file", "github_files"]
 
 TOPICS = ("common sense", "inference", "grammar", "translation", "discourse", "robustness")
 
@@ -25,11 +25,13 @@ class RemoteFile:
         url: Its URL, of a fixed version if possible.
         sha256: Hex digest of its bytes; other contents are rejected.
         path: Its place in the cache and in a mirror folder.
+        member: Its name in the zip archive at the URL, if it was published in one.
     """
 
     url: str
     sha256: str
     path: str
+    member: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +44,8 @@ class Entry:
         importer: Turns the local files, by their ``path``, into items.
         topic: What the suite tests, one of ``TOPICS``; empty if a plug-in does not say.
         items: How many items it has; 0 if a plug-in does not say.
-        chance: The accuracy of guessing, the mean of 1/k over its items; None if a plug-in does not
-            say, or there is nothing to choose from.
+        chance: The accuracy of guessing, the mean over its items of 1/k, or of the right labels'
+            share of three; None if a plug-in does not say, or there is nothing to choose from.
         files: What must be fetched; nothing for a suite that comes with boxpen.
         recipes: Recipes of the suite's own; they take precedence over the common ones.
         part_tag: The tag whose values can be loaded as ``name.value``.
@@ -66,3 +68,21 @@ def github_file(repository: str, commit: str, file: str, *, sha256: str, path: s
     """Return a file of a GitHub repository at one commit."""
     url = f"https://raw.githubusercontent.com/{repository}/{commit}/{quote(file)}"
     return RemoteFile(url, sha256, path)
+
+
+def github_files(
+    repository: str, commit: str, sha256: Mapping[str, str], *, path: str, under: str = ""
+) -> tuple[RemoteFile, ...]:
+    """Return files of a GitHub repository at one commit.
+
+    Args:
+        repository: Its owner and name.
+        commit: The commit.
+        sha256: The checksum of each file.
+        path: The folder of all in the cache and in a mirror.
+        under: Their folder in the repository, which is not part of that path.
+    """
+    return tuple(
+        github_file(repository, commit, f"{under}{file}", sha256=found, path=f"{path}/{file}")
+        for file, found in sha256.items()
+    )

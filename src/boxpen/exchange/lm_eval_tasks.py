@@ -148,6 +148,11 @@ def texts_of(item: Item, suite: Suite, recipe: Recipe) -> list[tuple[str, str]]:
 
 def _doc(item: Item, suite: Suite, recipe: Recipe) -> dict[str, Any]:
     choice, texts = choice_of(item), texts_of(item, suite, recipe)
+    if len({prefix for prefix, _ in texts}) > 1:
+        raise SuiteError(
+            f"recipe '{recipe.name}' has a text of its own before each candidate, which a task of "
+            "lm-eval with one context cannot have; choose another recipe"
+        )
     order = _order(choice)
     return {
         "id": item.id,

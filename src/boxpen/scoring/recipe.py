@@ -12,6 +12,7 @@ import re
 import string
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import takewhile
 from typing import Literal
 
 from boxpen.errors import PolicyError
@@ -23,9 +24,10 @@ __all__ = ["ASK", "ASK_LETTERS", "ENTAILMENT", "GENERATE", "SOUND", "TRANSLATE",
 
 LANGUAGE_NAMES = {
     "ar": "Arabic", "cs": "Czech", "de": "German", "en": "English", "es": "Spanish",
-    "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian", "ja": "Japanese",
-    "ko": "Korean", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
-    "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+    "et": "Estonian", "fi": "Finnish", "fr": "French", "hi": "Hindi", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian", "nl": "Dutch",
+    "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "tr": "Turkish", "uk": "Ukrainian",
+    "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
 _FIELDS = ("context", "source", "source_language", "target_language")
 UNSPACED = frozenset({"ja", "th", "zh"})
@@ -43,6 +45,8 @@ class Recipe:
         prefix: Template for the text before the candidate, for items with a context.
         prefixes: Other templates for items with a certain tag, under ``tag=value``.
         whole: Score the prefix too, as part of the text.
+        ending: Score only what all candidates end in, each given its own beginning (the partial
+            score of Trinh & Le 2018). Candidates that end differently are scored whole.
         prompt: Template for the text before the candidate for items with a source; without it a
             language model judges the target side alone.
         unconditional: The text before the candidate when it is scored without its context (for
@@ -63,6 +67,7 @@ class Recipe:
     prefix: str = "{context}"
     prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
     whole: bool = False
+    ending: bool = False
     prompt: str | None = None
     unconditional: str = ""
     asks: Literal["", "text", "letters"] = ""
@@ -92,6 +97,7 @@ class Recipe:
         parts = {k: v for k, v in asdict(self).items() if k not in ("name", "policy", "why")}
         for new in (
             "prefixes",
+            "ending",
             "asks",
             "generates",
             "entailment",
@@ -138,7 +144,8 @@ class Recipe:
                 for c in item.candidates
             ]
         prefix = self.before(item, language, source_language)
-        return [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
+        joined = [self._joined(prefix, self.tidied(c), language) for c in item.candidates]
+        return _endings(joined) if self.ending else joined
 
     def unconditional_requests(
         self, item: Choice, *, language: str | None, source_language: str | None
@@ -146,7 +153,8 @@ class Recipe:
         """Return the candidates without their context, for pointwise mutual information."""
         bare = replace(item, context="", source=None if item.source is None else "")
         before = self.unconditional.format(**self._values(bare, language, source_language))
-        return [self._joined(before, self.tidied(c), language) for c in item.candidates]
+        joined = [self._joined(before, self.tidied(c), language) for c in item.candidates]
+        return [replace(r, prefix="") for r in _endings(joined)] if self.ending else joined
 
     def sees_source(self, item: Choice, *, encoder: bool) -> bool:
         """Whether the model reads the item's source sentence under this recipe."""
@@ -200,6 +208,20 @@ class Recipe:
         if not self.tidy:
             return text
         return " ".join(re.sub(r"\s*\[SEP\]\s*", " ", text).split())
+
+
+def _endings(requests: list[Request]) -> list[Request]:
+    """Return the same texts with all but their common ending as the prefix."""
+    texts = [request.text for request in requests]
+    same = takewhile(lambda last: len(set(last)) == 1, zip(*map(reversed, texts), strict=False))
+    common = "".join(letters[0] for letters in same)[::-1]
+    # It begins where a word does: of "Ann's hat" and "Dan's hat" only "'s hat" is common.
+    cut = re.search(r"\W", common)
+    common = common[cut.start() :] if cut else ""
+    if not common.strip() or common in texts:
+        return requests
+    starts = [text.removesuffix(common) for text in texts]
+    return [Request(common, r.prefix + s) for r, s in zip(requests, starts, strict=True)]
 
 
 SOUND = Recipe(name="sound")

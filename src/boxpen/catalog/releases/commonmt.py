@@ -84,6 +84,7 @@ COMMONMT = Entry(
     name="commonmt",
     topic="translation",
     items=1_200,
+    chance=0.5,
     card=Card(
         title="CommonMT: commonsense reasoning in Chinese-English translation",
         language="en",

@@ -118,6 +118,7 @@ COMVE = Entry(
     name="comve",
     topic="common sense",
     items=1_994,
+    chance=0.417,
     card=_card("ComVE: commonsense validation and explanation (development set)"),
     importer=partial(_items, split=_DEV),
     files=_files(_DEV),
@@ -130,6 +131,7 @@ COMVE_TRAIN = Entry(
     name="comve-train",
     topic="common sense",
     items=20_000,
+    chance=0.417,
     card=_card(
         "ComVE: commonsense validation and explanation (training set)",
         notes=(

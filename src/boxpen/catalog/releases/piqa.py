@@ -11,10 +11,16 @@ from boxpen.items import Card, Choice
 from boxpen.scoring.recipe import Recipe
 from boxpen.text.lines import read_lines
 
-__all__ = ["PIQA"]
+__all__ = ["PIQA", "QUESTION"]
 
 _DATA = "piqa/valid.jsonl"
 _LABELS = "piqa/valid-labels.lst"
+QUESTION = Recipe(
+    name="sound",
+    prefix="Question: {context}\nAnswer:",
+    unconditional="Answer:",
+    why="what comes before reads as a question, a candidate as its answer",
+)
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Choice]:
@@ -34,6 +40,7 @@ PIQA = Entry(
     name="piqa",
     topic="common sense",
     items=1_838,
+    chance=0.5,
     card=Card(
         title="PIQA: physical commonsense reasoning (validation set)",
         language="en",
@@ -61,12 +68,5 @@ PIQA = Entry(
             path=_LABELS,
         ),
     ),
-    recipes={
-        "sound": Recipe(
-            name="sound",
-            prefix="Question: {context}\nAnswer:",
-            unconditional="Answer:",
-            why="a goal reads as a question, a solution as its answer",
-        )
-    },
+    recipes={"sound": QUESTION},
 )

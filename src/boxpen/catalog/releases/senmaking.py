@@ -68,6 +68,7 @@ SENMAKING = Entry(
     name="senmaking",
     topic="common sense",
     items=4_042,
+    chance=0.417,
     card=Card(
         title="Sen-Making and Explanation",
         language="en",
