@@ -27,12 +27,12 @@ from pathlib import Path
 from results import write
 
 from boxpen.analysis.behaviour import task_of
+from boxpen.analysis.relations import is_wrong
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
 from boxpen.catalog import load_suite
 from boxpen.items import Choice, Entail, Item
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
 from boxpen.metrics.intervals import Estimate, share
-from boxpen.relations import is_wrong
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 RESULTS = Path(__file__).parents[1] / "docs" / "results"

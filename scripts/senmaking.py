@@ -19,8 +19,8 @@ import boxpen
 from boxpen import Choice
 from boxpen.analysis.suites.differences import differences
 from boxpen.analysis.suites.words import words
-from boxpen.catalog.lint import lint
-from boxpen.catalog.reason_lint import explained_sentences
+from boxpen.catalog.lint.items import lint
+from boxpen.catalog.lint.reasons import explained_sentences
 from boxpen.report.html.word_chart import frequent_words, words_svg
 
 PAGE, FIGURE, OVER = "senmaking.md", "senmaking-words.svg", 9

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
+from boxpen.analysis.relations import ATOMIC
 from boxpen.build.kg.wording.render import render
 from boxpen.build.kg.wording.templates import load_templates
 from boxpen.catalog.releases.starter import starter_triples
 from boxpen.items import Item, item_to_dict
-from boxpen.relations import ATOMIC
 
 SEED = 1960
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from boxpen.analysis.suites.audit import audit
     from boxpen.analysis.suites.stats import stats
     from boxpen.catalog import load_suite, read_suite, recipes_of, suite_names, write_suite
-    from boxpen.catalog.lint import Finding, lint
+    from boxpen.catalog.lint.items import Finding, lint
     from boxpen.evaluate import evaluate
     from boxpen.items import Card, Choice, Entail, Item, Suite, Translate
     from boxpen.models.base import Model
@@ -44,7 +44,7 @@ _HOMES = {
     "Card": "items",
     "Choice": "items",
     "Entail": "items",
-    "Finding": "catalog.lint",
+    "Finding": "catalog.lint.items",
     "Item": "items",
     "Model": "models.base",
     "Recipe": "scoring.recipe",
@@ -60,7 +60,7 @@ _HOMES = {
     "audit": "analysis.suites.audit",
     "compare": "runs.comparison",
     "evaluate": "evaluate",
-    "lint": "catalog.lint",
+    "lint": "catalog.lint.items",
     "load_suite": "catalog",
     "read_suite": "catalog",
     "recipes_of": "catalog",

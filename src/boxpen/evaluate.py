@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boxpen.analysis.reading_judge import ReadingJudge
-from boxpen.catalog.lint import lint
+from boxpen.catalog.lint.items import lint
 from boxpen.errors import ModelError
 from boxpen.folders import default_cache
 from boxpen.items import Choice, Entail, Item, Suite, Translate

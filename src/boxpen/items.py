@@ -300,7 +300,8 @@ class Suite:
             name: Name of the suite.
             **columns: Which column is which, if their names do not tell: ``id``, ``block``,
                 ``correct`` and ``wrong``, ``candidates`` and ``gold``, ``tags`` … (see
-                ``boxpen.catalog.columns.Columns``); and ``language`` and ``source_language``.
+                ``boxpen.catalog.tables.columns.Columns``); and ``language`` and
+                ``source_language``.
 
         Raises:
             SuiteError: If a column or a cell is not as expected; the message names the row.

@@ -5,8 +5,8 @@ from itertools import chain
 import pytest
 
 from boxpen.catalog import load_suite
-from boxpen.catalog.block_lint import Crossing, crossing
-from boxpen.catalog.lint import lint
+from boxpen.catalog.lint.blocks import Crossing, crossing
+from boxpen.catalog.lint.items import lint
 from boxpen.items import Choice, Suite
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from boxpen.catalog import load_suite
-from boxpen.catalog.lint import Finding, lint
+from boxpen.catalog.lint.items import Finding, lint
 from boxpen.items import Card, Choice, Entail, Suite, Translate
 
 GOOD = Choice(id="g", candidates=("The cat drinks milk.", "The cat drinks steel."), gold=0)

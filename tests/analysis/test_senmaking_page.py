@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from boxpen import Choice, Suite, load_suite
 from boxpen.analysis.suites.differences import differences
 from boxpen.catalog import write_suite
-from boxpen.catalog.lint import lint
+from boxpen.catalog.lint.items import lint
 from boxpen.cli.app import app
 from boxpen.errors import SuiteError
 from boxpen.report.html.word_chart import frequent_words, words_svg

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from boxpen.catalog import load_suite, read_suite
-from boxpen.catalog.golds import Label, right_candidates
-from boxpen.catalog.headers import import_command, recognised
+from boxpen.catalog.tables.golds import Label, right_candidates
+from boxpen.catalog.tables.headers import import_command, recognised
 from boxpen.cli.app import app
 from boxpen.errors import SuiteError
 from boxpen.items import Choice

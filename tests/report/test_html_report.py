@@ -15,7 +15,7 @@ import pytest
 from report_runs import HOSTILE, SENTENCES, Labelling, made_run, suite_of, translated
 
 from boxpen import Card, Entail, Run, RunError, Suite, evaluate
-from boxpen.catalog.lint import Finding
+from boxpen.catalog.lint.items import Finding
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate

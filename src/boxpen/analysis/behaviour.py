@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from boxpen.analysis.graphs import graph_of, in_order
+from boxpen.analysis.relations import is_wrong
 from boxpen.errors import SuiteError
 from boxpen.items import Choice, Entail, Item, Suite
-from boxpen.relations import is_wrong
 
 __all__ = ["Example", "RelationCount", "count_tests", "example_tests", "task_of"]
 

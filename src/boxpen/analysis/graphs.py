@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from boxpen.relations import ATOMIC, CONCEPTNET
+from boxpen.analysis.relations import ATOMIC, CONCEPTNET
 
 __all__ = ["graph_of", "in_order"]
 

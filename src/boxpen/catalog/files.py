@@ -27,9 +27,9 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
     Args:
         path: The file.
         validate: Reject items that a model cannot score. Without it they are kept, so that
-            ``boxpen.catalog.lint`` can report them all.
+            ``boxpen.catalog.lint.items`` can report them all.
         **options: For what is not boxpen's own: which column (or key of JSON objects) is which,
-            see ``boxpen.catalog.columns.Columns``.
+            see ``boxpen.catalog.tables.columns.Columns``.
 
     Raises:
         SuiteError: If the file cannot be read or is not what its ending says; the message names

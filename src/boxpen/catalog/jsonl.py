@@ -14,8 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from boxpen.catalog.columns import Columns
 from boxpen.catalog.rows import Row, Table
+from boxpen.catalog.tables.columns import Columns
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt

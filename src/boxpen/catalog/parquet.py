@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from boxpen.catalog.columns import Columns
 from boxpen.catalog.rows import Row, Table
+from boxpen.catalog.tables.columns import Columns
 from boxpen.catalog.tabular import LISTS, OWN, spelt_out
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from boxpen.catalog.columns import Columns
+from boxpen.catalog.tables.columns import Columns
 from boxpen.items import Item
 from boxpen.text.lines import read_lines
 
@@ -40,8 +40,8 @@ def published_items(
         tags: Templates of the tags; a tag that comes out empty is left out.
         language: Language of the candidates, where the suite has several.
         source_language: Language of the source, likewise.
-        **columns: Which column is which, see ``boxpen.catalog.columns.Columns``; those of a header
-            that ``suite import`` recognises need not be named.
+        **columns: Which column is which, see ``boxpen.catalog.tables.columns.Columns``; those of a
+            header that ``suite import`` recognises need not be named.
 
     Raises:
         SuiteError: If a row is not an item.

@@ -1,7 +1,7 @@
 """Text tables with one row per item: CSV and TSV.
 
 A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
-found by ``boxpen.catalog.columns``.
+found by ``boxpen.catalog.tables.columns``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from boxpen.catalog.cells import filled
-from boxpen.catalog.columns import TAG, Columns
 from boxpen.catalog.rows import Row, Table
+from boxpen.catalog.tables.cells import filled
+from boxpen.catalog.tables.columns import TAG, Columns
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt

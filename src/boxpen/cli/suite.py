@@ -93,7 +93,7 @@ def get_suite(name: SuiteName) -> None:
 def lint_suite(name: SuiteName, json: Json = False) -> None:
     """Find problems in a suite; exit with status 1 if any."""
     from boxpen.catalog import load_suite
-    from boxpen.catalog.lint import lint
+    from boxpen.catalog.lint.items import lint
 
     findings = lint(load_suite(name, validate=False))
     if json:
@@ -298,7 +298,7 @@ def import_suite(
     """
     from boxpen.catalog import read_suite, write_suite
     from boxpen.catalog.frames import read_frame
-    from boxpen.catalog.lint import lint
+    from boxpen.catalog.lint.items import lint
     from boxpen.errors import SuiteError
     from boxpen.files import check_free
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from boxpen.catalog.lint import lint
+from boxpen.catalog.lint.items import lint
 from boxpen.errors import BoxpenError, RunError
 from boxpen.exchange.lm_eval_samples import (
     Sample,

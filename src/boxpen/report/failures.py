@@ -24,10 +24,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from boxpen.analysis.graphs import graph_of, in_order
+from boxpen.analysis.relations import WRONG, is_wrong
 from boxpen.errors import RunError
 from boxpen.metrics.choice import balanced_accuracy, chance, failure_rate, right_answers
 from boxpen.metrics.intervals import Estimate, share
-from boxpen.relations import WRONG, is_wrong
 from boxpen.report.tables import systems
 from boxpen.runs.run import Run
 from boxpen.scoring.normalise import TIE_TOLERANCE

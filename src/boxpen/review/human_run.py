@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from boxpen.catalog.lint import lint
+from boxpen.catalog.lint.items import lint
 from boxpen.catalog.tabular import table_rows
 from boxpen.errors import SuiteError
 from boxpen.items import LABELS, Choice, Entail, Item, Suite, Translate

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
-from boxpen.catalog.lint import Finding
+from boxpen.catalog.lint.items import Finding
 from boxpen.items import Suite
 from boxpen.printable import printable
 from boxpen.scoring.labels import NAMES, names_of, offered, setting_of

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
+from boxpen.analysis.relations import ATOMIC, CONCEPTNET
 from boxpen.build.tables import parquet_errors, scan_columns, write_table
 from boxpen.errors import BuildError
-from boxpen.relations import ATOMIC, CONCEPTNET
 
 __all__ = [
     "ATOMIC", "ATOMIC_ALL", "CONCEPTNET", "CONCEPTNET_ALL", "canonical_relation", "read_table",

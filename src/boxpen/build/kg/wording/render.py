@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boxpen.analysis.relations import WRONG
 from boxpen.build.kg.wording.names import Draw, Names, load_names
 from boxpen.build.kg.wording.people import Person
 from boxpen.build.kg.wording.slots import Filling, MisfitError, filled
@@ -21,7 +22,6 @@ from boxpen.build.kg.wording.wordings import form_of
 from boxpen.english.grammar import PRONOUNS
 from boxpen.errors import BuildError
 from boxpen.items import Choice, Entail, Item
-from boxpen.relations import WRONG
 
 if TYPE_CHECKING:
     import polars as pl

@@ -18,9 +18,9 @@ Lint changes and rejects nothing: a finding is an item that a human should look 
   ``task``), which are as many as its templates and wrong tails
 - ``block-ambiguity``, ``repeated-word``, ``block-reading``, ``block-unrelated``: in blocks of
   translations: two ambiguous words or structures, a word that another block has, wrong translations
-  that do not read it as the other half does (see ``boxpen.catalog.block_lint``)
+  that do not read it as the other half does (see ``boxpen.catalog.lint.blocks``)
 - ``reason-keywords``: a wrong reason why a sentence makes no sense that has no key word of the
-  sentence (see ``boxpen.catalog.reason_lint``)
+  sentence (see ``boxpen.catalog.lint.reasons``)
 - ``unbalanced``: of the suite as a whole: a position is gold far more or less often than by chance
 """
 
@@ -36,8 +36,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from boxpen.catalog.block_lint import reading_faults, repeated_words, split_ambiguity
-from boxpen.catalog.reason_lint import explained_sentences, keyword_faults
+from boxpen.catalog.lint.blocks import reading_faults, repeated_words, split_ambiguity
+from boxpen.catalog.lint.reasons import explained_sentences, keyword_faults
 from boxpen.items import Choice, Entail, Item, Suite, item_to_dict
 from boxpen.notebook import Listed
 from boxpen.text.characters import strange_characters

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
-from boxpen.catalog.cells import (
+from boxpen.catalog.rows import Row
+from boxpen.catalog.tables.cells import (
     CONNECTORS,
     cell_list,
     cell_text,
@@ -16,9 +17,8 @@ from boxpen.catalog.cells import (
     going_on,
     is_english,
 )  # fmt: skip
-from boxpen.catalog.golds import Label, right_candidates
-from boxpen.catalog.headers import NUMBERED, import_command, lacking, listed, recognised
-from boxpen.catalog.rows import Row
+from boxpen.catalog.tables.golds import Label, right_candidates
+from boxpen.catalog.tables.headers import NUMBERED, import_command, lacking, listed, recognised
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Choice, Entail, Item, Translate
 from boxpen.printable import excerpt

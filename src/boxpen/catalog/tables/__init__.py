@@ -1,0 +1,1 @@
+"""Other people's tables: their headers, columns, cells and labels."""
