@@ -3,6 +3,7 @@
     discourse_mined.py draw SUITE FOLDER    two sheets for each of two readers
     discourse_mined.py read SUITE FOLDER    their answers, into docs/results/discourse-mined.jsonl
     discourse_mined.py table                precision and need of context, into docs/results
+    discourse_mined.py mended               contrasts of since-因为 and or, read after their repair
 
 SUITE is what `boxpen build run scripts/discourse_suite.toml` writes. The first sheet hides the
 sentence before: can the class be settled without it? The second one shows it: is the class right?
@@ -11,6 +12,7 @@ sentence before: can the class be settled without it? The second one shows it: i
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +30,8 @@ from boxpen.metrics.intervals import wilson
 SEED = 24
 EACH = {"pronoun": 8, "connective": 6, "ellipsis": 38}
 JOURNAL = DOCS / "discourse-mined.jsonl"
-EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv")
+MENDED = DOCS / "discourse-contrasts-mended.csv"
+EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv", MENDED.name)
 HEAD = (
     "| class | read | good | precision | alike | needs its context | both | sound contrasts |\n"
     + "|---" * 8
@@ -55,12 +58,15 @@ RIGHT = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "read", "table"])
+    parser.add_argument("command", choices=["draw", "read", "table", "mended"])
     parser.add_argument("suite", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
     given = parser.parse_args()
     if given.command == "table":
         write("discourse.md", "mined", table())
+        return
+    if given.command == "mended":
+        print(mended())
         return
     items = draw(boxpen.load_suite(given.suite))
     if given.command == "draw":
@@ -166,6 +172,20 @@ def table() -> str:
     out += [class_line(name, groups[name]) for name in order]
     out += [class_line(f"**{name}**", phenomena[name]) for name in ("pronoun", "connective")]
     out.append(class_line("**all**", list(items.values())))
+    return "\n".join(out)
+
+
+def mended() -> str:
+    """Return how many of the contrasts that were read after the rules changed are sound."""
+    classes: dict[str, list[tuple[str, str]]] = {}
+    with MENDED.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            classes.setdefault(row["class"], []).append((row["reader A"], row["reader B"]))
+    out = ["| class | contrasts read | sound | share | alike |", "|---|---|---|---|---|"]
+    for cls, said in sorted(classes.items()):
+        sound = said.count(("ok", "ok"))
+        alike = sum(first == second for first, second in said) / len(said)
+        out.append(f"| {cls} | {len(said)} | {sound} | {_share(sound, len(said))} | {alike:.2f} |")
     return "\n".join(out)
 
 

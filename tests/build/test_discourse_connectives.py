@@ -46,6 +46,7 @@ def _snippet(source: str, target: str) -> Snippet:
         ("Or we could walk home.", "或者我们走回家。", "or-或者", "或者"),
         ("Or do you like tea?", "还是你喜欢茶？", "or-或者", "还是"),
         ("Or we walk home.", "要不大家走回家。", "or-否则", "要不"),
+        ("or we have to walk.", "不然我们得走路。", "or-否则", "不然"),  # it began a line before
         ("Run or she is lost.", "快跑，不然她要不行了。", "or-否则", "不然"),
         ("Since our cook quit, we starve.", "因为厨子不干了，我们挨饿。", "since-因为", "因为"),
         ("Since the soup is cold, I wait.", "既然汤凉了，我等着。", "since-既然", "既然"),
@@ -96,6 +97,8 @@ def test_the_chinese_words_tell_the_sense(source: str, target: str, cls: str, wo
         ),  # it can say nothing else
         ("Or shall I wash the cups?", "要不我来洗杯子？"),  # a question proposes
         ("Will you help, or do I call Ann?", "你帮忙吗，不然我叫安？"),
+        ("Or we have to walk.", "不然我们只能走路了。"),  # a way out
+        ("It either rains or he sings.", "不是下雨，不然就是他在唱歌。"),  # two possibilities
     ],
 )
 def test_no_candidate(source: str, target: str) -> None:
@@ -287,7 +290,9 @@ def test_what_begins_a_clause(english: str, clause: bool) -> None:
         ("as-当", "As we sang, it rained.", "当我们唱歌时，下雨了。", "因为我们唱歌，下雨了。"),
         ("as-当", "As we sang, it rained.", "我们唱歌的时候，下雨了。", "因为我们唱歌，下雨了。"),
         ("as-因为", "As I sang, I fell.", "因为我唱歌，所以我摔了。", "虽然我唱歌，我摔了。"),
-        ("since-因为", "Since he left, I cook.", "因为他走了，我做饭。", "自从他走了，我做饭。"),
+        ("since-因为", "Since he left, I cook.", "因为他走了，我做饭。", "虽然他走了，我做饭。"),
+        ("since-因为", "Since you like tea, I made some.", "我泡了茶 因为你喜欢茶",
+         "我泡了茶 虽然你喜欢茶"),  # 自从 fits no state
         ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "虽然他走了，我做饭。"),
         ("since-既然", "Since he left, cook.", "既然他走了，就做饭吧。", "虽然他走了，做饭吧。"),
         ("since-自从", "Since he left, I cook.", "自从他走后，我做饭。", "因为他走了，我做饭。"),
@@ -299,7 +304,8 @@ def test_what_begins_a_clause(english: str, clause: bool) -> None:
         ("though-不过", "It hurt, though.", "不过很疼，我走了。", "所以很疼，我走了。"),
         ("though-但是", "I like it, though.", "但是我喜欢。", "所以我喜欢。"),
         ("or-否则", "Stop or I will shout.", "住手，不然我要喊了。", "住手，或者我要喊了。"),
-        ("or-或者", "Or we could walk.", "或者我们走路去。", "否则我们走路去。"),
+        ("or-或者", "Or we could walk.", "或者我们走路去。", "所以我们走路去。"),
+        ("or-或者", "Or do you like tea?", "还是你喜欢茶？", "所以你喜欢茶？"),  # 否则 asks nothing
     ],
 )  # fmt: skip
 def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
@@ -318,7 +324,10 @@ def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
         ("though-不过", "He sings, though, alone.", "他唱歌不过是一个人。"),  # no clause begins
         ("while-而", "While he paints, I cook.", "如果他画画，而我做饭。"),  # a condition
         ("or-否则", "Unless you stop or sit.", "除非你住手，否则我要喊了。"),
-        ("or-或者", "Tea or milk?", "茶或者牛奶？"),  # 否则 stands between clauses
+        ("or-或者", "Tea or milk?", "茶或者牛奶？"),  # 所以 stands between clauses
+        ("or-或者", "Or is it him or her?", "还是他还是她？"),  # a question of its own form
+        ("or-或者", "Is it rain or is it snow?", "是下雨 还是在下雪？"),  # and so is this
+        ("since-因为", "Not only since he left.", "不仅因为他走了"),  # 不仅虽然 is no Chinese
         ("or-或者", "Or we could walk.", "我们走路去。"),  # the sense is not shown
         ("because-因为", "Because he left.", "因为他走了。"),  # no class
         ("while-而", "While a cat sleeps.", "而猫则是在睡觉。"),  # 则 still says it
@@ -331,10 +340,11 @@ def test_exchange(cls: str, source: str, target: str, wrong: str) -> None:
         ("as-当", "As we left the house.", "我们出门的时候。"),  # a reason for nothing
         ("as-当", "As he came, it rained.", "他来的时候，下雨了。"),  # 因为他来 is cut off
         ("since-因为", "Since the rope tore, we wait.", "因为绳子断了所以我们等。"),  # so does 所以
-        ("since-因为", "Since your diet, we cook less.", "因为你在节食，我们少做饭。"),  # a time
         ("since-自从", "I sing since that trip was over.", "自从那次旅行之后，我唱歌。"),
         ("though-虽然", "Though I ache, I sing.", "虽然我累，我却唱歌。"),
         ("or-否则", "Help me or go home.", "帮我，否则回家。"),  # an order is an alternative
+        ("or-否则", "Stop, or you are sacked.", "住手 否则开除"),  # so it is without a subject
+        ("or-或者", "Or the man in the hat.", "或者像那个戴帽子的人"),  # a part of a sentence
         ("or-否则", "He sings or he leaves.", "要不他唱歌，要不他走。"),  # 要不 stays
     ],
 )

@@ -13,6 +13,7 @@ from boxpen.build.discourse import mine
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig
 from boxpen.build.discourse.mine import read_rows
+from boxpen.build.discourse.phenomena.connectives import SETTLED
 from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, lot, sample_candidates
@@ -117,6 +118,29 @@ def test_all_stages_make_a_suite(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ("", {"or-否则": 2, "or-或者": 0, "since-自从": 0, "她们": 3}),
+        ('context = "any"\n', {"or-否则": 2, "or-或者": 2, "since-自从": 2, "她们": 3}),
+        ('classes = {"or-或者" = 1}\n', {"or-否则": 2, "or-或者": 1, "since-自从": 0, "她们": 3}),
+    ],
+)
+def test_classes_that_need_no_context_are_left_out_unless_wanted(tmp_path, more, wanted):
+    config = BUILDER.load(config_file(tmp_path, CONFIG + more))
+    assert {cls: config.wanted[cls] for cls in wanted} == wanted
+
+
+def test_items_of_classes_that_need_no_context_are_tagged(tmp_path, monkeypatch):
+    monkeypatch.setitem(CLASSES, "or-或者", "connective")
+    path = config_file(tmp_path, CONFIG + 'context = "any"\n')
+    with (tmp_path / "films.tsv").open("a") as stream:
+        stream.write("8\t0\tTake the bus.\t坐车\n8\t1\tOr we walk home.\t或者走回家\n")
+    run(path)
+    tags = {item.tags["class"]: item.tags.get("context") for item in suite_of(tmp_path)}
+    assert tags == {"她们": None, "or-否则": None, "or-或者": "not needed"}
+
+
 def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
     done = built(tmp_path)
     lines = list(films())
@@ -127,7 +151,7 @@ def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
     assert done["sample"].report["short"] == {
         name: 1 if name == "or-否则" else 0
         for name in by_class(done["sample"].report)
-        if name != "她们"
+        if name not in ("她们", *SETTLED)
     }
 
 

@@ -61,6 +61,7 @@ pronoun = 80
 connective = 40
 ellipsis = 400
 classes = {"though-不过" = 20}   # other numbers for some; 0 leaves a class out
+context = "needed"     # "any": also classes whose sentences readers settled without their context
 per_document = 2
 spare = 1.0              # 1.5: half as many again, to make up for rejected ones
 
@@ -102,6 +103,8 @@ class SampleConfig:
         ellipsis: Candidates of every class of ellipsis.
         tense: Candidates of every tense.
         classes: Other numbers for classes by name.
+        context: Whether classes are left out whose sentences readers settled without their context
+            ('needed'); a class that ``classes`` names is wanted all the same.
         per_document: Maximum candidates of a class from one document.
         per_sentence: How often a class may have the same source sentence, after other contexts.
         by: What comes first: the best, or a random one.
@@ -114,6 +117,7 @@ class SampleConfig:
     ellipsis: NotNegative = 400
     tense: NotNegative = 80
     classes: Mapping[str, NotNegative] = field(default_factory=dict)
+    context: Literal["needed", "any"] = "needed"
     per_document: AtLeast1 = 2
     per_sentence: AtLeast1 = 1
     by: Literal["score", "random"] = "score"
@@ -201,10 +205,18 @@ class DiscourseConfig:
     def wanted(self) -> dict[str, int]:
         """How many of every class the suite is to have."""
         own = {one.name: one.sample for one in self.phenomena}
-        return {
-            cls: self.sample.classes.get(cls, own[name] if name in own else self._each(name))
+        by_name = {
+            cls: own[name] if name in own else self._each(name)
             for cls, name in classes_of(self.rules).items()
         }
+        if self.sample.context == "needed":
+            by_name |= dict.fromkeys(self.settled, 0)
+        return {cls: self.sample.classes.get(cls, number) for cls, number in by_name.items()}
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """The classes whose sentences readers settled without their context."""
+        return tuple(cls for rule in self.rules for cls in rule.settled)
 
     @property
     def drawn(self) -> dict[str, int]:

@@ -115,13 +115,13 @@ def sample_candidates(
 
     out = Sampled()
     out.dropped.extend(
-        (row, "the class is not wanted") for row in rows if row["class"] not in wanted
+        (row, "the class is not wanted") for row in rows if not wanted.get(row["class"])
     )
     for name, count in wanted.items():
         documents: Counter[str] = Counter()
         sentences: Counter[str] = Counter()
         taken: list[Row] = []
-        for row in sorted((row for row in rows if row["class"] == name), key=place):
+        for row in sorted((row for row in rows if count and row["class"] == name), key=place):
             sentence = row["text"].partition("\t")[2]
             if len(taken) == count:
                 out.dropped.append((row, f"the class has {count} already"))

@@ -269,7 +269,9 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         licence=config.suite.licence,
         citation=config.suite.citation,
         notes="made by boxpen build run; the tag word is what shows the class in the reference, "
-        "score how sure the rules are" + ("" if config.review is None else "; accepted by judges"),
+        "score how sure the rules are; context is 'not needed' where readers settled every "
+        "sentence of the class without it"
+        + ("" if config.review is None else "; accepted by judges"),
     )
     items = tuple(
         Translate(
@@ -284,7 +286,8 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
                 "class": row["class"],
                 "word": row["word"],
                 "score": f"{row['score']:.2f}",
-            },
+            }
+            | ({"context": "not needed"} if row["class"] in config.settled else {}),
         )
         for row in rows
     )

@@ -149,6 +149,7 @@ PHENOMENA = (
         classes=connectives.CLASSES,
         find=connective,
         contrasts=_of_connective,
+        settled=connectives.SETTLED,
     ),
     Phenomenon(
         name="ellipsis",

@@ -1,10 +1,12 @@
 """A connective's sense exchanged for another one.
 
 The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以).
-Where the two senses of an English word exclude each other, the other one takes its place: 否则 for
-或者, 自从 for 因为. 'While' and 'though', and mostly 'as', mean both at once, so the exchange would
+Where the two senses of an English word exclude each other, the other one takes its place: 或者 for
+否则, 因为 for 自从. 'While' and 'though', and mostly 'as', mean both at once, so the exchange would
 be right too. There a sense that the word never has makes the sentence wrong: a cause for a
-contrast, a concession for a cause.
+contrast, a concession for a cause. So it is where readers found the other sense arguable or broken
+Chinese: a concession for the cause of 'since', as 自从 fits no state, and a consequence for a
+choice, as an alternative may also be a threat and 否则 asks nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ __all__ = ["exchanged"]
 _EDGES = re.compile(f"[{EDGE}]+")
 _PARTICLES = "吧呢吗啊呀嘛啦哦"
 _TAIL = re.compile("(?:的时候|的同时|期间|时)")
-# What has no beginning that 自从 could name.
-_TIMELESS = re.compile("^(?:如此|这样|那样|是|这是|那是)|从来|当时|只能|没有其他|还没|还不")
 _PRONOUN = re.compile("[你我他她它]们?|自己|大家|咱们?")
 # What ends "since": 后 is none in 后悔, nor 起 in 起死回生.
 _SINCE_TAIL = re.compile(
@@ -80,20 +80,10 @@ def _time_to_cause(found: Realisation, source: str, target: str) -> str | None:
 def _cause_to_concession(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
     """Turn "因为 A, 所以 B" into "虽然 A, B"."""
     lead, clause, rest = _cause(found, target)
-    if lead.endswith("是") or not _is_clause(clause):
-        return None
+    if lead.endswith(("是", "仅", "光", "不")) or not _is_clause(clause):
+        return None  # 不仅虽然 is no Chinese
     rest = re.sub(f"^([{EDGE}]*)就", r"\1", rest)  # 就 draws a consequence
     return f"{re.sub('[只正就都]$', '', lead)}虽然{clause}{rest}"
-
-
-def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:
-    """Turn "因为 A, B" into "自从 A, B"."""
-    lead, clause, rest = _cause(found, target)
-    if not begins_clause(re.split("[,.;]", re.split(r"\bsince\b", source)[-1])[0]):
-        return None  # since your diet: a time, and 自从 says it
-    if lead.endswith("是") or not _is_clause(clause) or _TIMELESS.search(clause):
-        return None
-    return f"{re.sub('[只正就都]$', '', lead)}自从{clause}{rest}"
 
 
 def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
@@ -142,23 +132,22 @@ def _threat_to_choice(found: Realisation, source: str, target: str) -> str | Non
     follows = re.split(r"\bor\b", source)[-1]
     if "除非" in target or not (begins_clause(follows) or _SAYS_SO.search(follows)):
         return None
-    return target[: found.start] + "或者" + target[found.end :].removeprefix("的话")
+    rest = target[found.end :].removeprefix("的话")
+    if tagged(rest.lstrip("就 "))[:1] and tagged(rest.lstrip("就 "))[0][1].startswith("v"):
+        return None  # 住手 或者离婚: without a subject it is an alternative
+    return f"{target[: found.start]}或者{rest}"
 
 
-def _choice_to_threat(found: Realisation, source: str, target: str) -> str | None:
-    """Turn 或者 into 否则, where a clause or a fitting verb follows."""
-    rest = re.sub("^[说是]", "", target[found.end :])
-    follows = _to_edge(rest.lstrip())[0]
-    if not _is_clause(follows) or len(re.findall("或|还是", target)) > 1:
-        return None
-    whole = begins_clause(re.split(r"\bor\b", source)[-1])
-    if not whole and (tagged(follows)[0][1] != "v" or len(follows) < 4):
-        return None
-    opens = _opens(target, found.start)
-    if not opens and found.word == "还是":
+def _choice_to_consequence(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "或者 A" into "所以 A", where a clause begins."""
+    rest = re.sub("^[说是]", "", target[found.end :]).lstrip()
+    if not _opens(target, found.start) or len(re.findall("或|还是", target)) > 1:
         return None  # 是她还是他: a question of its own form
-    comma = "" if opens else _comma(target)
-    return target[: found.start] + comma + "否则" + rest
+    if found.word == "还是" and target[: found.start].strip():
+        return None  # 是茶 还是咖啡: both are asked
+    if not begins_clause(re.split(r"\bor\b", source)[-1]):
+        return None  # 或者像他: only a part of a sentence
+    return f"{target[: found.start]}所以{rest}" if _is_clause(_to_edge(rest)[0]) else None
 
 
 _EXCHANGES = {
@@ -166,14 +155,14 @@ _EXCHANGES = {
     "while-当": _time_to_cause,
     "as-因为": _cause_to_concession,
     "as-当": _time_to_cause,
-    "since-因为": _cause_to_since,
+    "since-因为": _cause_to_concession,
     "since-既然": _cause_to_concession,
     "since-自从": _since_to_cause,
     "though-虽然": _concession_to_cause,
     "though-但是": _turn_to_cause,
     "though-不过": _turn_to_cause,
     "or-否则": _threat_to_choice,
-    "or-或者": _choice_to_threat,
+    "or-或者": _choice_to_consequence,
 }
 
 

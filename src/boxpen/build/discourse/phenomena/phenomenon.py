@@ -28,6 +28,7 @@ class Phenomenon:
         pair: Codes of the source and the target language.
         classes: In the order in which they are shown.
         find: Returns what a snippet may test, or None.
+        settled: Classes whose sentences readers settled without their context, all that were read.
         contrasts: Returns wrong translations; none where no exchange leaves a good sentence.
         shows: Whether a translation shows a class and no other; None if nobody can say.
     """
@@ -38,6 +39,7 @@ class Phenomenon:
     find: Callable[[Snippet], Finding | None]
     contrasts: Contrasts
     shows: Callable[[str, str], bool] | None = None
+    settled: tuple[str, ...] = ()
 
 
 def classes_of(phenomena: Iterable[Phenomenon]) -> dict[str, str]:
