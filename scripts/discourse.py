@@ -3,7 +3,7 @@
     discourse.py prepare               build/discourse/data: divided, cleaned, cut into subwords
     discourse.py train NAME [NAME …]   build/discourse/NAME, and its runs; wants a GPU
     discourse.py sample                the items whose translations readers are shown, all models'
-    discourse.py tables                docs/results/discourse.md
+    discourse.py tables                docs/results/discourse.md; with --short, said-instead.md
 
 Names are sentence; sentence-2, which is the same with another seed; and sentence-more, concat,
 thumt, cadec and bert-fused, which begin from the first. Needs ``BOXPEN_MIRROR`` to prepare;
@@ -50,7 +50,10 @@ from boxpen.report.numbers import p_value
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
+DATA = FOLDER / "data"
+SHORT = ROOT / "build" / "discourse-short"
 PAGE = "discourse.md"
+SHORT_PAGE = "said-instead.md"
 VERDICTS = DOCS / "discourse-verdicts.jsonl"
 """What readers said of translations, by the numbers of items and texts."""
 UNSEEN = 3044
@@ -84,7 +87,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("command", choices=["prepare", "train", "sample", "tables"])
     parser.add_argument("names", nargs="*")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--short", action="store_true", help="half the steps; build/discourse-short"
+    )
+    given = parser.parse_intermixed_args()
+    if given.short:
+        global FOLDER, STEPS
+        FOLDER, STEPS = SHORT, {name: steps // 2 for name, steps in STEPS.items()}
     if given.command == "prepare":
         divide(Path(os.environ["BOXPEN_MIRROR"]) / "tvsub" / "train.doc.tsv.xz")
         prepare(config("sentence"), print)
@@ -94,6 +103,8 @@ def main() -> None:
             train(name, prepared(settings), suites(), lambda run, _: _saved(run), settings)
     elif given.command == "sample":
         print("\n".join(sample()))
+    elif given.short:
+        short_tables()
     else:
         tables()
 
@@ -133,7 +144,8 @@ def config(name: str) -> NmtConfig:
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / "discourse.toml"
     text = (ROOT / "scripts" / "discourse.toml").read_text("utf-8")
-    path.write_text(text.replace("FOLDER", str(FOLDER)), "utf-8")
+    text = text.replace("FOLDER", str(FOLDER)).replace('data = "data"', f'data = "{DATA}"')
+    path.write_text(text, "utf-8")
     found = read_config(path)
     model = found.model
     if name not in FROM_NOTHING:
@@ -212,13 +224,43 @@ def tables() -> None:
     for suite in SUITES:
         given = runs_on(suite, "given")
         beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
-        write(PAGE, f"{suite} judge", said("discourse", "table", *given, *beside, "--markdown"))
+        write(PAGE, f"{suite} judge", said("discourse", "report", *given, *beside, "--markdown"))
         write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
         if suite == "discourse":  # the other has too few items
             write(PAGE, f"{suite} alone", alone(suite))
             write(PAGE, f"{suite} control", against_control(suite))
         loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on(suite, c)]
         write(PAGE, f"{suite} context", context_table(context_gains(loaded)))
+
+
+def short_tables() -> None:
+    """Put what the shorter trainings show into docs/results/said-instead.md."""
+    figures = {
+        path.name.partition(".")[0]: json.loads(path.read_text("utf-8"))
+        for path in (FOLDER / f"{name}.figures.json" for name in STEPS)
+        if path.is_file()
+    }
+    given = runs_on("discourse", "given")
+    found = said("discourse", "report", *given, "--paper", "--markdown")
+    judged, heading, instead = found.partition("### what wrong translations say instead")
+    assert heading, found
+    counts, _, notes = instead.strip().partition("\n\n")
+    judged = judged.replace("### BLEU", "**BLEU**").replace("### right", "**Right")
+    write(SHORT_PAGE, "trainings", trainings_table(figures))
+    write(SHORT_PAGE, "judge", f"{judged.replace('judge, % [95 %]', 'judge, % [95 %]**')}{notes}")
+    write(SHORT_PAGE, "instead", "\n".join(_first_system(counts.splitlines())))
+    write(SHORT_PAGE, "compare", said("discourse", "compare", *given, "--markdown"))
+    write(SHORT_PAGE, "alone", alone("discourse"))
+    loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on("discourse", c)]
+    write(SHORT_PAGE, "context", context_table(context_gains(loaded)))
+
+
+def _first_system(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the heading of a table and the rows of the control, without its name."""
+    for number, line in enumerate(lines):
+        cells = line.split("|")
+        if number < 2 or cells[1].strip() == CONTROL:
+            yield "|".join(["", *cells[2:]])
 
 
 def runs_on(suite: str, context: str) -> list[str]:
@@ -293,7 +335,7 @@ def readers() -> None:
     kept = [line for line in lines if json.loads(line)["item"].partition("/")[0] in drawn]
     with journal_of(kept) as some:
         by = ("--journal", some, "--by", "readers")
-        found = said("discourse", "table", *given, *by, "--same-items", "--paper", "--markdown")
+        found = said("discourse", "report", *given, *by, "--same-items", "--paper", "--markdown")
         bleu, _, right = found.partition("### right by readers")  # BLEU stands above
         assert bleu.startswith("### BLEU"), bleu
         right = right.replace("- BLEU is of all items\n", "")
@@ -302,7 +344,7 @@ def readers() -> None:
         write(PAGE, "readers compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:
         for name, journal in (("agreement", str(VERDICTS)), ("agreement late", late)):
-            told = said("discourse", "status", *given, "--journal", journal)
+            told = said("review", "status", *given, "--journal", journal)
             write(PAGE, name, f"```\n{told.partition(chr(10) + 'Judges differ:')[0].strip()}\n```")
 
 

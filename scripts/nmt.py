@@ -6,9 +6,9 @@
 
 Names are transformer, rnnsearch, and transformer-1-16 … transformer-1-2 for shares of the data;
 transformer@2 is the same training with another seed, which also draws another share. ``tables``
-compares the two architectures over all seeds that are there. ``--small`` is the same at a scale for
-one CPU core, in build/nmt-small: tiny models, other shares, the same steps for every training, and
-only the tables of docs/results/seeds.md.
+compares the two architectures over all seeds that are there. Two other scales make the tables of
+docs/results/seeds.md alone: ``--scale seeds`` trains both architectures on all data for as many
+steps, after ``prepare``; ``--scale small`` trains tiny models on one CPU core, in build/nmt-small.
 Needs ``BOXPEN_MIRROR``: to prepare, to train (the test set of TVsub), and for CommonMT.
 """
 
@@ -63,6 +63,7 @@ class Scale:
     Attributes:
         folder: Where it goes.
         shares: Shares of the data by name, the smallest first; "" is all of it.
+        data: Folder of the prepared corpus.
         steps: Of a training on all data.
         power: A share of the data gets the share to this power of the steps.
         looks: Validations of a training.
@@ -73,6 +74,7 @@ class Scale:
     """
 
     folder: Path
+    data: Path
     shares: Mapping[str, float]
     steps: Mapping[str, int]
     power: float
@@ -83,8 +85,10 @@ class Scale:
     small: bool
 
 
+BUILD = ROOT / "build"
 FULL = Scale(
-    folder=ROOT / "build" / "nmt",
+    folder=BUILD / "nmt",
+    data=BUILD / "nmt" / "data",
     shares={"1-16": 1 / 16, "1-8": 1 / 8, "1-4": 1 / 4, "1-2": 1 / 2, "": 1.0},
     steps={"transformer": 4500, "rnnsearch": 3000},
     power=0.75,  # more epochs of a smaller share, in less time
@@ -94,8 +98,17 @@ FULL = Scale(
     translate=True,
     small=False,
 )
+SEEDS = replace(
+    FULL,
+    folder=BUILD / "nmt-seeds",
+    shares={"": 1.0},
+    steps={"transformer": 1500, "rnnsearch": 1500},
+    looks=5,
+    translate=False,
+)
 SMALL = Scale(
-    folder=ROOT / "build" / "nmt-small",
+    folder=BUILD / "nmt-small",
+    data=BUILD / "nmt-small" / "data",
     shares={"1-512": 1 / 512, "1-128": 1 / 128, "1-32": 1 / 32},
     steps={"transformer": 330, "rnnsearch": 330},
     power=0.0,  # the same steps, so that only the data differs
@@ -105,6 +118,7 @@ SMALL = Scale(
     translate=False,
     small=True,
 )
+SCALES = {"full": FULL, "seeds": SEEDS, "small": SMALL}
 JUDGED = DOCS / "nmt-errors.jsonl"
 """What readers said of the Transformer's translations, by the numbers of items and texts."""
 
@@ -114,22 +128,21 @@ def main() -> None:
     parser.add_argument("command", choices=["prepare", "train", "tables"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--models", type=Path, help="folder of opus-mt-zh-en, for tables")
-    parser.add_argument("--small", action="store_true", help="at a scale for one CPU core")
+    parser.add_argument("--scale", choices=SCALES, default="full", help="how much is trained")
     given = parser.parse_intermixed_args()
-    scale = SMALL if given.small else FULL
+    scale = SCALES[given.scale]
     if given.command == "prepare":
         prepare(config(f"transformer-{next(iter(scale.shares))}", scale), print)
     elif given.command == "train":
         for name in given.names:
             settings = config(name, scale)
-            train(name, prepare(settings, print), settings, scale)
-    elif scale.small:
-        seed_tables(SMALL, "nmt-small")
+            train(name, open_prepared(settings.data), settings, scale)
+    elif scale is not FULL:
+        seed_tables(scale, f"nmt-{given.scale}")
     elif given.models is None:
         parser.error("tables wants --models, a folder with opus-mt-zh-en")
     else:
         tables(given.models)
-        seed_tables(FULL, "nmt-full")
 
 
 def parts_of(name: str, scale: Scale) -> tuple[str, str, int]:
@@ -156,7 +169,8 @@ def config(name: str, scale: Scale = FULL) -> NmtConfig:
     scale.folder.mkdir(parents=True, exist_ok=True)
     path = scale.folder / "nmt.toml"
     text = (ROOT / "scripts" / "nmt.toml").read_text("utf-8")
-    path.write_text(text.replace("MIRROR", os.environ["BOXPEN_MIRROR"]), "utf-8")
+    text = text.replace("MIRROR", os.environ["BOXPEN_MIRROR"])
+    path.write_text(text.replace('data = "data"', f'data = "{scale.data}"'), "utf-8")
     found = read_config(path)
     part = scale.shares[share]
     steps = round(scale.steps[architecture] * part**scale.power)

@@ -30,15 +30,15 @@ def test_samples_are_nested_apart_from_what_is_held_out_and_drawn_by_the_seed():
         kinds.samples(lines, 10, (91,), (1,))
 
 
-@pytest.mark.parametrize(("scale", "count"), [("small", 27), ("longer", 6), ("full", 27)])
+@pytest.mark.parametrize(("scale", "count"), [("small", 27), ("longer", 6), ("full", 18)])
 def test_all_trainings_of_a_scale_read_as_many_sentences(scale, count):
     made = kinds.Kinds(scale)
     assert len(set(made.names)) == len(made.names) == count
     assert all(made.settings["read"] % size == 0 for size in made.settings["sentences"])
-    size = made.settings["sentences"][1]
-    assert made.named(f"bilm-{size}@3") == kinds.Name("bilm", size, 3)
-    for wrong in ("bilm", f"bidi-{size}", f"bilm-{size}@4", "bilm-7"):
-        with pytest.raises(SystemExit, match=f"no training '{wrong}'; expected .*bilm, one of"):
+    size, kind = made.settings["sentences"][1], list(made.settings["models"])[-1]
+    assert made.named(f"{kind}-{size}@3") == kinds.Name(kind, size, 3)
+    for wrong in (kind, f"bidi-{size}", f"{kind}-{size}@4", f"{kind}-7"):
+        with pytest.raises(SystemExit, match=f"no training '{wrong}'; expected .*{kind}, one of"):
             made.named(wrong)
 
 
@@ -75,7 +75,7 @@ def test_trainings_of_a_share_differ_in_nothing_but_the_seed_and_of_a_small_scal
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("BOXPEN_MIRROR", str(tmp_path))
-    small = replace(nmt.SMALL, folder=tmp_path)
+    small = replace(nmt.SMALL, folder=tmp_path, data=tmp_path / "data")
     made = {name: nmt.config(name, small) for name in
             ("transformer-1-32", "transformer-1-32@2", "rnnsearch-1-512@2")}  # fmt: skip
     one, two, other = map(asdict, made.values())
@@ -83,6 +83,15 @@ def test_trainings_of_a_share_differ_in_nothing_but_the_seed_and_of_a_small_scal
     assert {key for key in two if two[key] != other[key]} == {"folder", "model", "train"}
     changed = {key for key in two["train"] if two["train"][key] != other["train"][key]}
     assert changed == {"share"}
+
+
+def test_trainings_with_seeds_read_the_full_corpus_for_as_many_steps(tmp_path, monkeypatch):
+    monkeypatch.setenv("BOXPEN_MIRROR", str(tmp_path))
+    scale = replace(nmt.SEEDS, folder=tmp_path)
+    one, other = (nmt.config(name, scale) for name in ("transformer@3", "rnnsearch@3"))
+    assert one.data == other.data == nmt.FULL.data
+    assert one.train == other.train
+    assert one.folder != other.folder
 
 
 def trained(*outcomes: str) -> list[dict[str, list[Verdict]]]:
