@@ -93,7 +93,11 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (PLAIN + "a,b,3\n", MAP, "line 2: item '1' has label 3, expected 0 to 1"),
         (PLAIN + "a,b,2\na,b,0\n", MAP, "line 2: column 'right' is '2' with 2 candidates, so it c"),
         (PLAIN + "a,b,1\n", MAP, "its labels may count from 0 or from 1; say which with: boxpen"),
-        (PLAIN + "a,b,0\n", MAP | {"gold_start": 1}, "line 2: item '1' has label -1"),
+        (
+            PLAIN + "a,b,0\n",
+            MAP | {"gold_start": 1},
+            "is '0', expected 1 to 2; if it counts from 0",
+        ),
         (PLAIN + "a,,0\n", MAP, "line 2: item '1' has 1 candidate(s), expected two or more"),
         (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is not a valid row (field larger"),
         ("premise,hypothesis,label\na,b,1\n", {}, "line 2: item '1' has label '1', expected ent"),
@@ -113,7 +117,13 @@ def test_a_suite_takes_no_column_options(tmp_path):
     ("content", "options", "message"),
     [
         ('{"good": "a", "bad": "b"}\n{"good": "a"}\n', {}, "line 2: item '2' has 1 candidate(s)"),
-        ('{"good": "a", "bad": ["b"]}\n', {}, "line 1: column 'bad' is '[\"b\"]', expected a text"),
+        (
+            '{"good": ["a"], "bad": "b"}\n',
+            {},
+            "line 1: column 'good' is '[\"a\"]', expected a text",
+        ),
+        ('{"good": "a", "bad": []}\n', {}, "line 1: item '1' has 1 candidate(s)"),
+        ('{"good": "a", "bad": ["b", null]}\n', {}, "line 1: column 'bad' is '[\"b\", null]', exp"),
         ('{"a": "x"}\n', {"correct": "a", "wrong": "b"}, "x.jsonl has no column 'b'"),
         ('{"a": "x"}\n', {"language": "en"}, "--out x-suite.jsonl --correct COLUMN"),
         ('{"a": "x", "id": "1"}\n', {}, "x.jsonl has the columns 'a', 'id', expected 'correct'"),

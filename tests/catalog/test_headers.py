@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from boxpen.catalog import load_suite, read_suite
+from boxpen.catalog.tables.cells import going_on
 from boxpen.catalog.tables.golds import Label, right_candidates
 from boxpen.catalog.tables.headers import import_command, recognised
 from boxpen.cli.app import app
 from boxpen.errors import SuiteError
-from boxpen.items import Choice
+from boxpen.items import Choice, Suite
 
 
 @pytest.fixture
@@ -50,6 +51,42 @@ def test_winogrande(read, ending):
     assert (first.gold, second.gold) == (0, 1)
 
 
+GAP = {"sentence": "Ann left Eve as _ was tired.", "option1": "Ann", "option2": "Eve"}
+
+
+@pytest.mark.parametrize(("answers", "golds"), [("11", [0, 0]), ("2", [1]), ("AB", [0, 1])])
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
+def test_answers_of_winogrande_count_from_one(read, ending, answers, golds):
+    rows = [{**GAP, "answer": answer} for answer in answers]
+    assert [item.gold for item in read(rows, ending)] == golds
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (3, "line 2: column 'answer' is '3', expected 1 to 2$"),
+        (0, r"line 2: column 'answer' is '0', expected 1 to 2; if it counts from 0: "
+            r"boxpen suite import .*mine.jsonl --out mine-suite.jsonl --gold-start 0$"),
+        ("", "line 2: column 'answer' is empty, expected the number of a candidate, 1 for the"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_winogrande_cannot_have(read, answer, message):
+    rows = [{**GAP, "answer": 1}, {**GAP, "answer": answer}]
+    with pytest.raises(SuiteError, match=message):
+        read(rows)
+    if answer == 0:
+        assert [item.gold for item in read(rows, gold_start=0)] == [1, 0]
+
+
+def test_wrong_candidates_in_a_list(read):
+    rows = [{"correct": "a", "wrong": ["b", "c"]}, {"correct": "d", "wrong": ["e"]}]
+    for ending in (".jsonl", ".parquet"):
+        assert [item.candidates for item in read(rows, ending)] == [("a", "b", "c"), ("d", "e")]
+    rows = [{"de": "s", "en": "t", "errors": ["u", "v"]}]
+    [item] = read(rows, source="de", reference="en", contrast="errors")
+    assert item.contrast == ("u", "v")
+
+
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
 def test_copa(read, ending):
     rows = [
@@ -64,6 +101,70 @@ def test_copa(read, ending):
     assert (first.gold, first.tags["question"]) == (0, "cause")
     assert second.context == "The cup broke so"
     assert (second.candidates, second.gold) == (("he cheered.", "the tea ran out."), 1)
+
+
+COPA = {"premise": "Sam yawned.", "choice1": "Sam slept badly.", "choice2": "Sam ate an egg.",
+        "question": "cause", "label": 0}  # fmt: skip
+
+
+def test_english_is_recognised_in_the_choices_too(read, capsys):
+    premises = ["Sam yawned.", "Ann laughed.", "Eve sneezed."]
+    choices = ["I woke Sam up.", "Bo tickled Ann with a feather.", "Eve opened the pepper mill."]
+    rows = [{**COPA, "premise": p, "choice1": c} for p, c in zip(premises, choices, strict=True)]
+    assert [item.context for item in read(rows)] == [
+        "Sam yawned because", "Ann laughed because", "Eve sneezed because",
+    ]  # fmt: skip
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
+def test_a_connective_that_is_left_out_is_noted_once(read, ending, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        suite = read([COPA, {**COPA, "label": 1}], ending)
+    assert suite.items[0].context == "Sam yawned."
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the words for 'because' and 'so' are left out, so causes and effects" in line
+    command = shlex.split(line.partition("with: boxpen ")[2])
+    assert command[-2:] == ["--language", "en"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert read_suite(command[command.index("--out") + 1]).items[0].context == "Sam yawned because"
+
+
+def test_a_connective_in_the_language_that_is_named(read, capsys):
+    estonian = {"premise": "Ma tühjendasin oma taskud.", "choice1": "Ma leidsin pileti.",
+                "choice2": "Ma leidsin relva.", "question": "effect", "label": 0}  # fmt: skip
+    rows = [estonian, {**estonian, "label": 1}]
+    item = read(rows, language="et").items[0]
+    assert item.context == "Ma tühjendasin oma taskud seetõttu"
+    assert item.candidates[0] == "ma leidsin pileti."
+    assert not capsys.readouterr().err
+    assert read(rows, language="fi").items[0].context == "Ma tühjendasin oma taskud."
+    assert "does not know the words for 'because' and 'so' in 'fi'" in capsys.readouterr().err
+
+
+def test_a_note_about_a_data_frame_names_the_argument(capsys):
+    frame = pl.DataFrame([COPA, {**COPA, "label": 1}])
+    Suite.from_polars(frame)
+    assert 'name the language with: language="en"' in capsys.readouterr().err
+    assert Suite.from_polars(frame, language="en").items[0].context == "Sam yawned because"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "expected"),
+    [
+        ("tr", "İp atladı.", "ip atladı."),
+        ("tr", "Işığı açtım.", "ışığı açtım."),
+        ("tr", "Uyudu.", "uyudu."),
+        ("it", "Inciampò.", "inciampò."),
+        ("en", "The cup", "the cup"),
+        ("en", "Ice melted.", "Ice melted."),
+        ("zh", "我", "我"),
+        ("et", "", ""),
+    ],
+)
+def test_a_sentence_that_goes_on(language, sentence, expected):
+    assert going_on(sentence, language) == expected
 
 
 def test_a_relation_that_is_neither_cause_nor_effect(read):
@@ -186,6 +287,7 @@ def test_where_labels_start_twin(rows):
 @given(st.lists(st.text(max_size=12), max_size=6, unique=True))
 def test_any_header_gets_an_answer(header):
     found = recognised(header)
+    found.pop("gold_start", None)
     named = [c for v in found.values() for c in ((v,) if isinstance(v, str) else v)]
     assert set(named) <= set(header)
     assert import_command(header, "x.csv").startswith("boxpen suite import x.csv --out x.jsonl")
@@ -206,6 +308,9 @@ def test_published_files_as_they_are(mirror, tmp_path):
     estonian = read_suite(mirror / "xcopa" / "data" / "et" / "test.et.jsonl")
     assert len(estonian) == 500
     assert {item.gold for item in estonian} == {0, 1}
+    path = mirror / "xcopa" / "data" / "tr" / "test.tr.jsonl"
+    texts = [(item.context, item.candidates) for item in read_suite(path, language="tr")]
+    assert texts == [(i.context, i.candidates) for i in load_suite("xcopa.tr")]
 
 
 def test_a_command_takes_such_a_file_directly(tmp_path):

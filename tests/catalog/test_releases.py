@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,20 @@ def test_xcopa_joins_premise_and_choice_in_each_language(mirror):
     assert {i.tags["relation"] for i in suite} == {"cause", "effect"}
 
 
+def test_xcopa_lower_cases_first_letters_only(mirror):
+    """No letter is taken apart: the Turkish İ becomes i, not an i with a combining dot."""
+    for code in ENTRIES["xcopa"].parts:
+        lines = (mirror / f"xcopa/data/{code}/test.{code}.jsonl").read_text().splitlines()
+        for item, row in zip(load_suite(f"xcopa.{code}"), map(json.loads, lines), strict=True):
+            for candidate, name in zip(item.candidates, ("choice1", "choice2"), strict=True):
+                assert len(candidate) == len(row[name])
+                assert candidate.count("\u0307") == row[name].count("\u0307")
+                assert candidate[1:] == row[name][1:]
+                assert not candidate[:1].isupper()
+    turkish = [c for item in load_suite("xcopa.tr") for c in item.candidates]
+    assert {"ip atladı.", "ışığı açtım."} <= set(turkish)
+
+
 def test_winogrande_blocks_are_twins(mirror):
     suite = load_suite("winogrande")
     assert {len(items) for items in suite.blocks().values()} == {2}
@@ -110,8 +126,9 @@ def test_winogrande_partial_scores_what_follows_the_gap(mirror):
 )
 def test_partial_scoring(candidates, expected):
     (item,) = published_items(
-        [{"a": candidates[0], "b": candidates[1]}], "x", "{number}", correct="a", wrong="b"
-    )
+        Path("x"), "{number}", rows=[{"a": candidates[0], "b": candidates[1]}], correct="a",
+        wrong="b",
+    )  # fmt: skip
     recipe = Recipe(name="partial", ending=True)
     made = recipe.requests(item, language="en", source_language=None, encoder=False)
     assert [(r.prefix, r.text) for r in made] == expected
@@ -143,6 +160,15 @@ def test_commonsenseqa(tmp_path):
     assert (item.id, item.context) == ("q1", "Where is the box?")
     assert item.candidates[item.gold] == "in the pen"
     assert item.tags == {"concept": "pen"}
+
+
+@pytest.mark.parametrize(
+    "name", ["blimp", "codah", "commonsenseqa", "hellaswag", "mucow", "winogrande", "xcopa"]
+)
+def test_a_release_takes_few_lines(name):
+    """If one needs more, the column maps should learn what it does."""
+    module = import_module(f"boxpen.catalog.releases.{name}")
+    assert len(Path(module.__file__).read_text().splitlines()) < 60
 
 
 def test_a_wrong_label_names_the_row(tmp_path):

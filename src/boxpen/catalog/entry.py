@@ -46,6 +46,7 @@ class Entry:
         items: How many items it has; 0 if a plug-in does not say.
         chance: The accuracy of guessing, the mean over its items of 1/k, or of the right labels'
             share of three; None if a plug-in does not say, or there is nothing to choose from.
+        languages: Its languages, and pairs such as ``et-en``, if the card does not name them.
         files: What must be fetched; nothing for a suite that comes with boxpen.
         recipes: Recipes of the suite's own; they take precedence over the common ones.
         part_tag: The tag whose values can be loaded as ``name.value``.
@@ -58,10 +59,17 @@ class Entry:
     topic: str = ""
     items: int = 0
     chance: float | None = None
+    languages: tuple[str, ...] = ()
     files: tuple[RemoteFile, ...] = ()
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
     part_tag: str | None = None
     parts: tuple[str, ...] = ()
+
+    @property
+    def spoken(self) -> tuple[str, ...]:
+        """Its languages and pairs of languages; none if neither the card nor the entry says."""
+        pair = "-".join(filter(None, (self.card.source_language, self.card.language)))
+        return self.languages or ((pair,) if pair else ())
 
 
 def github_file(repository: str, commit: str, file: str, *, sha256: str, path: str) -> RemoteFile:

@@ -5,26 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from boxpen.catalog.tables.columns import Columns
 from boxpen.items import Item
-from boxpen.text.lines import read_lines
 
 __all__ = ["json_lines", "published_items"]
 
 
-def json_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a JSON Lines file."""
-    return [json.loads(line) for line in read_lines(path)]
+def json_lines(file: Traversable) -> list[dict[str, Any]]:
+    """Return the objects of a JSON Lines file, on disk or in a zip archive."""
+    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.strip()]
 
 
 def published_items(
-    rows: Iterable[Mapping[str, Any]],
-    where: str,
+    file: Traversable,
     key: str,
     *,
+    rows: Iterable[Mapping[str, Any]] | None = None,
     tags: Mapping[str, str] | None = None,
     language: str | None = None,
     source_language: str | None = None,
@@ -33,10 +32,10 @@ def published_items(
     """Yield an item for every row of a published file.
 
     Args:
-        rows: The rows, by column.
-        where: The file, for messages.
+        file: The file, of JSON Lines if no rows are given.
         key: Template of an item's id; it may use the columns of the row and ``{number}``, the
             number of the row from 1.
+        rows: The rows, by column, of a file in another format, or changed.
         tags: Templates of the tags; a tag that comes out empty is left out.
         language: Language of the candidates, where the suite has several.
         source_language: Language of the source, likewise.
@@ -46,10 +45,11 @@ def published_items(
     Raises:
         SuiteError: If a row is not an item.
     """
-    rows = list(rows)
+    rows, where = json_lines(file) if rows is None else list(rows), str(file)
     header = list(dict.fromkeys(column for row in rows for column in row))
     places = [f"{where}, row {number}" for number in range(1, len(rows) + 1)]
-    made = Columns.find(header, columns, where).rows(places, rows, where)
+    options = columns | {"language": language}
+    made = Columns.find(header, options, where).rows(places, rows, where)
     for number, (row, (_, item)) in enumerate(zip(rows, made, strict=True), start=1):
         named = {tag: form.format_map(row) for tag, form in (tags or {}).items()}
         change: dict[str, Any] = {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import Path as ZipPath
 
 from boxpen.catalog.entry import Entry, github_files
 from boxpen.catalog.published import published_items
@@ -23,11 +22,9 @@ _PHENOMENA = (
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    with ZipFile(files[_FILE]) as archive:
-        for name in sorted(n for n in archive.namelist() if n.startswith("data/")):
-            if name.endswith(".jsonl"):
-                rows = map(json.loads, archive.read(name).decode().splitlines())
-                yield from published_items(rows, name, "{UID}-{pairID:0>3}", tags=_TAGS)
+    for file in sorted(ZipPath(files[_FILE], "data/").iterdir(), key=str):
+        if file.name.endswith(".jsonl"):
+            yield from published_items(file, "{UID}-{pairID:0>3}", tags=_TAGS)
 
 
 BLIMP = Entry(

@@ -24,8 +24,8 @@ def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     for row in rows:
         row["category"] = {name[0]: name for name in _CATEGORIES}.get(row["category"].strip(), "")
     yield from published_items(
-        rows, _FILE, "codah-{number:04}", tags={"set": "{category}"}, context="prompt",
-        candidates=_ENDINGS, gold="label", gold_start=0,
+        files[_FILE], "codah-{number:04}", rows=rows, tags={"set": "{category}"},
+        context="prompt", candidates=_ENDINGS, gold="label", gold_start=0,
     )  # fmt: skip
 
 

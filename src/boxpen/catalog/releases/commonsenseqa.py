@@ -18,7 +18,7 @@ _FILE = "commonsenseqa/dev_rand_split.jsonl"
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     rows = ({**row, **row["question"]} for row in json_lines(files[_FILE]))
     yield from published_items(
-        rows, _FILE, "{id}", context="stem", candidates="choices", gold="answerKey",
+        files[_FILE], "{id}", rows=rows, context="stem", candidates="choices", gold="answerKey",
         tags={"concept": "{question_concept}"},
     )  # fmt: skip
 

@@ -19,8 +19,9 @@ def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     for row in rows:  # activitynet~v_-IMXSEIabMM, wikihow~21016
         row["set"] = row["source_id"].partition("~")[0]
     yield from published_items(
-        rows, _FILE, "hellaswag-{number:05}", context="ctx", candidates="endings", gold="label",
-        gold_start=0, tags={"set": "{set}", "split": "{split_type}", "topic": "{activity_label}"},
+        files[_FILE], "hellaswag-{number:05}", rows=rows, context="ctx", candidates="endings",
+        gold="label", gold_start=0,
+        tags={"set": "{set}", "split": "{split_type}", "topic": "{activity_label}"},
     )  # fmt: skip
 
 

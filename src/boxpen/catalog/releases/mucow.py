@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_files
 from boxpen.catalog.published import published_items
 from boxpen.items import Card, Item
-from boxpen.scoring.recipe import GENERATE, TRANSLATE
-from boxpen.text.lines import read_lines
 
 __all__ = ["MUCOW"]
 
@@ -20,19 +17,18 @@ _FILES = {
     "lt-en.mucow.scoring.json": "792e189773738079fc79682bc1cd86cee0c8b4b2c11ba8397def9ae2318c36bc",
     "lv-en.mucow.scoring.json": "2cf9255edf57465d0a7bf1510c0c48e823beb87210bee0670a80b7d1bf1da98a",
 }
-_WRONG = ("wrong0", "wrong1", "wrong2", "wrong3")
+_PAIRS = ("et-en", "lt-en", "lv-en")
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     for file in _FILES:
         pair = file.partition(".")[0]
-        rows = json.loads("\n".join(read_lines(files[f"mucow/{file}"])))
+        rows = json.loads(files[f"mucow/{file}"].read_text("utf-8"))
         for row in rows:
-            wrong = (error["contrastive"] for error in row["errors"])
-            row |= dict(zip_longest(_WRONG, wrong, fillvalue=""))
+            row["wrong"] = [error["contrastive"] for error in row["errors"]]
         yield from published_items(
-            rows, file, f"{pair}-{{number:04}}", source="source", reference="reference",
-            wrong=_WRONG, source_language=pair[:2],
+            files[f"mucow/{file}"], f"{pair}-{{number:04}}", rows=rows, source="source",
+            reference="reference", wrong="wrong", source_language=pair[:2],
             tags={"set": pair, "word": "{ambig word}", "sense": "{sense}", "origin": "{origin}"},
         )  # fmt: skip
 
@@ -53,11 +49,11 @@ MUCOW = Entry(
         url="https://github.com/Helsinki-NLP/MuCoW",
         notes="The reference is candidate 0; each other has one word of another sense.",
     ),
+    languages=_PAIRS,
     importer=_items,
     files=github_files(
         "Helsinki-NLP/MuCoW", "master", _FILES, path="mucow", under="scoring test suite/json/"
     ),
-    recipes={r.name: r for r in (TRANSLATE, GENERATE)},
     part_tag="set",
-    parts=("et-en", "lt-en", "lv-en"),
+    parts=_PAIRS,
 )

@@ -18,7 +18,7 @@ from boxpen.catalog.entry import Entry
 from boxpen.catalog.jsonl import read_jsonl
 from boxpen.catalog.releases.senmaking import EXPLAIN
 from boxpen.items import Card, Entail, Item
-from boxpen.scoring.recipe import ENTAILMENT, GENERATE, TRANSLATE, Recipe
+from boxpen.scoring.recipe import ENTAILMENT, Recipe
 
 __all__ = ["STARTER", "STARTER_GRAPH", "starter_triples"]
 
@@ -82,8 +82,9 @@ STARTER = Entry(
         citation="The boxpen developers. The starter suite of boxpen.",
         notes=_NOTES,
     ),
+    languages=("en", "en-zh", "zh-en"),
     importer=_items,
-    recipes={"sound": _SOUND, "translate": TRANSLATE, "generate": GENERATE},
+    recipes={"sound": _SOUND},
     part_tag="part",
     parts=_PARTS,
 )

@@ -22,10 +22,7 @@ def _items(files: Mapping[str, Path]) -> Iterator[Item]:
     pairs = Counter(row["qID"].rpartition("-")[0] for row in rows)  # twins: <name>-1, <name>-2
     for row in rows:
         row["twins"] = name if pairs[name := row["qID"].rpartition("-")[0]] == 2 else ""
-    yield from published_items(
-        rows, _FILE, "{qID}", block="twins", gap="sentence", gold="answer", gold_start=1,
-        candidates=("option1", "option2"),
-    )  # fmt: skip
+    yield from published_items(files[_FILE], "{qID}", rows=rows, block="twins")
 
 
 WINOGRANDE = Entry(

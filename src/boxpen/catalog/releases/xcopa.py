@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_files
-from boxpen.catalog.published import json_lines, published_items
+from boxpen.catalog.published import published_items
 from boxpen.items import Card, Item
-from boxpen.scoring.recipe import UNSPACED
 
 __all__ = ["XCOPA"]
 
+_COMMIT = "e2e9d7f105a758ee869cd13e0fe251ef93a29840"
 _FILES = {
     "data/et/test.et.jsonl": "f670f3f726342fa3ccd6f844b72d378ed5d0a9a71bd152e6b3607d402eaafa92",
     "data/ht/test.ht.jsonl": "ec4a5502e190a51fef4d9cb2080164726772b2d46f7a51c2b86f56748d303428",
@@ -25,25 +25,13 @@ _FILES = {
     "data/vi/test.vi.jsonl": "24cb28827066abb00a2f4004d86c447c4a30a9edb17938b26b61fb2385f94170",
     "data/zh/test.zh.jsonl": "c9b42590399214b9f066adacac2465d7286f5e590181fe6bfd7f6139531b83d4",
 }
-_CONNECTIVES = {  # because and so, as in lm-evaluation-harness
-    "et": "sest/seetõttu", "ht": "poukisa/donk sa", "id": "karena/maka", "it": "perché/quindi",
-    "qu": "imataq/chaymi", "sw": "kwa sababu/kwa hiyo", "ta": "காரணமாக/எனவே", "th": "เพราะ/ดังนั้น",
-    "tr": "çünkü/bu yüzden", "vi": "bởi vì/vì vậy", "zh": "因为/所以",
-}  # fmt: skip
+_LANGUAGES = tuple(file.split(".")[1] for file in _FILES)
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    for code, words in _CONNECTIVES.items():
-        rows = json_lines(files[f"xcopa/data/{code}/test.{code}.jsonl"])
-        for row in rows:
-            space = "" if code in UNSPACED else " "
-            connective = words.split("/")[row["question"] == "effect"]
-            row["premise"] = row["premise"].strip().rstrip(".。!?") + space + connective
-            for name in ("choice1", "choice2"):
-                row[name] = row[name][:1].lower() + row[name][1:]
+    for code in _LANGUAGES:
         yield from published_items(
-            rows, f"test.{code}.jsonl", f"{code}-{{number:03}}", language=code, context="premise",
-            candidates=("choice1", "choice2"), gold="label", gold_start=0,
+            files[f"xcopa/data/{code}/test.{code}.jsonl"], f"{code}-{{number:03}}", language=code,
             tags={"set": code, "relation": "{question}"},
         )  # fmt: skip
 
@@ -61,13 +49,11 @@ XCOPA = Entry(
             "Korhonen. 2020. XCOPA: A Multilingual Dataset for Causal Commonsense Reasoning. EMNLP."
         ),
         url="https://github.com/cambridgeltl/xcopa",
-        notes=(
-            "The full stop of a premise gives way to the word for because or so, and a choice "
-            "begins with a small letter, as in lm-evaluation-harness."
-        ),
+        notes="First letters after the connective are lower-cased, as lm-evaluation-harness does.",
     ),
+    languages=_LANGUAGES,
     importer=_items,
-    files=github_files("cambridgeltl/xcopa", "master", _FILES, path="xcopa"),
+    files=github_files("cambridgeltl/xcopa", _COMMIT, _FILES, path="xcopa"),
     part_tag="set",
-    parts=tuple(_CONNECTIVES),
+    parts=_LANGUAGES,
 )

@@ -9,14 +9,27 @@ from typing import Any
 
 from boxpen.errors import SuiteError
 from boxpen.printable import excerpt
+from boxpen.scoring.recipe import UNSPACED
 
 __all__ = [
-    "CONNECTORS", "cell_list", "cell_text", "connected", "filled", "filled_gap", "going_on",
-    "is_english",
+    "CONNECTIVES", "RELATIONS", "cell_list", "cell_text", "connected", "filled", "filled_gap",
+    "going_on", "is_english",
 ]  # fmt: skip
 
-CONNECTORS = {"cause": "because", "effect": "so"}
-_ENGLISH = re.compile(r"\b(the|was|were|my|his|her)\b", re.IGNORECASE)
+RELATIONS = ("cause", "effect")
+CONNECTIVES = {  # because and so, of XCOPA's languages as in lm-evaluation-harness
+    "en": ("because", "so"), "et": ("sest", "seetõttu"), "ht": ("poukisa", "donk sa"),
+    "id": ("karena", "maka"), "it": ("perché", "quindi"), "qu": ("imataq", "chaymi"),
+    "sw": ("kwa sababu", "kwa hiyo"), "ta": ("காரணமாக", "எனவே"), "th": ("เพราะ", "ดังนั้น"),
+    "tr": ("çünkü", "bu yüzden"), "vi": ("bởi vì", "vì vậy"), "zh": ("因为", "所以"),
+}  # fmt: skip
+"""The words that follow a cause's and an effect's premise, by language."""
+
+_ENGLISH = re.compile(
+    r"(?i:\b(?:the|my|his|she|they|it|their|our|your|you|and|with|from|were|this|that|after)\b)"
+    r"|\bI\b"
+)
+"""Frequent in English, and rare in languages that share its letters ('was' is Dutch, too)."""
 _OPENERS = {
     "a", "an", "the", "he", "she", "it", "they", "we", "you", "my", "your", "his", "her", "its",
     "our", "their", "this", "that", "these", "those", "there", "someone", "everyone", "nobody",
@@ -82,17 +95,24 @@ def filled_gap(sentence: str, option: str, column: str) -> str:
     return text
 
 
-def connected(premise: str, relation: str) -> str:
-    """Return the premise of a COPA item with 'because' or 'so' after it."""
-    return f"{premise.rstrip().removesuffix('.')} {CONNECTORS[relation]}"
+def connected(premise: str, relation: str, language: str) -> str:
+    """Return the premise of a COPA item with the word for 'because' or 'so' after it."""
+    glue = "" if language in UNSPACED else " "
+    word = CONNECTIVES[language][RELATIONS.index(relation)]
+    return premise.strip().rstrip(".。!?") + glue + word
+
+
+def going_on(sentence: str, language: str) -> str:
+    """Return a sentence as the second half of another; English names keep their capital."""
+    if language == "en":
+        first, space, rest = sentence.partition(" ")
+        return (first.lower() if first.lower() in _OPENERS else first) + space + rest
+    first, rest = sentence[:1], sentence[1:]
+    if language == "tr":  # its small i has a dot where its capital has one
+        first = {"I": "ı", "İ": "i"}.get(first, first)
+    return first.lower() + rest
 
 
 def is_english(texts: Sequence[str]) -> bool:
-    """Whether most of these sentences have a frequent English word."""
+    """Whether most of these texts have a frequent English word."""
     return 2 * sum(bool(_ENGLISH.search(text)) for text in texts) > len(texts)
-
-
-def going_on(sentence: str) -> str:
-    """Return a sentence as the second half of another."""
-    first, space, rest = sentence.partition(" ")
-    return (first.lower() if first.lower() in _OPENERS else first) + space + rest

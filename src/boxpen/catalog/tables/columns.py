@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from boxpen.catalog.rows import Row
 from boxpen.catalog.tables.cells import (
-    CONNECTORS,
+    CONNECTIVES,
+    RELATIONS,
     cell_list,
     cell_text,
     connected,
@@ -21,7 +24,7 @@ from boxpen.catalog.tables.golds import Label, right_candidates
 from boxpen.catalog.tables.headers import NUMBERED, import_command, lacking, listed, recognised
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Choice, Entail, Item, Translate
-from boxpen.printable import excerpt
+from boxpen.printable import excerpt, printable
 
 __all__ = ["TAG", "Columns"]
 
@@ -51,16 +54,17 @@ class Columns:
         gold_start: The number of the first candidate, 0 or 1. If not given: 0 where the columns
             count from 0, else as the labels of the whole file show.
         gap: A sentence with a gap, ``_``, that the candidates fill.
-        relation: ``cause`` or ``effect``: in English, 'because' or 'so' follows the context.
+        relation: ``cause`` or ``effect``: 'because' or 'so', or their words in another language
+            of XCOPA, follow the context. If no language is given, only English is recognised.
         correct: The right candidate; it becomes candidate 0. (A tie earns 1/k, so that being
             first gives no advantage.)
-        wrong: The other candidate, or several.
+        wrong: The other candidate, or several: columns, or one with lists.
         premise: What entails or does not.
         hypothesis: What is entailed or not.
         label: ``entailment``, ``neutral`` or ``contradiction``, in letters of any case.
         reference: A right translation of the source.
         reference_context: The translation of the context.
-        contrast: Wrong translations, minimally different from the reference.
+        contrast: Wrong translations, minimally different from the reference, likewise.
         tags: Columns whose values become tags of that name.
         language: Not a column: the language of all candidates, as a code such as ``en``.
         source_language: Not a column: the language of all sources.
@@ -141,12 +145,16 @@ class Columns:
             ]
             known = recognised(list(cells[0])) if cells else {}
             named = () if known.get("candidates") == self.candidates else self._named()
-            way = way or (
-                import_command((), file, *named, "--gold-start", "1") + " (or --gold-start 0)"
-            )
-            golds = right_candidates(labels, self.gold, self._start(), way)
-        if self.relation and self._is_english(read):
-            read = [one.connected() for one in read]
+            start = self._start()
+            if start is None:
+                ask = import_command((), file, *named, "--gold-start", "1")
+                way_out = way or f"{ask} (or --gold-start 0)"
+            else:
+                ask = import_command((), file, *named, "--gold-start", "0")
+                way_out = "gold_start=0" if way else ask
+            golds = right_candidates(labels, self.gold, start, way_out)
+        if self.relation:
+            read = self._connected(read, file, way)
         return [
             Row(where, self._item(one, gold, number))
             for number, (where, one, gold) in enumerate(
@@ -174,10 +182,29 @@ class Columns:
         numbers = [NUMBERED.fullmatch(name) for name in self.candidates]
         return 0 if any(match and int(match[2]) == 0 for match in numbers) else None
 
-    def _is_english(self, read: Sequence[_Read]) -> bool:
+    def _connected(self, read: list[_Read], file: str, way: str) -> list[_Read]:
+        """Put the word for because or so after the contexts; if it is unknown, tell the user."""
         if self.language is not None:
-            return self.language.casefold().replace("_", "-").split("-")[0] == "en"
-        return is_english([one.one["context"] or "" for one in read])
+            language = self.language.casefold().replace("_", "-").split("-")[0]
+        elif is_english([" ".join((one.one["context"] or "", *one.candidates)) for one in read]):
+            language = "en"
+        else:
+            language = ""
+        if language in CONNECTIVES:
+            return [one.connected(language) for one in read]
+        lost = "left out, so causes and effects are asked for alike"
+        if language:
+            _note(
+                f"{file}: boxpen does not know the words for 'because' and 'so' in "
+                f"'{printable(language)}'; they are {lost}"
+            )
+        else:
+            named = 'language="en"' if way else import_command((), file, "--language", "en")
+            _note(
+                f"{file}: the language is not recognised, and the words for 'because' and 'so' "
+                f"are {lost}; name the language with: {named}"
+            )
+        return read
 
     def _read(self, cells: Mapping[str, Any]) -> _Read:
         """Return the texts of one row, by what they are."""
@@ -185,18 +212,23 @@ class Columns:
         def text(column: str | None) -> str:
             return "" if column is None else cell_text(cells.get(column), column)
 
+        def texts(columns: tuple[str, ...]) -> tuple[str, ...]:
+            if len(columns) == 1 and isinstance(cells.get(columns[0]), list):
+                return cell_list(cells[columns[0]], columns[0])[0]
+            return filled([text(c) for c in columns])
+
         names: tuple[str, ...] = ()
         if len(self.candidates) == 1:
             candidates, names = cell_list(cells.get(self.candidates[0]), self.candidates[0])
         else:
-            candidates = filled([text(c) for c in self.candidates])
+            candidates = texts(self.candidates)
         if self.gap:
             candidates = tuple(filled_gap(text(self.gap), c, self.gap) for c in candidates)
         tags = {t: text(t) for t in self.tags}
         tags |= {k.removeprefix(TAG): text(k) for k in cells if k.startswith(TAG)}
         if self.relation:
             tags[self.relation] = relation = text(self.relation)
-            if relation not in CONNECTORS:
+            if relation not in RELATIONS:
                 raise SuiteError(
                     f"column '{self.relation}' is {excerpt(relation)}, expected cause or effect"
                 )
@@ -216,8 +248,8 @@ class Columns:
             tags={k: v for k, v in tags.items() if v},
             one=one,
             right=text(self.correct or self.reference),
-            wrong=filled([text(w) for w in self.wrong]),
-            contrast=filled([text(c) for c in self.contrast]),
+            wrong=texts(self.wrong),
+            contrast=texts(self.contrast),
             inference=(text(self.premise), text(self.hypothesis), text(self.label)),
         )
 
@@ -279,10 +311,10 @@ class _Read(NamedTuple):
     contrast: tuple[str, ...]
     inference: tuple[str, str, str]
 
-    def connected(self) -> _Read:
+    def connected(self, language: str) -> _Read:
         """Return a row of COPA as the beginning of a sentence and its possible ends."""
-        context = connected(self.one["context"] or "", self.relation)
-        candidates = tuple(map(going_on, self.candidates))
+        context = connected(self.one["context"] or "", self.relation, language)
+        candidates = tuple(going_on(c, language) for c in self.candidates)
         return self._replace(candidates=candidates, one=self.one | {"context": context})
 
 
@@ -317,6 +349,12 @@ def _checked(options: Mapping[str, Any], where: str) -> dict[str, Any]:
             raise SuiteError(f"{where}: option '{name}' is {value!r}, expected a name")
         out[name] = value
     return out
+
+
+@cache
+def _note(text: str) -> None:
+    """Tell the user once, however often the file is read."""
+    print(printable(text), file=sys.stderr)
 
 
 def _require(column: object, header: Sequence[str], where: str) -> None:

@@ -42,7 +42,7 @@ def right_candidates(
     Args:
         labels: The labels of a whole file.
         column: The column they are from.
-        start: The number of the first candidate; None to find it out.
+        start: The number of the first candidate; None to find it out, 0 rules out letters.
         way_out: How to say what the labels count from, for messages.
 
     Raises:
@@ -62,7 +62,7 @@ def right_candidates(
             numbers[row] = int(match[1])
             if numbers[row] < 0:
                 raise _wrong(label, column, "expected 0 or more (tests hide their answers so)")
-        elif start is None and (match := _LETTER.fullmatch(label.cell)):
+        elif start != 0 and (match := _LETTER.fullmatch(label.cell)):
             letters[row] = ord(match[1].upper()) - ord("A")
         else:
             first = "" if start is None else f", {start} for the first"
@@ -77,6 +77,11 @@ def right_candidates(
         )
     if numbers and start is None:
         start = _start(labels, numbers, column, way_out)
+    for row, value in numbers.items():
+        last = labels[row].options - 1 + (start or 0)
+        if start and not start <= value <= last:  # an item would count from 0 in its message
+            hint = f"; if it counts from 0: {way_out}" if value == 0 else ""
+            raise _wrong(labels[row], column, f"expected {start} to {last}{hint}")
     out |= letters | {row: number - (start or 0) for row, number in numbers.items()}
     return [out[row] for row in range(len(labels))]
 

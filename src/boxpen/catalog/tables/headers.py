@@ -72,7 +72,7 @@ def recognised(header: Sequence[str]) -> dict[str, Any]:
         return out
     out |= {"candidates": candidates[0], "gold": gold}
     if left == {"sentence"} and not texts:
-        out["gap"] = lower["sentence"]
+        out |= {"gap": lower["sentence"], "gold_start": 1}  # as WinoGrande counts
     elif left == {"question"} and texts == ("premise",):
         out["relation"] = lower["question"]
     elif left:
