@@ -1,0 +1,72 @@
+"""docs/which-suite.md names suites, norms and recipes that exist, and its commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner
+
+import boxpen
+from boxpen.catalog import entries
+from boxpen.cli.app import app
+from boxpen.scoring.policy import Norm
+from small_runs import small_run
+
+PAGE = (Path(__file__).parents[1] / "docs" / "which-suite.md").read_text("utf-8")
+COMMANDS = re.findall(r"^    (boxpen .+?)(?: +#.*)?$", PAGE, re.M)
+
+
+def column(section: str, number: int) -> list[str]:
+    """Return the cells of a column of the table under a heading."""
+    text = PAGE.split(f"## {section}\n")[1].split("\n## ")[0]
+    return [row.split(" | ")[number] for row in re.findall(r"^\| (.+) \|$", text, re.M)][1:]
+
+
+def test_suites_exist() -> None:
+    known = entries()
+    named = re.findall(r"`([^`]+)`", " ".join(column("Which suite", 1)))
+    assert len(named) > 20
+    for name in named:
+        suite, _, part = name.partition(".")
+        assert not part or part in known[suite].parts, name
+    assert set(known) - {name.partition(".")[0] for name in named} == {"comve-train"}
+
+
+def test_norms_are_all_there_are() -> None:
+    norms = [re.findall(r"`(\w+)`", cell)[0] for cell in column("Which norm", 0)]
+    assert sorted(norms) == sorted(get_args(Norm))
+    assert column("Which norm", 0)[0] == "`sum` (default)"
+    assert boxpen.ScoringPolicy().norm == "sum"
+
+
+def test_recipes_exist() -> None:
+    recipes = {r for cell in column("Which recipe", 0) for r in re.findall(r"`([\w-]+)`", cell)}
+    assert {"partial", "full"} < set(boxpen.recipes_of("winogrande"))
+    assert (
+        boxpen.recipes_of("winogrande")["sound"].digest[:6]
+        == (boxpen.recipes_of("winogrande")["full"].digest[:6])
+    )
+    assert "translate" in boxpen.recipes_of("mucow")
+    offered = {name for suite in entries() for name in boxpen.recipes_of(suite)}
+    assert recipes == offered - {"ask-letters"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_runs(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if "suite show" in command or "suite audit" in command:
+        request.getfixturevalue("mirror")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
+    small_run("+-+-").save(tmp_path / "runs")
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_commands_were_found() -> None:
+    assert len(COMMANDS) == 4
