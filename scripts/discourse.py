@@ -54,6 +54,9 @@ DATA = FOLDER / "data"
 SHORT = ROOT / "build" / "discourse-short"
 PAGE = "discourse.md"
 SHORT_PAGE = "said-instead.md"
+SHORT_VERDICTS = DOCS / "said-instead-verdicts.jsonl"
+STATUS = ("review", "status", "--task", "classes")
+DIFFER = "\nJudges disagree:"
 VERDICTS = DOCS / "discourse-verdicts.jsonl"
 """What readers said of translations, by the numbers of items and texts."""
 UNSEEN = 3044
@@ -253,6 +256,9 @@ def short_tables() -> None:
     write(SHORT_PAGE, "alone", alone("discourse"))
     loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on("discourse", c)]
     write(SHORT_PAGE, "context", context_table(context_gains(loaded)))
+    read = [path for path in given if "-sentence-more-" in path or "-concat-" in path]
+    told = said(*STATUS, *read, "--journal", str(SHORT_VERDICTS))
+    write(SHORT_PAGE, "agreement", f"```\n{told.partition(DIFFER)[0].strip()}\n```")
 
 
 def _first_system(lines: Sequence[str]) -> Iterator[str]:
@@ -344,8 +350,8 @@ def readers() -> None:
         write(PAGE, "readers compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:
         for name, journal in (("agreement", str(VERDICTS)), ("agreement late", late)):
-            told = said("review", "status", *given, "--journal", journal)
-            write(PAGE, name, f"```\n{told.partition(chr(10) + 'Judges differ:')[0].strip()}\n```")
+            told = said(*STATUS, *given, "--journal", journal)
+            write(PAGE, name, f"```\n{told.partition(DIFFER)[0].strip()}\n```")
 
 
 @contextlib.contextmanager

@@ -157,7 +157,7 @@ class TestPeople:
         assert len(taken) == 6
         assert len({question.unit for question in taken}) == 3
 
-    def test_the_class_judge_against_people_by_hand(self):
+    def test_the_class_judge_against_readers_by_hand(self):
         texts = [
             "你好吗",
             "你好吗？",

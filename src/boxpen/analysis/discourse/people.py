@@ -119,7 +119,7 @@ class ClassTask(TranslationTask[Rendering]):
         crossed = [(a, *(found[0].confusion[a, b] for b in OUTCOMES)) for a in OUTCOMES]
         return [
             Detail("class_judge", columns, rows),
-            Detail("class_judge_against_people", ("readers", *OUTCOMES), crossed),
+            Detail("class_judge_against_readers", ("readers", *OUTCOMES), crossed),
         ]
 
 
