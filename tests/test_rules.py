@@ -10,6 +10,7 @@ from boxpen import RunError
 from boxpen.errors import ConfigError
 from boxpen.exchange.gate import read_gate
 from boxpen.metrics.paired import exact_mcnemar
+from boxpen.metrics.summary import METRICS, Translation, possible_metrics, summarise
 from boxpen.runs.rules import Rule, check_runs, parse_bound
 from small_runs import small_run
 
@@ -203,6 +204,29 @@ class TestBaseline:
         token = small_run("+" * 20, norm="token")
         (outcome,) = check_runs([BEFORE], [against()], [token, BEFORE])
         assert outcome.baseline.signature == BEFORE.signature
+
+
+class TestMetrics:
+    """What is expected before there are results is what is found when there are."""
+
+    @pytest.mark.parametrize("blocks", [True, False])
+    @pytest.mark.parametrize("sets", [True, False])
+    def test_of_verdicts(self, blocks, sets):
+        verdicts = [
+            replace(v, block=v.block if blocks else None, tags=v.tags if sets else {})
+            for v in BEFORE.verdicts
+        ]
+        translations = [Translation(f"t{n}", "a", "b", "b", "en", {"set": "T"}) for n in range(9)]
+        for translated in ([], translations):
+            for asked in (True, False):
+                rows = summarise(verdicts, translated, suite="s", model="m", signature="s", beam=1,
+                                 asked=asked)  # fmt: skip
+                found: dict[str, set[str]] = {}
+                for row in rows:
+                    found.setdefault(row.slice, set()).add(row.metric)
+                known = possible_metrics(verdicts, translated, asked=asked)
+                assert {name: set(metrics) for name, metrics in known.items()} == found
+                assert set(known["all"]) <= set(METRICS)
 
 
 class TestRefusals:

@@ -126,6 +126,38 @@ class TestCheck:
             refused(check("--rules", gate(text)), part)
             assert not (tmp_path / "runs").exists()
 
+    @pytest.mark.parametrize(
+        ("rule", "parts"),
+        [
+            (RULE.replace("accuracy", "accurcy"), ("metric 'accurcy' is unknown", "'accuracy'")),
+            (RULE + RULE.replace("accuracy", "both"), ("rule[1]: metric 'both'", "'both_right'")),
+        ],
+    )
+    def test_a_misspelt_metric_is_found_before_a_model_is_loaded(self, gate, rule, parts):
+        """There is no such model, and nothing says so."""
+        refused(check("--rules", gate(settings("/nowhere/model") + rule)), "gate.toml", *parts)
+        text = "accurcy>=0.6"
+        done = check("--rules", gate(settings("/nowhere/model") + RULE), "--min", text)
+        refused(done, "--min is 'accurcy>=0.6'", "did you mean 'accuracy'")
+
+    @pytest.mark.parametrize(
+        ("more", "part"),
+        [
+            ("slice = 'set=Z'", "no accuracy for set=Z; did you mean 'set="),
+            ("slice = 'sett=A'", "no accuracy for sett=A; did you mean 'set="),
+            ("slice = 'id=1'", "no accuracy for id=1; "),
+            ("metric = 'bleu'", "no bleu for all; known: accuracy, "),
+            ("metric = 'every_order'", "no every_order for all"),
+        ],
+    )
+    def test_a_number_that_no_run_will_have(self, gate, gpt2_dir, tmp_path, more, part):
+        rule = f"[[rule]]\nmetric = 'accuracy'\nmin = 0\n{more}\n"
+        if more.startswith("metric"):
+            rule = f"[[rule]]\n{more}\nmin = 0\n"
+        path = gate(settings(gpt2_dir, "out = 'runs'") + RULE + rule)
+        refused(check("--rules", path), "the run of small × ", part)
+        assert not (tmp_path / "runs").exists()
+
     def test_refusals(self, gate, tmp_path):
         refused(check("--min", "accuracy>0"), "name a RUN", "[run] to a gate file")
         refused(check("--rules", gate(RULE)), "add a table [run] to ", "gate.toml")

@@ -17,9 +17,18 @@ from boxpen.errors import ConfigError, RunError
 from boxpen.evaluate import run_plans
 from boxpen.exchange.run_settings import RunSettings
 from boxpen.folders import default_cache
+from boxpen.metrics.summary import possible_metrics
+from boxpen.plans import Plan
 from boxpen.runs.directory import check_writable, run_directories
 from boxpen.runs.rulefile import RuleTable
-from boxpen.runs.rules import Outcome, Rule, check_rules, check_runs
+from boxpen.runs.rules import (
+    Outcome,
+    Rule,
+    check_number,
+    check_rules,
+    check_runs,
+    unknown_metric,
+)
 from boxpen.runs.run import Run
 from boxpen.scoring.cache import ScoreCache
 
@@ -98,6 +107,8 @@ class Gate:
         plans = settings.plans(note)
         pairs = [(p.suite.name, p.model.name, p.model.short) for p in plans]
         check_rules(self.rules, pairs, baselines)
+        for planned, pair in zip(plans, pairs, strict=True):
+            _check_numbers([rule for rule in self.rules if rule.names(*pair)], planned)
         check_writable(settings.out)
         with ScoreCache(settings.cache or default_cache()) as scores:
             runs = run_plans(plans, scores, progress=progress)
@@ -145,9 +156,18 @@ def read_gate(path: Path | str, *, runs: bool = False) -> Gate:
     found = load_config(_GateFile, Path(path))
     if runs and found.run is None:
         raise ConfigError(f"{path}: run is missing; add a table [run]")
+    for number, table in enumerate(found.rule):
+        if unknown := unknown_metric(table.metric):
+            raise ConfigError(f"{path}: rule[{number}]: {unknown}")
     return Gate(
         rules=tuple(table.rule() for table in found.rule), run=found.run, baseline=found.baseline
     )
+
+
+def _check_numbers(rules: Sequence[Rule], planned: Plan) -> None:
+    known = possible_metrics(planned.judged, planned.sources, asked=bool(planned.recipe.asks))
+    for rule in rules:
+        check_number(rule, f"the run of {planned.suite.name} × {planned.model.short}", known)
 
 
 def _loaded(place: Path | None) -> list[Run]:

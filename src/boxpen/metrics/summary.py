@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Protocol, TypeVar
 
 from boxpen.metrics.bleu import bleu
 from boxpen.metrics.choice import (
@@ -27,6 +28,7 @@ __all__ = [
     "DASH",
     "FEWEST_BLOCKS",
     "LABELS",
+    "METRICS",
     "MOST_VALUES",
     "OF_BLOCKS",
     "Row",
@@ -34,6 +36,7 @@ __all__ = [
     "estimates",
     "labelled",
     "macro_groups",
+    "possible_metrics",
     "slicing_tags",
     "summarise",
     "too_few_blocks",
@@ -47,6 +50,12 @@ DASH = "–"
 FEWEST_BLOCKS = 10
 """A share of fewer blocks than this is not shown: one block more or less would change it all."""
 
+METRICS = (
+    "accuracy", "consistency", "both_right", "both_wrong", "flip_rate", "failure_rate", "margin",
+    "chance", "macro_accuracy", "macro_chance", "every_order", "bleu",
+)  # fmt: skip
+"""Every metric that ``summarise`` may return."""
+
 OF_BLOCKS = frozenset({"consistency", "both_right", "both_wrong", "flip_rate"})
 """Metrics that are shares of blocks."""
 
@@ -54,6 +63,18 @@ OF_BLOCKS = frozenset({"consistency", "both_right", "both_wrong", "flip_rate"})
 def too_few_blocks(metric: str, n: int) -> bool:
     """Whether a number is a share of so few blocks that a dash is shown instead."""
     return metric in OF_BLOCKS and n < FEWEST_BLOCKS
+
+
+class _Tagged(Protocol):
+    """An item, or the verdict on one."""
+
+    @property
+    def tags(self) -> Mapping[str, str]: ...
+    @property
+    def block(self) -> str | None: ...
+
+
+T = TypeVar("T", bound=_Tagged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,13 +242,43 @@ def labelled(signature: str, labels: Mapping[str, str], tags: Iterable[str]) -> 
     return signature + LABELS + "+".join(named) if named else signature
 
 
-def macro_groups(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
+def possible_metrics(
+    judged: Sequence[_Tagged], translated: Sequence[_Tagged], *, asked: bool
+) -> dict[str, list[str]]:
+    """Return by slice the metrics that ``summarise`` may find, before there are results.
+
+    Args:
+        judged: The items whose verdicts there will be.
+        translated: The items that will be translated.
+        asked: Whether a model is asked.
+    """
+    found: dict[str, list[str]] = {}
+    slices = slicing_tags([item.tags for item in (*judged, *translated)])
+    for name in ("all", *(f"{tag}={value}" for tag, values in slices.items() for value in values)):
+        chosen = [item for item in judged if _within(item.tags, name)]
+        lacking: set[str] = set()
+        if not any(_within(item.tags, name) for item in translated):
+            lacking |= {"bleu"}
+        if not asked:
+            lacking |= {"every_order"}
+        blocks = [item.block for item in chosen if item.block is not None]
+        if len(set(blocks)) == len(blocks):
+            lacking |= OF_BLOCKS
+        if not macro_groups(chosen):
+            lacking |= {"macro_accuracy", "macro_chance"}
+        if not chosen:
+            lacking |= set(METRICS) - {"bleu"}
+        found[name] = [metric for metric in METRICS if metric not in lacking]
+    return found
+
+
+def macro_groups(verdicts: Sequence[T]) -> dict[str, list[T]]:
     """Return what a macro average is taken over: the parts of a suite, or else its sets.
 
     Empty if there are fewer than two. Items that belong to none are left out.
     """
     for tag in ("part", "set"):
-        groups: dict[str, list[Verdict]] = {}
+        groups: dict[str, list[T]] = {}
         for verdict in verdicts:
             if tag in verdict.tags:
                 groups.setdefault(verdict.tags[tag], []).append(verdict)

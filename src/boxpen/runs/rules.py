@@ -7,16 +7,20 @@ number of a baseline run. ``boxpen.exchange.gate`` reads rules from a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from boxpen.errors import RunError, nearest
 from boxpen.metrics.compare import compare_verdicts
+from boxpen.metrics.summary import METRICS
 from boxpen.runs.run import Row, Run
 from boxpen.scoring.verdicts import Verdict
 
-__all__ = ["LOWER_IS_BETTER", "Outcome", "Rule", "check_rules", "check_runs", "parse_bound"]
+__all__ = [
+    "LOWER_IS_BETTER", "Outcome", "Rule", "check_number", "check_rules", "check_runs",
+    "parse_bound", "unknown_metric",
+]  # fmt: skip
 
 Kind = Literal["min", "above", "max", "baseline"]
 Test = Literal["value", "interval", "paired"]
@@ -108,8 +112,15 @@ def parse_bound(text: str) -> Rule:
     match = re.fullmatch(rf"(?:(.+):)?\s*(\w+)\s*(>=|>)\s*({number})", text.strip())
     if match is None:
         raise RunError(f"--min is {text!r}, expected something like 'accuracy>=0.6'")
+    if unknown := unknown_metric(match[2]):
+        raise RunError(f"--min is {text!r}, but {unknown}")
     kind: Kind = "min" if match[3] == ">=" else "above"
     return Rule(metric=match[2], kind=kind, bound=float(match[4]), slice=match[1] or "all")
+
+
+def unknown_metric(name: str) -> str:
+    """Return ``metric 'accurcy' is unknown, did you mean 'accuracy'``; empty if it is known."""
+    return "" if name in METRICS else f"metric '{name}' is unknown, {nearest(name, list(METRICS))}"
 
 
 def check_runs(
@@ -148,6 +159,21 @@ def check_rules(
             raise RunError(f"the rule '{rule}' needs a baseline; give one with --baseline")
         if rule.kind != "baseline" and rule.metric not in _BOUNDLESS and not 0 <= rule.bound <= 1:
             raise RunError(f"the rule '{rule}' bounds a share, expected a number from 0 to 1")
+
+
+def check_number(rule: Rule, run: str, known: Mapping[str, Collection[str]]) -> None:
+    """Check that a run will have the number that a rule bounds.
+
+    Args:
+        rule: The rule.
+        run: What to call the run.
+        known: The metrics that it may have, by slice.
+
+    Raises:
+        RunError: If it cannot have the number.
+    """
+    if rule.metric not in known.get(rule.slice, ()):
+        raise _lacking(rule, run, known)
 
 
 def _outcome(run: Run, rule: Rule, baselines: Sequence[Run]) -> Outcome:
@@ -195,10 +221,16 @@ def _row(run: Run, rule: Rule, what: str) -> Row:
     for row in rows:
         if (row.slice, row.metric) == (rule.slice, rule.metric):
             return row
-    slices = list(dict.fromkeys(row.slice for row in rows))
-    known = list(dict.fromkeys(row.metric for row in rows if row.slice == rule.slice))
-    hint = nearest(rule.metric, known) if known else nearest(rule.slice, slices)
-    raise RunError(f"the {what} {run.name} has no {rule.metric} for {rule.slice}; {hint}")
+    known: dict[str, list[str]] = {}
+    for row in rows:
+        known.setdefault(row.slice, []).append(row.metric)
+    raise _lacking(rule, f"the {what} {run.name}", known)
+
+
+def _lacking(rule: Rule, run: str, known: Mapping[str, Collection[str]]) -> RunError:
+    of_slice = known.get(rule.slice)
+    hint = nearest(rule.metric, list(of_slice)) if of_slice else nearest(rule.slice, list(known))
+    return RunError(f"{run} has no {rule.metric} for {rule.slice}; {hint}")
 
 
 def _baseline(run: Run, baselines: Sequence[Run]) -> Run:
