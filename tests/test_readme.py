@@ -14,6 +14,7 @@ from boxpen import ModelError
 from boxpen.catalog import entries
 from boxpen.cli.app import app
 from boxpen.models.loading.embedded import smollm2_path
+from boxpen.models.loading.presets import ELMO, PRESETS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -39,6 +40,15 @@ def test_every_suite_is_listed_with_its_size():
             listed[name] = int(size.replace(",", ""))
     # tests/catalog/test_registry.py loads each and counts
     assert listed == {name: entry.items for name, entry in entries().items()}
+
+
+def test_models_are_tried_as_it_says():
+    said = README.partition("Models: ")[2].partition("\n\n")[0].replace("\n", " ")
+    of_a_relative = said.partition("real weights; ")[2].partition(" with those of another")[0]
+    kin = {name for name, preset in PRESETS.items() if preset.trial.on == "kin"}
+    assert set(re.findall("`([^`]+)`", of_a_relative)) == kin
+    assert {name for name, preset in PRESETS.items() if preset.trial.on == "real"} == {"smollm2"}
+    assert ELMO.on == "random"
 
 
 def test_results_are_those_of_the_pages(mirror):
