@@ -3,6 +3,7 @@
     kg_judged.py sheets --out FOLDER     three sheets, blind and shuffled, with their keys
     kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
     kg_judged.py tables                  -> docs/results/kg.md
+    kg_judged.py refused                 the same: what today's rules refuse of that
 
 The sheets are of tests of the suite after review, of tests of the suite without review, and of all
 wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which is
@@ -20,16 +21,21 @@ from __future__ import annotations
 import argparse
 import csv
 import random
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import polars as pl
 from results import write
 
 from boxpen.analysis.behaviour import task_of
 from boxpen.analysis.relations import is_wrong
+from boxpen.build.kg.kinship import ANYONE
 from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
+from boxpen.build.kg.wrong_tails import ANYWHERE
 from boxpen.catalog import load_suite
+from boxpen.english.wordnet import WordNet, open_wordnet
 from boxpen.items import Choice, Entail, Item
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
 from boxpen.metrics.intervals import Estimate, share
@@ -54,6 +60,7 @@ ASKED = {
     "tails": {"tail": "war"},
     "tails-2": {"tail": "war"},
     "tails-3": {"tail": "war"},
+    "tails-4": {"tail": "war"},
 }
 SHEETS = {
     "tests-1": "reviewed",
@@ -61,6 +68,7 @@ SHEETS = {
     "tails": "starter",
     "tails-2": "exchanged once",
     "tails-3": "exchanged",
+    "tails-4": "last exchange",
 }
 # Triples of starter-graph that exchanged a wrong tail which a reader had found arguable.
 ONCE = [
@@ -68,6 +76,7 @@ ONCE = [
     "xEffect-26", "xEffect-28", "xIntent-11", "xIntent-18", "xIntent-27", "xIntent-30",
 ]  # fmt: skip
 AGAIN = ["xEffect-21", "xIntent-19", "xIntent-24", "xIntent-26"]
+TIGHTENED = ("desires", "hasa", "xAttr", "xWant")  # whose wrong tails were weak
 EACH = {"tests-1": 20, "tests-2": 10}
 CONTROLS = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
@@ -118,11 +127,14 @@ def main() -> None:
     commands.add_parser("sheets").add_argument("--out", type=Path, required=True)
     commands.add_parser("gather").add_argument("--sheets", type=Path, required=True)
     commands.add_parser("tables")
+    commands.add_parser("refused").add_argument("--build", type=Path, default=BUILD)
     given = parser.parse_args()
     if given.command == "sheets":
         sheets(given.out)
     elif given.command == "gather":
         gather(given.sheets)
+    elif given.command == "refused":
+        write("kg.md", "refused", "\n".join(refused(_rows(READ), given.build)))
     else:
         tables()
 
@@ -142,7 +154,8 @@ def sheets(out: Path) -> None:
         for name, items in drawn.items()
     }
     rows["tails"] = _answers()
-    for name, triples in (("tails-2", ONCE), ("tails-3", ONCE + AGAIN)):
+    effects = [f"xEffect-{number:02}" for number in range(1, 31)]
+    for name, triples in (("tails-2", ONCE), ("tails-3", ONCE + AGAIN), ("tails-4", effects)):
         blocks = tuple(f"graph-{triple}-" for triple in triples)
         rows[name] = [r for r in rows["tails"] if r[1] != CONTROL and r[2].startswith(blocks)]
     for name, found in rows.items():
@@ -200,7 +213,8 @@ COLUMNS = {
     ("automatic", "tail"): "wrong tail surely wrong",
     ("starter", "tail"): "starter-graph: surely wrong",
     ("exchanged once", "tail"): "12 triples, once exchanged",
-    ("exchanged", "tail"): "16 triples, as they are",
+    ("exchanged", "tail"): "16 triples, once more",
+    ("last exchange", "tail"): "30 triples of effects, as they are",
 }
 
 
@@ -240,6 +254,57 @@ def read_agreement(rows: list[dict[str, str]]) -> list[str]:
             cells = f"{len(both)} | {percent_agreement(both):.1%} | {kappa:.2f}"
             out.append(f"| {sample} | {question} | {cells} |")
     return out
+
+
+def refused(rows: list[dict[str, str]], build: Path) -> list[str]:
+    """Return how many wrong tails that were read the rules of moods, wishes and food refuse.
+
+    Needs the suites that were read, as `kg.py rebuild` made them before it had these rules.
+    """
+    people = open_wordnet()
+    sampled = pl.read_parquet(build / "files" / "sampled.parquet")
+    heads = dict(sampled.select("id", "head").iter_rows())
+    items = {
+        (sample, item.id): item
+        for sample, folder in (("reviewed", "files"), ("automatic", "automatic"))
+        for item in load_suite(build / folder / "kg.jsonl").items
+    }
+    said: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        asked = row["question"] == "tail" and row["relation"] in TIGHTENED
+        if asked and row["sample"] in ("reviewed", "automatic"):
+            said[row["sample"], row["item"]].append(row["verdict"])
+    if missing := sorted(set(said) - set(items)):
+        raise SystemExit(
+            f"{build} lacks {len(missing)} items that were read, such as {missing[0][1]}"
+        )
+    counts: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    for name, verdicts in said.items():
+        item = items[name]
+        gone = _is_refused(item, heads[item.block or ""], people)
+        sure = all(verdict == "w" for verdict in verdicts)
+        for group in (item.tags["relation"], "**all**"):
+            counts[group][sure, gone] += 1
+    out = [
+        "| relation | arguable or right | refused now | surely wrong | refused now |",
+        "|---" * 5 + "|",
+    ]
+    for group in (*TIGHTENED, "**all**"):
+        of = counts[group]
+        cells = [f"{of[sure, False] + of[sure, True]} | {of[sure, True]}" for sure in (False, True)]
+        out.append(f"| {group} | " + " | ".join(cells) + " |")
+    return out
+
+
+def _is_refused(item: Item, head: str, people: WordNet) -> bool:
+    """Tell whether a wrong tail holds of nearly everything, or is food for a person."""
+    right = "" if isinstance(item, Entail) else item.candidates[item.gold]
+    text = item.hypothesis if isinstance(item, Entail) else item.candidates[1 - item.gold]
+    words = set(re.findall(r"\w+", text.lower())) - set(re.findall(r"\w+", right.lower()))
+    relation = item.tags["relation"]
+    if relation == "desires" and "eat" in words:
+        return people.is_person(head) or not ANYONE.isdisjoint(head.split())
+    return not words.isdisjoint(ANYWHERE.get(relation, frozenset()))
 
 
 CONTROL = "right answers"

@@ -482,6 +482,37 @@ def test_people_share_what_people_do() -> None:
     assert out.table["wrong_text"].to_list()[:2] == [["catch mice"], ["catch mice"]]
 
 
+@pytest.mark.parametrize(
+    ("relation", "wide", "narrow"),
+    [
+        ("hasa", "air in it", "four strings"),
+        ("xAttr", "hopeful", "reckless"),
+        ("xWant", "purchase food", "sign a contract"),
+        ("xWant", "talk to PersonX's mom", "sign a contract"),
+    ],
+)
+def test_what_may_hold_of_anything_does_not_serve(relation, wide, narrow) -> None:
+    table = frame(
+        [("gliv", relation, "smat"), ("hulm", relation, wide), ("dorn", relation, narrow)]
+    )
+    out = sample_negatives(table, table, count=2, seed=0)
+    assert out.table["wrong_text"].to_list()[0] == [narrow]
+
+
+def test_people_may_like_any_food() -> None:
+    table = frame(
+        [
+            ("baker", "desires", "a day off"),
+            ("mouse", "desires", "eat cheese"),
+            ("cat", "desires", "catch mice"),
+        ]
+    )
+    wordnet = Dictionary(people=frozenset({"baker"}))
+    out = sample_negatives(table, table, count=2, seed=0, wordnet=wordnet)
+    assert out.table["wrong_text"].to_list()[0] == ["catch mice"]
+    assert "eat cheese" in out.table["wrong_text"].to_list()[2]
+
+
 def test_events_in_like_words_share_their_tails() -> None:
     table = frame(
         [

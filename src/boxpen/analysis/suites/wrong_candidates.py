@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -121,7 +121,7 @@ def wrong_answers(suite: Suite) -> list[WrongAnswer]:
     """Return the wrong answers of a suite, each of them once, in the order of the suite.
 
     Items of a block that are different forms of one test (which their tag ``task`` says) share a
-    wrong answer if it differs from the right one in the same words.
+    wrong answer if it differs from the right one in the same words, in whatever tense or number.
     """
     proven = {
         (item.block, item.premise): item.hypothesis
@@ -178,7 +178,19 @@ def _difference(right: str, wrong: str) -> tuple[str, str]:
     end = 0
     while end < most - start and one[-1 - end] == other[-1 - end]:
         end += 1
-    return " ".join(one[start : len(one) - end]), " ".join(other[start : len(other) - end])
+    return _bare(one[start : len(one) - end]), _bare(other[start : len(other) - end])
+
+
+def _bare(words: Sequence[str]) -> str:
+    """Return words without inflection: 'felt dizzy' is 'feel dizzy'."""
+    from boxpen.english.lexicon import lemmas
+
+    def base(word: str) -> str:
+        known = lemmas(word)
+        forms = known.get("VERB") or known.get("NOUN") or (word,)
+        return min(forms, key=lambda form: (form == word, form))  # 'lay' is of 'lie', if it can be
+
+    return " ".join(map(base, words))
 
 
 def _without(item: Item, rejected: set[str]) -> Item | None:

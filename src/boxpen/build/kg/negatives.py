@@ -12,8 +12,9 @@ only if nothing speaks for it. ``c`` is refused for a triple (h, r, t) if
   c says nearly what another tail of h says
 - ``same words``: c shares a content word with t or with h
 - ``company``: other heads that have one of h's tails have c more often than by chance
-- ``general``: c holds for many heads, so that it may well hold for h, is a person who made it, or
-  what all things have or are made of
+- ``general``: c holds for many heads, so that it may well hold for h, is a person who made it,
+  what all things have or are made of, a mood, or an everyday wish (to go home, to buy food)
+- ``edible``: h is a person, and c is to eat something
 - ``boundless head``: h has too many tails for anything to be surely wrong ('person')
 - ``worn out``: c has been used often enough
 

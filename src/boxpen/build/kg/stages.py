@@ -34,6 +34,7 @@ from boxpen.items import Card, Suite
 __all__ = ["BUILDER", "FILTERED"]
 
 _VERSION = 5
+_RULES = 2  # of wrong tails: raised instead of the version, so that nothing is ranked again
 
 TRIPLES, BROKEN = "triples.parquet", "broken.parquet"
 FILTERED, DROPPED = "filtered.parquet", "dropped.parquet"
@@ -115,7 +116,7 @@ class Work:
                 run=self.negatives,
                 reads=[self.chosen, RANKED, TRIPLES],
                 writes=[NEGATIVES],
-                settings=seed | asdict(config.negatives) | language,
+                settings=seed | asdict(config.negatives) | language | {"rules": _RULES},
             ),
             Stage(
                 name="render",

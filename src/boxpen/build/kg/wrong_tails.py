@@ -16,7 +16,7 @@ from boxpen.build.kg.kinship import ANYONE, Kin, overlap, phrase_of
 from boxpen.build.kg.triples import ATOMIC
 from boxpen.english.normal import normal
 
-__all__ = ["Group", "text_column"]
+__all__ = ["ANYWHERE", "Group", "text_column"]
 
 # Form of a relation's tails without a column 'form'; the rest are verb phrases.
 _FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr": "adj"}
@@ -25,8 +25,8 @@ _COMPARED = 200
 """How many tails are compared with the right one; in a large table, all would take hours."""
 
 # What holds of nearly everything: whatever a thing is made of, it is made of atoms, and whatever it
-# has, it has a shape.
-_ANYWHERE = {
+# has, it has a shape; any event may go with a mood, and be followed by an everyday wish.
+ANYWHERE = {
     "createdby": ANYONE,
     "madeof": frozenset(
         {"atom", "molecule", "particle", "matter", "material", "carbon", "polymer", "element"}
@@ -34,7 +34,16 @@ _ANYWHERE = {
     ),
     "hasa": frozenset(
         {"shape", "smell", "size", "color", "colour", "name", "age", "lot", "end", "energy"}
-        | {"lifespan", "span", "weight", "surface", "part", "use", "field"}
+        | {"lifespan", "span", "weight", "surface", "part", "use", "field", "air", "food"}
+    ),
+    "xAttr": frozenset(
+        {"concerned", "worried", "nervous", "anxious", "apprehensive", "uneasy", "stressed"}
+        | {"displeased", "disappointed", "doubtful", "unsure", "confused", "distracted"}
+        | {"hopeful", "interested", "busy", "tired", "fatigued"}
+    ),
+    "xWant": frozenset(
+        {"food", "again", "home", "bed", "sleep", "rest", "shopping", "something", "somewhere"}
+        | {"mom", "dad", "mother", "father", "parent", "family", "friend", "friends"}
     ),
 }
 _HERS = frozenset({"her", "his"})  # which are said of few heads
@@ -176,6 +185,7 @@ class Group:
             yield "inherited", _at(self.linked, kinds)
             if kin.is_person(head):
                 yield "inherited", self.of_people
+                yield "edible", self.edible
         yield "same words", _at(self.with_word, phrase_of(head, "np").words)
         yield "related", (i for other in others for i in self._like(other))
         company = (kin.company(self.relation, other) for other in others)
@@ -202,6 +212,7 @@ class Group:
         self.with_event: dict[str, set[int]] = defaultdict(set)
         self.linked: dict[str, set[int]] = defaultdict(set)  # by what the graph links them with
         self.of_people: list[int] = []
+        self.edible: list[int] = []  # which people may desire, whoever they are
         self.general: list[int] = []
         heads, all_heads = facts.heads[self.relation], len(facts.tails[self.relation])
         share, few = limits.general, limits.general_heads
@@ -227,9 +238,11 @@ class Group:
                         self.with_event[word].add(i)
             elif any(self.kin.is_person(head) for head in nodes):
                 self.of_people.append(i)
+            if self.relation == "desires" and "eat" in phrase.key.split():
+                self.edible.append(i)
             known = max(len(heads.get(name, ())) for name in names)
             words = {*phrase.key.split(), phrase.about, *sources[0][self.text].lower().split()}
-            anywhere = words & (_ANYWHERE.get(self.relation, frozenset()) | _HERS)
+            anywhere = words & (ANYWHERE.get(self.relation, frozenset()) | _HERS)
             if anywhere or (known >= few and known > share * all_heads):
                 self.general.append(i)
 
