@@ -24,7 +24,8 @@ __all__ = ["discourse"]
 discourse = group(app, "discourse", "Analyse pronouns, connectives and ellipsis.", "Look")
 
 By = Annotated[
-    Literal["judge", "readers"], typer.Option(help="Use the class judge or verdicts of people.")
+    Literal["judge", "readers"],
+    typer.Option(help="Use the class judge, or verdicts of readers (people or language models)."),
 ]
 
 
@@ -130,7 +131,7 @@ def _outcomes(
     journal: str | None,
     verdicts: Verdicts,
 ) -> Mapping[Rendering, str | None]:
-    """Return the outcome of each translation by the class judge, or by verdicts of people."""
+    """Return the outcome of each translation by the class judge, or by verdicts of readers."""
     from boxpen.analysis.discourse.people import ClassTask, question_of
     from boxpen.analysis.discourse.renderings import ruling_of
 
