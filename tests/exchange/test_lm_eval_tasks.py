@@ -5,11 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 import boxpen
 from boxpen.errors import SuiteError
 from boxpen.exchange import export_suite
-from boxpen.items import Choice, Entail, Suite, Translate
+from boxpen.exchange.lm_eval_tasks import write_tasks
+from boxpen.items import Card, Choice, Entail, Suite, Translate
 from boxpen.runs.run import Run
 from boxpen.sampling import draw_sample
 
@@ -64,11 +66,72 @@ def test_the_card_says_what_it_is_and_what_differs(gpt2_dir: Path) -> None:
 def test_scores_are_those_of_boxpen(gpt2_dir: Path) -> None:
     ours, theirs = own_run(gpt2_dir), Run.load(results_in(own_logs(gpt2_dir)))
     _assert_same(ours, theirs)
+    _assert_same_accuracy(ours, own_logs(gpt2_dir))
     assert len(theirs.verdicts) == 14
     results = json.loads(results_in(own_logs(gpt2_dir)).read_text("utf-8"))
     assert not any(v.tied > 1 for v in ours.verdicts)
     accuracy = sum(v.credit for v in ours.verdicts) / 14
     assert results["groups"]["boxpen_mixed_suite"]["acc,none"] == pytest.approx(accuracy)
+
+
+def _endings_suite() -> Suite:
+    """Items with a common ending, of two and of three candidates, and one that has none."""
+    items = [
+        Choice(
+            id=f"gap-{n}", gold=n % 2, tags={"set": "gap"},
+            candidates=(f"Ann met Eve {n} times so Ann was glad of it.",
+                        f"Ann met Eve {n} times so Eve was glad of it."),
+        )
+        for n in range(6)
+    ]  # fmt: skip
+    items += [
+        Choice(
+            id=f"three-{n}", gold=n, tags={"set": "three"},
+            candidates=("The box is in the pen.", "The tree is in the pen.", "It is in the pen."),
+        )
+        for n in range(3)
+    ]  # fmt: skip
+    ends = ("The pen is red", "The pen is wide")
+    items.append(Choice(id="whole", candidates=ends, gold=1, tags={"set": "gap"}))
+    return Suite("Endings", tuple(items), Card(title="Endings", language="en"))
+
+
+def test_a_prompt_before_each_choice(gpt2_dir: Path, tmp_path: Path) -> None:
+    """The recipe ``partial`` of WinoGrande scores the words after the gap, given each name."""
+    suite, recipe = _endings_suite(), boxpen.recipes_of("winogrande")["partial"]
+    (tmp_path / "tasks").mkdir()
+    write_tasks(suite, recipe, tmp_path / "tasks")
+    texts = [
+        (tmp_path / f"tasks/boxpen_endings_{name}.yaml").read_text("utf-8")
+        for name in ("gap", "gap_endings", "three")
+    ]
+    whole, ending, three = (yaml.safe_load(text.replace("!function ", "")) for text in texts)
+    assert [m["metric"] for m in whole["metric_list"]] == ["acc", "acc_norm"]
+    assert [m["metric"] for m in ending["metric_list"]] == ["acc"]
+    assert (ending["doc_to_text"], three["doc_to_choice"]) == ("gold", "contexts")
+    assert "9 item(s) have a prompt of their own" in (tmp_path / "tasks/README.md").read_text()
+    args = f"pretrained={gpt2_dir},add_bos_token=True"
+    logs = harness(["boxpen_endings"], tmp_path / "tasks", tmp_path / "logs", "hf", args)
+    ours = boxpen.evaluate(f"hf:{gpt2_dir}", suite, recipe=recipe, cache=":memory:")
+    theirs = Run.load(results_in(logs))
+    _assert_same(ours, theirs)
+    _assert_same_accuracy(ours, logs)
+    assert theirs.info.recipe.name == "partial"
+    assert theirs.info.recipe.digest == ours.info.recipe.digest
+    assert theirs.info.suite.hash == ours.info.suite.hash
+
+
+def _assert_same_accuracy(ours: Run, logs: Path) -> None:
+    """Compare what lm-eval itself logged as right, item by item, where nothing is tied."""
+    accs = {}
+    for path in logs.glob("samples_*.jsonl"):
+        for line in path.read_text("utf-8").splitlines():
+            sample = json.loads(line)
+            accs[sample["doc"]["id"]] = sample["acc"]
+    best = {v.id: sorted(v.scores)[-2:] for v in ours.verdicts}
+    untied = [v for v in ours.verdicts if best[v.id][1] - best[v.id][0] > 2e-3]
+    assert len(untied) >= len(ours.verdicts) / 2
+    assert {v.id: v.credit for v in untied} == {v.id: accs[v.id] for v in untied}
 
 
 def _assert_same(ours: Run, theirs: Run) -> None:
@@ -96,6 +159,7 @@ def test_smollm2_has_the_same_scores_in_both(tmp_path: Path) -> None:
     assert len(judged) >= 30
     shared = tuple(v for v in theirs.verdicts if v.id in judged)
     _assert_same(ours, replace(theirs, verdicts=shared))
+    _assert_same_accuracy(ours, logs)
 
 
 def test_a_suite_without_sets_is_one_task(tmp_path: Path) -> None:

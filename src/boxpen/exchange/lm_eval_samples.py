@@ -171,8 +171,8 @@ def _gold(
     """Return the place of the right candidate.
 
     A target is a number or the text of the candidate. A task with a context per candidate has
-    the common continuation there; then its accuracy tells, if there are two candidates. Wherever
-    the log has an accuracy, the place must agree with it.
+    the common continuation there; then the item tells, if boxpen exported it, or its accuracy, if
+    there are two candidates. Wherever the log has an accuracy, the place must agree with it.
     """
     acc = data.get("acc")
     best = max(range(len(totals)), key=lambda i: totals[i])
@@ -182,8 +182,11 @@ def _gold(
     places = [int(target)] if re.fullmatch("[0-9]{1,9}", target) else []
     places += [i for i, text in enumerate(texts) if text.strip() == target]
     if len(set(texts)) == 1:  # the contexts differ
+        doc = data.get("doc")
         places = []
-        if acc is not None and len(texts) == 2:
+        if isinstance(doc, dict) and "boxpen" in doc and isinstance(doc.get("gold"), int):
+            places = [doc["gold"]]
+        elif acc is not None and len(texts) == 2:
             places = [best if acc else 1 - best]
     for place in places:
         if place < len(texts) and (acc is None or (place == best) == bool(acc)):

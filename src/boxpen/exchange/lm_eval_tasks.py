@@ -92,20 +92,27 @@ def _exported(suite: Suite, recipe: Recipe) -> _Exported:
     if not kept:
         raise SuiteError(f"suite '{suite.name}' has nothing for lm-eval: {'; '.join(left_out)}")
     judged = suite.take(kept)
-    sets: dict[str | None, list[dict[str, Any]]] = {}
+    sets: dict[tuple[str | None, bool], list[dict[str, Any]]] = {}
     about = _about(judged, recipe)
     for place, item in enumerate(judged):
         doc = _doc(item, judged, recipe)
         doc["boxpen"] = json.dumps({"place": place, **doc["boxpen"], **about}, ensure_ascii=False)
-        sets.setdefault(item.tags.get("set"), []).append(doc)
+        sets.setdefault((item.tags.get("set"), _apart(doc)), []).append(doc)
     whole = f"boxpen_{_safe(suite.name)}"
     if len(sets) == 1:
         return _Exported(judged, recipe, {whole: next(iter(sets.values()))}, left_out)
     tasks: dict[str, list[dict[str, Any]]] = {}
-    for value, docs in sets.items():
+    for (value, apart), docs in sets.items():
         name = f"{whole}_{_safe(value or 'other')}"
+        if apart and (value, False) in sets:  # a task has items of one form
+            name += "_endings"
         tasks[name if name not in tasks else f"{name}_{len(tasks)}"] = docs
     return _Exported(judged, recipe, tasks, left_out)
+
+
+def _apart(doc: dict[str, Any]) -> bool:
+    """Whether each choice of an item has a context of its own, and all have one ending."""
+    return "contexts" in doc
 
 
 def _unfit(item: Item) -> str | None:
@@ -148,18 +155,16 @@ def texts_of(item: Item, suite: Suite, recipe: Recipe) -> list[tuple[str, str]]:
 
 def _doc(item: Item, suite: Suite, recipe: Recipe) -> dict[str, Any]:
     choice, texts = choice_of(item), texts_of(item, suite, recipe)
-    if len({prefix for prefix, _ in texts}) > 1:
-        raise SuiteError(
-            f"recipe '{recipe.name}' has a text of its own before each candidate, which a task of "
-            "lm-eval with one context cannot have; choose another recipe"
-        )
     order = _order(choice)
+    if len({prefix for prefix, _ in texts}) > 1:  # a recipe that scores the common ending
+        read = {"contexts": [texts[i][0] for i in order], "ending": texts[0][1]}
+    else:
+        read = {"prefix": texts[0][0], "choices": [texts[i][1] for i in order]}
     return {
         "id": item.id,
         "block": item.block or "",
         "tags": [f"{tag}={value}" for tag, value in item.tags.items()],
-        "prefix": texts[0][0],
-        "choices": [texts[i][1] for i in order],
+        **read,
         "gold": order.index(choice.gold),
         "boxpen": {"order": order, "item": item_to_dict(item)},
     }
@@ -181,11 +186,19 @@ def _yaml(values: dict[str, Any]) -> Iterable[str]:
         yield f"{key}: {json.dumps(value, ensure_ascii=False)}\n"  # JSON is YAML
 
 
+def _metrics(docs: Iterable[dict[str, Any]]) -> tuple[str, ...]:
+    # lm-eval would divide the score of a common ending by the length of its context.
+    return ("acc",) if any(map(_apart, docs)) else ("acc", "acc_norm")
+
+
 def _task(task: str, made: _Exported) -> str:
+    docs = made.tasks[task]
     metrics = [
-        {"metric": name, "aggregation": "mean", "higher_is_better": True}
-        for name in ("acc", "acc_norm")
+        {"metric": name, "aggregation": "mean", "higher_is_better": True} for name in _metrics(docs)
     ]
+    text, choices, target = (
+        ("gold", "contexts", "ending") if _apart(docs[0]) else ("prefix", "choices", "gold")
+    )
     return "custom_dataset: !function boxpen_data.load\n" + "".join(
         _yaml(
             {
@@ -194,9 +207,9 @@ def _task(task: str, made: _Exported) -> str:
                 "output_type": "multiple_choice",
                 "test_split": "test",
                 "num_fewshot": 0,
-                "doc_to_text": "prefix",
-                "doc_to_choice": "choices",
-                "doc_to_target": "gold",
+                "doc_to_text": text,
+                "doc_to_choice": choices,
+                "doc_to_target": target,
                 "target_delimiter": "",
                 "metric_list": metrics,
                 "metadata": _metadata(made),
@@ -208,7 +221,7 @@ def _task(task: str, made: _Exported) -> str:
 def _group(made: _Exported) -> str:
     metrics = [
         {"metric": name, "aggregation": "mean", "weight_by_size": True}
-        for name in ("acc", "acc_norm")
+        for name in _metrics(made.docs)
     ]
     return "".join(
         _yaml(
@@ -281,19 +294,26 @@ end of this list do not apply. Decisions differ:
 def _notes(made: _Exported) -> Iterable[str]:
     for reason, count in made.left_out.items():
         yield f"Left out, {count} item(s): {reason}."
-    prompted = sum(bool(doc["prefix"]) for doc in made.docs)
+    prompts = [doc["contexts"][0] if _apart(doc) else doc["prefix"] for doc in made.docs]
+    if apart := sum(map(_apart, made.docs)):
+        yield (
+            f"{apart} item(s) have a prompt of their own before each choice, and the words after "
+            "it are scored. Their tasks have no `acc_norm`: lm-eval would divide by the length of "
+            "the prompt."
+        )
+    prompted = sum(map(bool, prompts))
     if prompted:
         yield (
             f"{prompted} item(s) have a prompt. Without `add_bos_token=True` lm-eval puts a BOS "
             "token before a prompt only if the tokenizer adds one; boxpen does if there is one."
         )
-    if prompted < len(made.docs):
+    if prompted < len(prompts):
         yield (
-            f"{len(made.docs) - prompted} item(s) have no prompt. lm-eval puts the BOS token "
+            f"{len(prompts) - prompted} item(s) have no prompt. lm-eval puts the BOS token "
             "before them, or EOS if there is none; without BOS, boxpen does not score the first "
             "token."
         )
-    if spaced := sum(doc["prefix"] != doc["prefix"].rstrip() for doc in made.docs):
+    if spaced := sum(prompt != prompt.rstrip() for prompt in prompts):
         yield (
             f"{spaced} prompt(s) end in white space, which lm-eval scores as part of every choice, "
             "and boxpen only if a token spans it."
