@@ -2,6 +2,8 @@
 
     commonmt.py labels       write src/boxpen/catalog/data/commonmt.csv from the journals
     commonmt.py counts       agreement, Tables 1 and 2 of the paper, decidability, structures
+    commonmt.py sheets DIR   blocks that lint flags, and as many others, mixed, for two readings
+    commonmt.py blocks       what these found (docs/results/commonmt-blocks.csv)
     commonmt.py tables       Table 3, Figure 7 and Equation 1, which need models
 
 The journals, docs/results/commonmt-*.jsonl, hold the verdicts of two language-model readers. All
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
@@ -24,11 +27,12 @@ from results import DOCS, SETS, write
 import boxpen
 from boxpen import Choice
 from boxpen.analysis.suites.words import words
+from boxpen.catalog.lint.items import lint
 from boxpen.catalog.releases.commonmt import readings
 from boxpen.files import replaced
 from boxpen.metrics.agreement import cohen_estimate
 from boxpen.metrics.choice import accuracy, both_right, clusters
-from boxpen.metrics.intervals import Estimate, between, share
+from boxpen.metrics.intervals import Estimate, between, share, wilson
 from boxpen.report.html.charts import Dots, Series, dot_chart
 from boxpen.report.numbers import interval, too_few_blocks
 from boxpen.review import Journal, latest
@@ -62,6 +66,10 @@ STYLE = (
 )
 FIGURE_7 = (("properties", "structures", "action"), ("behaviors", "emotions"))
 """What the paper's Transformer does well, and badly."""
+BLOCKS = DOCS / "commonmt-blocks.csv"
+CHECKED = ("block-reading", "block-unrelated")
+COLUMNS = ("chinese", "right", "wrong")
+SEED = 24
 UNIQUE = {
     "LA": (1139, 1140),
     "CL-SA": (738, 741),
@@ -73,7 +81,8 @@ UNIQUE = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["labels", "counts", "tables"])
+    parser.add_argument("command", choices=["labels", "counts", "sheets", "blocks", "tables"])
+    parser.add_argument("folder", type=Path, nargs="?", help="of sheets")
     models = DOCS.parents[2] / "shared" / "models"
     parser.add_argument("--models", type=Path, default=models)
     given = parser.parse_args()
@@ -81,6 +90,12 @@ def main() -> None:
         write_labels()
     elif given.command == "counts":
         counts()
+    elif given.command == "sheets":
+        if given.folder is None:
+            parser.error("sheets needs a folder")
+        write_sheets(given.folder)
+    elif given.command == "blocks":
+        write(PAGE, "blocks", checked_blocks())
     else:
         tables(given.models)
 
@@ -130,6 +145,67 @@ def verdicts_of(tag: str) -> dict[str, list[str]]:
     """Return the verdicts of both readers on every item that they judged."""
     given = latest(Journal(DOCS / f"commonmt-{tag}.jsonl", tag=tag).read().judgements)
     return {item: [by[reader].verdict for reader in READERS] for item, by in given.items()}
+
+
+@cache
+def flagged() -> frozenset[str]:
+    """Return the blocks whose wrong translations do not swap readings, by lint."""
+    first = {item.id: item.block for item in items()}
+    found = lint(boxpen.load_suite("commonmt"))
+    return frozenset(str(first[one.item]) for one in found if one.rule in CHECKED)
+
+
+def write_sheets(folder: Path) -> None:
+    """Write two sheets of flagged blocks and as many others, each in an order of its own."""
+    blocks: dict[str, list[Choice]] = {}
+    for item in items():
+        blocks.setdefault(str(item.block), []).append(item)
+    others = sorted(set(blocks) - flagged())
+    drawn = [*flagged(), *random.Random(SEED).sample(others, len(flagged()))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for reader in "AB":
+        order = sorted(drawn)
+        random.Random(f"{SEED} {reader}").shuffle(order)
+        with (folder / f"blocks-{reader}.tsv").open("w", encoding="utf-8", newline="") as stream:
+            sheet = csv.writer(stream, delimiter="\t", lineterminator="\n")
+            sheet.writerow(["block", *(f"{name} {n}" for n in (1, 2) for name in COLUMNS)])
+            for name in order:
+                texts = [(i.source, i.candidates[i.gold], i.candidates[1 - i.gold])
+                         for i in blocks[name]]  # fmt: skip
+                sheet.writerow([name, *(text for half in texts for text in half)])
+
+
+def checked_blocks() -> str:
+    """Return how many of the blocks that were read are faulty, by rule, and how many are missed."""
+    rules = {
+        str({i.id: i.block for i in items()}[one.item]): one.rule
+        for one in lint(boxpen.load_suite("commonmt"))
+        if one.rule in CHECKED
+    }
+    groups: dict[str, list[tuple[str, str]]] = {}
+    with BLOCKS.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            both = row["reader A"], row["reader B"]
+            for name in (rules.get(row["block"], "not flagged"), "flagged"):
+                if name != "flagged" or row["block"] in rules:
+                    groups.setdefault(name, []).append(both)
+    lines = ["| blocks | read | faulty by both | share [95 %] | by one | same verdict |"]
+    lines.append("|---|---:|---:|---:|---:|---:|")
+    for name in (*CHECKED, "flagged", "not flagged"):
+        of = groups[name]
+        faulty, n = of.count(("faulty", "faulty")), len(of)
+        low, high = wilson(faulty / n, n)
+        one = sum(a != b for a, b in of)
+        label = f"`{name}`" if name in CHECKED else name
+        share_of = f"{faulty / n:.2f} [{low:.2f}, {high:.2f}]"
+        lines.append(f"| {label} | {n} | {faulty} | {share_of} | {one} | {(n - one) / n:.2f} |")
+    left = len({item.block for item in items()}) - len(rules)
+    lines += [
+        "",
+        f"Of the {left} blocks that are not flagged, this is {left * faulty / n:.0f} "
+        f"[{left * low:.0f}, {left * high:.0f}] with faults that the rules miss.",
+    ]
+    return "\n".join(lines)
 
 
 @cache
