@@ -54,6 +54,20 @@ ELLIPSES = list(load_suite("starter.discourse").where(set="ellipsis"))
         ("别说了。", "说", True),
         ("我们不同，我去。", "去", False),
         ("他无意中听到了。", "听", False),
+        ("毫无疑问我知道。", "知道", False),
+        ("他无疑知道。", "知道", False),
+        ("不幸的是他知道。", "知道", False),
+        ("不用说我知道。", "知道", False),
+        ("不用说了。", "说", True),
+        ("不少人知道。", "知道", False),
+        ("我未婚妻知道。", "知道", False),
+        ("没想到他知道。", "知道", False),
+        ("我没想到。", "想到", True),
+        ("不瞒你说我知道。", "知道", False),
+        ("不——我知道。", "知道", False),
+        ("不、我知道。", "知道", False),
+        ("“不”我知道。", "知道", False),
+        ("毫无疑问我不知道。", "知道", True),
     ],
 )
 def test_what_denies_a_verb(text: str, verb: str, expected: bool | None) -> None:
@@ -103,6 +117,21 @@ def test_polarity_and_the_strict_criterion(item, text, outcome, strict, instead)
     source, reference, before, context = item
     ruling = ruled(source, text, reference, before, context)
     assert (ruling.outcome, ruling.strict, ruling.instead) == (outcome, strict, instead), ruling
+
+
+@pytest.mark.parametrize("aside", ["毫无疑问", "不——", "不用说"])
+def test_what_stands_before_a_right_translation_denies_nothing(aside: str, mirror) -> None:
+    for item in load_suite("discourse").where(set="ellipsis"):
+        known = (item.reference, item.reference_context, item.context)
+        bare = ruled(item.source, item.reference, *known)
+        assert ruled(item.source, aside + item.reference, *known).outcome == bare.outcome, item.id
+
+
+def test_apostrophes_of_both_kinds_are_read_alike() -> None:
+    source, reference, before, context = ASKED
+    for text in ("你知道吗？", "你不知道吗？"):
+        curly = ruled(source.replace("'", "’"), text, reference, before, context.replace("'", "’"))
+        assert curly == ruled(source, text, reference, before, context)
 
 
 @pytest.mark.parametrize("item", ELLIPSES, ids=lambda item: item.id)

@@ -90,6 +90,7 @@ def judge_ellipsis(
     sentence = read(translation)
     if not sentence.text:
         return replace(rule(WRONG, "there is no translation"), strict=WRONG)
+    source, context = (text.replace("’", "'") for text in (source, context))
     case = _Case(
         source=source,
         context=context,

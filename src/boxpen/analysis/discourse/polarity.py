@@ -27,6 +27,11 @@ _NONE = re.compile(
 """Expressions with the characters of negations that deny nothing; 别说 leads to something else.
 
 What only begins like one does deny: 不同意, 没准备, 看不见."""
+_ASIDE = re.compile(
+    "毫无(?:疑[问义]|例外)|无疑|不幸(?:的是|地)?|不(?:用|必|消)[说问]|不少|未婚|没想到|不瞒|不可否认|不管怎[样么]|不得而知"
+)
+"""What a speaker puts before a statement: it denies no verb but its own (没想到 for 想到)."""
+_CLOSES = MARKS + '、—-“”「」『』"\n'
 _UNCLEAR = re.compile(
     r"([^\W\d_])[不没]\1|有没有|难道|何不|岂|谁不|哪[能会]|不就|还不是|不是[^，。]*[吗么]"
 )
@@ -44,12 +49,14 @@ def denied(sentence: Sentence, hit: Hit) -> bool | None:
     """
     start = hit.place - 1
     end = start + len(hit.words)
-    begin = max((sentence.text.rfind(mark, 0, start) for mark in MARKS), default=-1) + 1
-    after = re.split(f"[{MARKS}]", sentence.text[end:], maxsplit=1)[0]
+    begin = max(sentence.text.rfind(mark, 0, start) for mark in _CLOSES) + 1
+    after = re.split(f"[{re.escape(_CLOSES)}]", sentence.text[end:], maxsplit=1)[0]
     clause = sentence.text[begin:end] + after
     if _UNCLEAR.search(clause):
         return None
     plain = _NONE.sub(lambda found: "〇" * len(found[0]), clause)
-    before = plain[: end - begin]
+    verb = start - begin
+    said = _ASIDE.sub(lambda found: "〇" * len(found[0]), plain[:verb])
+    before = said + plain[verb : end - begin]
     count = len(_NEGATION.findall(before)) + (_BEHIND.match(plain[end - begin :]) is not None)
     return (count + (hit.words in _AVERSE)) % 2 == 1
