@@ -406,6 +406,29 @@ class TestSuiteCommands:
         assert {"starter", "commonmt", "cats", "cats-dual", "senmaking", "comve", "piqa",
                 "discourse"} <= listed  # fmt: skip
 
+    def test_the_list_fits_80_columns_and_breaks_no_name(self, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "80")
+        lines = invoke("suite", "list").stdout.splitlines()
+        assert max(map(len, lines)) <= 80
+        words = {word for line in lines for word in line.split()}
+        for entry in boxpen.catalog.entries().values():
+            assert {entry.name, *(f".{part}" for part in entry.parts)} <= words
+        facts = {line.split()[0]: line for line in lines if line and not line.startswith(" ")}
+        assert " et, lt, lv-en  " in facts["mucow"]
+        assert " 11 languages " in facts["xcopa"]
+        assert " en, en-zh, zh-en " in facts["starter"]
+        assert " zh-en " in facts["commonmt"]
+
+    def test_the_languages_in_the_list_are_those_of_the_items(self, mirror):
+        for data in json.loads(invoke("suite", "list", "--json").stdout):
+            name = data["name"]
+            files = boxpen.catalog.entries()[name].files
+            if all((mirror / file.path).is_file() for file in files):
+                suite = boxpen.load_suite(name)
+                pairs = {suite.languages_of(item) for item in suite}
+                found = {"-".join(filter(None, (source, own))) for own, source in pairs}
+                assert set(data["languages"]) == found, name
+
     def test_commonmt_has_the_columns_of_table_1(self, mirror):
         rows = {
             r["name"]: r for r in json.loads(invoke("suite", "stats", "commonmt", "--json").stdout)

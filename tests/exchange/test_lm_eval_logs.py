@@ -1,6 +1,7 @@
 """Logs of lm-eval as runs: its own tasks, exported ones, and damaged files."""
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pytest
 
 import boxpen
 from boxpen.errors import BoxpenError, RunError
+from boxpen.runs.directory import run_directories
 from boxpen.runs.run import Run
 
 pytest.importorskip("lm_eval")
@@ -117,6 +119,17 @@ def test_commands_take_a_log(own: Path, gpt2_dir: Path, tmp_path: Path, capsys) 
     assert "lm-eval 0.4.13" in capsys.readouterr().out.replace("\n", " ")
     assert _boxpen("rescore", log, "--norm", "token") == 2
     assert "norm 'token' needs the tokens" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_folder_of_logs_is_a_folder_of_runs(own: Path, tmp_path: Path) -> None:
+    results = results_in(own)
+    assert run_directories([own]) == run_directories([own.parent]) == [results]
+    assert _boxpen("report", own) == 0
+    with pytest.raises(RunError, match=re.escape(f"no run.json; load the log {results}")):
+        Run.load(own)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(RunError, match=r"a run\.json or the results of another tool"):
+        run_directories([tmp_path])
 
 
 def test_a_minimal_pair_as_lm_eval_has_it(foreign: Path) -> None:

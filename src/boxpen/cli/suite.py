@@ -27,13 +27,15 @@ Out = Annotated[
 def list_suites(json: Json = False) -> None:
     """List the suites that boxpen and its plug-ins know, by topic."""
     from boxpen.catalog import entries
-    from boxpen.report.corpus import catalog_object, catalog_table
+    from boxpen.report.corpus import catalog_lines, catalog_object
 
     found = entries().values()
     if json:
         print_json(list(map(catalog_object, found)))
     else:
-        console().print(catalog_table(found))
+        screen = console()
+        for part in catalog_lines(found):
+            screen.print(part)
 
 
 @command(suite, "show")

@@ -13,9 +13,10 @@ from boxpen.analysis.suites.differences import Differences
 from boxpen.analysis.suites.stats import TOTAL, SetStats
 from boxpen.catalog.entry import TOPICS, Entry
 from boxpen.report.html.word_chart import ARTICLES
-from boxpen.report.plain_table import plain_table
+from boxpen.report.plain_table import plain_table, safe
 
 if TYPE_CHECKING:
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
@@ -23,8 +24,8 @@ __all__ = [
     "audit_object",
     "audit_tables",
     "balance_lines",
+    "catalog_lines",
     "catalog_object",
-    "catalog_table",
     "stats_terminal",
     "words_object",
     "words_tables",
@@ -34,35 +35,59 @@ __all__ = [
 def catalog_object(entry: Entry) -> dict[str, Any]:
     """Return a suite of the catalog as data."""
     known = {"topic": entry.topic or None, "items": entry.items or None, "chance": entry.chance}
-    return {"name": entry.name, **known, "parts": entry.parts, **asdict(entry.card)}
+    more = {"languages": entry.spoken, "parts": entry.parts}
+    return {"name": entry.name, **known, **more, **asdict(entry.card)}
 
 
-def catalog_table(entries: Iterable[Entry]) -> Table:
-    """Return the suites of the catalog by topic, one row each."""
+def catalog_lines(entries: Iterable[Entry]) -> Iterator[Text | Padding]:
+    """Yield the suites of the catalog by topic: a line of facts, below it the title and parts."""
+    from rich.padding import Padding
     from rich.text import Text
 
     topics: dict[str, list[Entry]] = {topic: [] for topic in TOPICS}
     for entry in entries:
         topics.setdefault(entry.topic or "other", []).append(entry)
-    table = _table(
-        "name", "items", "languages", "chance", "licence", "title, and parts", left=(0, 2, 4, 5)
-    )
+    heads = ("name", "items", "chance", "languages", "licence")
+    facts = {e.name: _facts(e) for members in topics.values() for e in members}
+    widths = [max(map(len, column)) for column in zip(heads, *facts.values(), strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        numbers = {1, 2}
+        return "  ".join(
+            cell.rjust(width) if place in numbers else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+
+    yield Text(line(heads))
     for topic, members in topics.items():
         if members:
-            table.add_row(Text(topic.capitalize(), "bold"))
+            yield Text(f"\n{topic.capitalize()}", "bold")
         for e in members:
-            spoken = (e.card.source_language, e.card.language)
             parts = f"\n{' '.join(f'.{p}' for p in e.parts)}" if e.parts else ""
-            table.add_row(
-                e.name,
-                f"{e.items:,}" if e.items else "–",
-                "-".join(filter(None, spoken)) or "mixed",
-                "–" if e.chance is None else f"{e.chance:.3f}",
-                e.card.licence,
-                Text.assemble(e.card.title, (parts, "dim")),
-                end_section=e is members[-1],
+            yield Text(line(facts[e.name]))
+            yield Padding(
+                safe(Text.assemble(e.card.title, (parts, "dim"))), (0, 0, 0, 4), expand=False
             )
-    return table
+
+
+def _facts(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.name,
+        f"{entry.items:,}" if entry.items else "–",
+        "–" if entry.chance is None else f"{entry.chance:.3f}",
+        _languages(entry.spoken),
+        entry.card.licence,
+    )
+
+
+def _languages(spoken: Sequence[str]) -> str:
+    """Return ``et, lt, lv-en`` for three pairs, ``11 languages`` for many."""
+    if len(spoken) > 3:
+        return f"{len(spoken)} languages"
+    targets = {pair.partition("-")[2] for pair in spoken}
+    if len(spoken) > 1 and len(targets) == 1 and (target := targets.pop()):
+        return ", ".join(pair.partition("-")[0] for pair in spoken) + f"-{target}"
+    return ", ".join(spoken) or "–"
 
 
 def stats_terminal(rows: Sequence[SetStats]) -> Iterator[Table | str]:

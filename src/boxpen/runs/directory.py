@@ -81,7 +81,9 @@ def read_run(path: Path) -> RunContent:
         RunError: If it is not one, or a file of it is damaged; the message names the file.
     """
     if not (path / "run.json").is_file():
-        raise RunError(f"{path} is not a run directory: it has no run.json")
+        logs = _logs_in(path)
+        instead = f"; load the log {logs[0]}" if logs else ""
+        raise RunError(f"{path} is not a run directory: it has no run.json{instead}")
     with _blamed(path, "run.json"):
         data = json.loads((path / "run.json").read_text("utf-8"))
         if not isinstance(data, dict):
@@ -231,7 +233,7 @@ def _check_labels(
 
 
 def run_directories(paths: Sequence[Path]) -> list[Path]:
-    """Return the runs among paths, each of which is one, a log, or a folder of runs.
+    """Return the runs among paths, each of which is one, a log, or a folder of runs or of logs.
 
     A journal of judgements is stored beside the runs, and a shell pattern such as
     ``runs/discourse-*`` matches it too: it is skipped, unless there is nothing else.
@@ -245,14 +247,20 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
             found[path] = None
             continue
         # Runs still being written are in folders whose names begin with a dot.
-        inside = sorted(p.parent for p in path.glob("[!.]*/run.json"))
+        inside = sorted(p.parent for p in path.glob("[!.]*/run.json")) or _logs_in(path)
         if not inside:
             raise RunError(
                 f"{path} is not a run directory or a log: neither it nor a folder in it has a "
-                "run.json"
+                "run.json or the results of another tool"
             )
         found |= dict.fromkeys(inside)
     return list(found)
+
+
+def _logs_in(folder: Path) -> list[Path]:
+    """Return the results of other tools in a folder, and in the folders of models in it."""
+    found = [*folder.glob("*.json"), *folder.glob("[!.]*/*.json")]
+    return sorted(path for path in found if path.is_file() and log_of(path))
 
 
 def _is_journal(path: Path) -> bool:
