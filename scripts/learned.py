@@ -78,12 +78,13 @@ def context(runs: dict[str, boxpen.Run]) -> str:
 def consistent(runs: dict[tuple[str, str], boxpen.Run]) -> str:
     """Blocks: all right, all wrong, or half."""
     rows = [
-        [name, suite, number(accuracy(v)), number(consistency(v)), f"{_guess(v):.3f}",
+        [name, suite, number(accuracy(v)), f"{consistency(v).n}",
+         number(consistency(v)), f"{_guess(v):.3f}",
          number(both_right(v)), f"{both_wrong(v).value:.3f}", f"{flip_rate(v).value:.3f}"]
         for (name, suite), run in runs.items()
         for v in [run.verdicts]
     ]  # fmt: skip
-    head = ["system", "suite", "accuracy", "consistency", "if independent", "both right",
+    head = ["system", "suite", "accuracy", "blocks", "consistency", "if independent", "both right",
             "both wrong", "one of two"]  # fmt: skip
     return table(head, rows)
 

@@ -185,11 +185,15 @@ def table(
     tag: str = "set",
     metrics: Sequence[str] = METRICS,
 ) -> str:
-    """Return one table: a line per system and metric, a column per set, signatures below."""
+    """Return one table: a line per system and metric, a column per set, signatures below.
+
+    Of how many blocks consistency and both_right are shares is in a line of its own.
+    """
     slices = [f"{tag}={value}" for value in sets]
     lines = ["| system | metric | " + " | ".join([*sets, "all"]) + " | ties |"]
     lines.append("|---" * (len(sets) + 4) + "|")
     signatures = []
+    blocks: list[set[int]] = [set() for _ in (*slices, "all")]
     for name, evaluate in systems.items():
         print(f"{suite}: {name}", file=sys.stderr)
         run = evaluate(suite)
@@ -202,8 +206,13 @@ def table(
             lines.append(
                 f"| {name} | {metric} | {' | '.join(cells)} | {rows['all', metric].ties} |"
             )
+        for sizes, place in zip(blocks, (*slices, "all"), strict=True):
+            sizes.update(rows[at].n for at in [(place, "consistency")] if at in rows)
         made = dict.fromkeys(r.signature for r in run.summary() if r.slice == "all")
         signatures += [f"- {name}, n = {rows['all', 'accuracy'].n}: `{line}`" for line in made]
+    if blocks[-1]:
+        counts = ("–".join(map(str, dict.fromkeys((min(n), max(n))))) if n else "–" for n in blocks)
+        lines.append(f"| all | blocks | {' | '.join(counts)} | |")
     return "\n".join([*lines, "", *signatures])
 
 
