@@ -168,14 +168,14 @@ def test_a_suite_without_sets_is_one_task(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "tasks").glob("*.yaml")] == ["boxpen_plain.yaml"]
 
 
-def test_sets_whose_names_differ_only_in_signs_are_two_tasks(tmp_path: Path) -> None:
-    items = [
-        Choice(id=tag, candidates=("Yes.", "No."), gold=0, tags={"set": tag})
-        for tag in ("a b", "a-b")
-    ]
+@pytest.mark.parametrize(
+    "sets", [("a b", "a-b"), ("x", "x 2", "X"), ("suite 2", "对话", "翻译", "常识")]
+)
+def test_sets_whose_names_differ_only_in_signs_are_several_tasks(sets, tmp_path: Path) -> None:
+    items = [Choice(id=tag, candidates=("Yes.", "No."), gold=0, tags={"set": tag}) for tag in sets]
     export_suite(Suite("signs", tuple(items)), "lm-eval", tmp_path / "tasks")
-    assert len(list((tmp_path / "tasks").glob("*.jsonl"))) == 2
-    assert len(_docs(tmp_path / "tasks")) == 2
+    assert len(list((tmp_path / "tasks").glob("*.jsonl"))) == len(sets)
+    assert {doc["id"] for doc in _docs(tmp_path / "tasks")} == set(sets)
 
 
 @pytest.mark.parametrize("recipe", ["ask", "generate"])

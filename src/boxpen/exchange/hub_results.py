@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.errors import RunError
+from boxpen.exchange.free_name import free_name
 from boxpen.exchange.hub_dataset import DEFAULT, config_of, dataset_id
 from boxpen.exchange.yaml import to_yaml
 from boxpen.metrics.summary import Row, too_few_blocks
@@ -55,14 +56,7 @@ def write_runs(runs: Sequence[Run], folder: Path) -> None:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and take it."""
-    number, base = 1, name.strip(".") or "model"
-    name = base
-    while name.lower() in taken:
-        number += 1
-        name = f"{base}-{number}"
-    taken.add(name.lower())
-    return name
+    return free_name(name.strip(".") or "model", taken, "-")
 
 
 def _results(run: Run) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.errors import SuiteError
+from boxpen.exchange.free_name import free_name
 from boxpen.items import Choice, Entail, Item, Suite, Translate, item_to_dict
 from boxpen.scoring.recipe import Recipe
 from boxpen.version import __version__
@@ -102,11 +103,12 @@ def _exported(suite: Suite, recipe: Recipe) -> _Exported:
     if len(sets) == 1:
         return _Exported(judged, recipe, {whole: next(iter(sets.values()))}, left_out)
     tasks: dict[str, list[dict[str, Any]]] = {}
+    taken: set[str] = set()
     for (value, apart), docs in sets.items():
         name = f"{whole}_{_safe(value or 'other')}"
         if apart and (value, False) in sets:  # a task has items of one form
             name += "_endings"
-        tasks[name if name not in tasks else f"{name}_{len(tasks)}"] = docs
+        tasks[free_name(name, taken, "_")] = docs
     return _Exported(judged, recipe, tasks, left_out)
 
 
