@@ -10,7 +10,9 @@ from boxpen.exchange import export_suite
 from boxpen.items import Card, Choice, Entail, Suite, Translate
 
 
-def harness(tasks: list[str], folder: Path, out: Path, model: object, args: str = "") -> Path:
+def harness(
+    tasks: list[str], folder: Path, out: Path, model: object, args: str = "", **options: object
+) -> Path:
     """Run tasks from a folder as the command does, and return the folder of the logs."""
     import lm_eval
     from lm_eval.loggers import EvaluationTracker
@@ -22,6 +24,7 @@ def harness(tasks: list[str], folder: Path, out: Path, model: object, args: str 
         model=model, model_args=args or None, device="cpu", batch_size=8, tasks=tasks,
         task_manager=TaskManager(include_path=str(folder), include_defaults=False),
         log_samples=True, evaluation_tracker=tracker, bootstrap_iters=0, verbosity="ERROR",
+        **options,
     )  # fmt: skip
     samples = found.pop("samples")
     tracker.save_results_aggregated(results=found, samples=samples)

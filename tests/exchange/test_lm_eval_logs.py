@@ -11,6 +11,7 @@ import pytest
 
 import boxpen
 from boxpen.errors import BoxpenError, RunError
+from boxpen.exchange import export_runs
 from boxpen.runs.directory import run_directories
 from boxpen.runs.run import Run
 
@@ -18,7 +19,9 @@ pytest.importorskip("lm_eval")
 pytest.importorskip("torch")
 from lm_eval_runs import (
     docs,
+    exported,
     foreign_logs,
+    harness,
     mixed_suite,
     own_logs,
     own_run,
@@ -263,3 +266,159 @@ def test_edited_items_of_an_exported_suite_are_refused(own: Path, tmp_path: Path
         (tmp_path / path.name).write_text(text.replace("The river is wide", "It rained"), "utf-8")
     with pytest.raises(RunError, match="items are not those of suite 'Mixed suite'"):
         Run.load(results_in(tmp_path))
+
+
+def _row(n: int, target: object, choices: list[str], best: int, acc: object, **more: object) -> str:
+    """A line of a log in which one candidate has the highest score."""
+    row = {
+        "doc_id": n, "doc": {}, "target": str(target), "filter": "none", "acc": acc,
+        "arguments": {f"gen_args_{i}": {"arg_0": "Q:", "arg_1": f" {c}"}
+                      for i, c in enumerate(choices)},
+        "resps": [[[str(-1.0 - (i != best)), "False"]] for i in range(len(choices))],
+    }  # fmt: skip
+    return json.dumps(row | more) + "\n"
+
+
+def _digits(targets: list[int], *, texts: bool) -> str:
+    """A log whose choices are digits, and whose targets are the texts or the places of some."""
+    choices = ["2", "0", "1", "4"]
+    return "".join(
+        _row(n, choices[place] if texts else place, choices, n % 4, float(n % 4 == place))
+        for n, place in enumerate(targets)
+    )
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_digits_are_numbers_or_texts_in_all_of_a_file(texts: bool, tmp_path: Path) -> None:
+    path = tmp_path / "samples_digits.jsonl"
+    golds = [0, 1, 2, 0, 1, 2, 1, 0, 2, 2]
+    path.write_text(_digits(golds, texts=texts))
+    assert [v.gold for v in Run.load(path).verdicts] == golds
+
+
+def test_digits_that_may_be_both_or_are_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "samples_digits.jsonl"
+    path.write_text(_row(0, "1", ["2", "0", "1", "4"], 0, 0.0))
+    with pytest.raises(RunError, match=r"line 1: the target '1' may be the number or the text"):
+        Run.load(path)
+    path.write_text(_row(0, "3", ["a", "b", "c", "d"], 3, 1.0) + _row(1, "x", ["x", "y"], 0, 1.0))
+    with pytest.raises(RunError, match="line 2: the target 'x' is not of the same kind"):
+        Run.load(path)
+
+
+def test_a_part_of_an_exported_suite_is_a_sample(gpt2_dir: Path, tmp_path: Path, capsys) -> None:
+    logs = harness(["boxpen_mixed_suite"], exported(gpt2_dir), tmp_path / "logs", "hf",
+                   f"pretrained={gpt2_dir},add_bos_token=True", limit=3)  # fmt: skip
+    for log, count in (
+        (results_in(logs), 7),
+        (samples_in(own_logs(gpt2_dir), "boxpen_mixed_suite_why"), 5),
+    ):
+        run = Run.load(log)
+        assert run.sample_note == f"sample of {count} of 14"
+        assert f"|sample:{count}/14|" in run.signature
+        _same(run, Run.load(run.save(tmp_path / "runs")))
+        assert _boxpen("check", log, "--min", "accuracy>=0") == 2
+        assert "a run on a sample of the suite" in capsys.readouterr().err.replace("\n", " ")
+        assert _boxpen("check", log, "--min", "accuracy>=0", "--allow-sample") == 0
+    assert Run.load(results_in(own_logs(gpt2_dir))).sample_note == ""
+
+
+@pytest.mark.parametrize(
+    ("counts", "note"),
+    [
+        ({"n-samples": {"t": {"original": 40, "effective": 3}}}, "sample of 3 of 40"),
+        ({"n-samples": {"t": {"original": 3, "effective": 3}}}, ""),
+        ({"config": {"limit": 3.0}}, "sample of 3 items"),
+        ({"config": {"limit": None}}, ""),
+    ],
+)
+def test_a_log_with_a_limit_is_a_sample(counts, note: str, tmp_path: Path) -> None:
+    date = "2026-01-01T00-00-00.000000"
+    (tmp_path / f"samples_t_{date}.jsonl").write_text(_digits([0, 1, 2], texts=True))
+    path = tmp_path / f"results_{date}.json"
+    path.write_text(json.dumps({"results": {}, **counts}))
+    run = Run.load(path)
+    assert run.sample_note == note
+    _same(run, Run.load(run.save(tmp_path / "runs")))
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        ("pretrained=gpt2,add_bos_token=True,token=hf_A", "pretrained=gpt2,add_bos_token=True,tok"),
+        ({"model": "x", "api_key": "hf_A", "more": {"db_password": "hf_A"}}, "{'model': 'x', 'a"),
+        ("openai_api_key=hf_A, hf_token=hf_A,think_end_token=</t>", "think_end_token=</t>"),
+        (
+            "base_url=https://me:hf_A@there/v1,tokenizer=t",
+            "base_url=https://***@there/v1,tokenizer",
+        ),
+    ],
+)
+def test_keys_of_users_are_not_kept(args: object, shown: str, tmp_path: Path) -> None:
+    date = "2026-01-01T00-00-00.000000"
+    (tmp_path / f"samples_t_{date}.jsonl").write_text(_digits([0, 1, 2], texts=True))
+    results = tmp_path / f"results_{date}.json"
+    results.write_text(json.dumps({"results": {}, "config": {"model_args": args}}))
+    run = Run.load(results)
+    assert shown in run.info.engine["model_args"]
+    assert "***" in run.info.engine["model_args"]
+    export_runs([run], "eee", tmp_path / "eee")
+    run.save(tmp_path / "runs")
+    written = [*(tmp_path / "eee").rglob("*.json*"), *(tmp_path / "runs").rglob("run.json")]
+    assert len(written) == 3
+    assert not any(b"hf_A" in path.read_bytes() for path in written)
+
+
+def _about(key: str, value: object) -> Callable[[dict], None]:
+    """Set a key of the ``boxpen`` field, such as ``suite.sample``; ... removes it."""
+
+    def change(about: dict) -> None:
+        *outer, last = key.split(".")
+        for name in outer:
+            about = about[name]
+        if value is ...:
+            del about[last]
+        else:
+            about[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _about("suite.card", ...), _about("suite.card", []), _about("suite.sample", "zzz"),
+        _about("suite.items", "x"), _about("suite.items", 1), _about("place", [1]),
+        _about("recipe.policy", [1]), _about("recipe.policy", {"norm": "zz"}),
+        _about("recipe.prompt", 5), _about("item", {"id": 1}), _about("order", "01"),
+    ],
+)  # fmt: skip
+def test_a_damaged_field_gives_one_sentence(own: Path, tmp_path: Path, change, capsys) -> None:
+    source = samples_in(own, "boxpen_mixed_suite_why")
+    rows = [json.loads(line) for line in source.open(encoding="utf-8")]
+    for row in rows:
+        about = json.loads(row["doc"]["boxpen"])
+        change(about)
+        row["doc"]["boxpen"] = json.dumps(about)
+    path = tmp_path / "samples_x.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert _boxpen("report", path) == 2
+    said = capsys.readouterr().err
+    assert f"boxpen: {path}, line 1: the " in said.replace("\n", " ")
+
+
+@pytest.mark.parametrize("changes", [{"n-shot": [1]}, {"versions": 3}, {"n-samples": {"t": 3}}])
+def test_damaged_results_give_one_sentence(changes, tmp_path: Path, capsys) -> None:
+    date = "2026-01-01T00-00-00.000000"
+    (tmp_path / f"samples_t_{date}.jsonl").write_text(_digits([0, 1, 2], texts=True))
+    path = tmp_path / f"results_{date}.json"
+    path.write_text(json.dumps({"results": {}, **changes}))
+    assert _boxpen("report", path) == 2
+    assert f"boxpen: {path} is damaged: " in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_an_empty_candidate_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "samples_t.jsonl"
+    path.write_text(_row(0, 0, ["a", "b"], 0, 1.0) + _row(1, 0, ["a", ""], 0, 1.0))
+    with pytest.raises(RunError, match="line 2: a candidate is empty"):
+        Run.load(path)

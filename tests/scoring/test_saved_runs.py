@@ -195,7 +195,7 @@ def test_a_table_that_does_not_fit_is_named(folder, name, change, message):
                 lambda about, sample=sample: about["suite"].update(sample=sample),
                 f"it has the sample {sample!r}, expected DRAWN/WHOLE@SEED",
             )
-            for sample in ("0/5@1", "6/5@1", "٣/٥@1", "3/5", "3/5@1\n")
+            for sample in ("0/5@1", "6/5@1", "٣/٥@1", "3/5@", "?/5", "3/5@1\n")
         ),
     ],
 )

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ from boxpen.exchange.lm_eval_samples import (
 from boxpen.exchange.lm_eval_tasks import choice_of, texts_of
 from boxpen.items import Card, Choice, Entail, Item, Suite, Translate, item_from_dict
 from boxpen.printable import printable
+from boxpen.runs.directory import faults, why_damaged
 from boxpen.runs.info import ModelInfo, RecipeInfo, RunInfo, SuiteInfo
+from boxpen.runs.info import Sample as PartInfo
 from boxpen.runs.logs import Log
 from boxpen.runs.tables import RunContent
 from boxpen.scoring.policy import ScoringPolicy
@@ -40,6 +42,13 @@ __all__ = ["LOG"]
 
 _MOST_VALUES = 50  # of a tag
 _LONGEST_VALUE = 40  # characters
+_SECRET = re.compile(
+    r"(?:^|_)(?:key|apikey|password|passwd|secret|credentials?|authorization|headers?"
+    r"|(?<!bos_)(?<!eos_)(?<!pad_)(?<!end_)(?<!prefix_)token)$",
+    re.IGNORECASE,
+)
+"""Names of arguments whose values nobody else may read; ``add_bos_token`` is none."""
+_LOGIN = re.compile(r"//[^/@\s,]+@")  # name and password in an address
 
 
 def _recognises(path: Path, start: bytes) -> bool:
@@ -50,6 +59,13 @@ def _recognises(path: Path, start: bytes) -> bool:
 
 
 def _read(path: Path) -> RunContent:
+    try:
+        return _run_of(path)
+    except faults() as error:
+        raise RunError(f"{path} is damaged: {why_damaged(error)}") from None
+
+
+def _run_of(path: Path) -> RunContent:
     results = read_results(path)
     files = [path] if path.suffix == ".jsonl" else samples_beside(path)
     if not files:
@@ -75,9 +91,7 @@ def _content(
     results: Mapping[str, Any],
     path: Path,
 ) -> RunContent:
-    set_by_recipe = recipe.more.get("policy") or {}
-    kept = {k: v for k, v in set_by_recipe.items() if k in ("norm", "ties") and v != "token"}
-    policy = ScoringPolicy().but(**kept)
+    policy = _policy(recipe.more)
     judged = [choice_of(item) for item in suite]
     unread = {"source": 0, "context": 0}
     if "prompt" in recipe.more:  # a recipe of boxpen
@@ -100,7 +114,8 @@ def _content(
         engine={
             "how": f"lm-eval {results.get('lm_eval_version', '')}".strip(),
             "transformers": str(results.get("transformers_version", "")),
-            "model_args": printable(str(results.get("config", {}).get("model_args", ""))),
+            "model_args": printable(str(_model_args(results))),
+            "model_sha": printable(str(results.get("config", {}).get("model_sha") or "")),
         },
         seconds=_seconds(results),
     ).signed()
@@ -145,7 +160,8 @@ def _own(
             scored = _scored(sample)
             if isinstance(item, Entail) or (isinstance(item, Translate) and not item.contrast):
                 raise ValueError
-            choice, order = choice_of(item), [int(i) for i in about["order"]]
+            choice, place = choice_of(item), int(about["place"])
+            order = [int(i) for i in about["order"]]
             if sorted(order) != list(range(len(choice.candidates))) or len(scored) != len(order):
                 raise ValueError
             if order[sample.gold] != choice.gold:
@@ -154,22 +170,39 @@ def _own(
             raise RunError(
                 f"{sample.where}: the `boxpen` field does not fit the item; export the suite again"
             ) from None
-        if about["place"] in placed:
+        if place in placed:
             raise RunError(f"{sample.where}: item '{item.id}' appears twice")
-        placed[about["place"]] = item, [scored[order.index(i)] for i in range(len(order))]
+        placed[place] = item, [scored[order.index(i)] for i in range(len(order))]
     ordered = [placed[place] for place in sorted(placed)]
     said = first["suite"]
+    damaged: tuple[type[BaseException], ...] = (BoxpenError, *faults())
     try:
         card = Card(**said["card"] | {"reader_tags": tuple(said["card"].get("reader_tags", ()))})
-        suite = Suite(said["name"], tuple(i for i, _ in ordered), card, sample=said.get("sample"))
+        drawn = _drawn(len(ordered), int(said["items"]), said.get("sample"))
+        suite = Suite(said["name"], tuple(i for i, _ in ordered), card, sample=drawn)
         recipe = _recipe(first["recipe"])
+        _policy(asdict(recipe))
         suite.validate()
-    except (BoxpenError, TypeError, AttributeError) as error:
-        raise RunError(f"{samples[0].where}: the `boxpen` field is damaged ({error})") from None
-    if len(suite) == said["items"] and suite.hash != said["hash"]:
+    except damaged as error:
+        why = why_damaged(error)
+        raise RunError(f"{samples[0].where}: the `boxpen` field is damaged ({why})") from None
+    if len(suite) >= said["items"] and suite.hash != said["hash"]:
         raise RunError(f"{samples[0].where}: the items are not those of suite '{suite.name}'")
     candidates = {item.id: scored for item, scored in ordered}
     return suite, _recipe_info(suite, recipe, candidates, results), candidates
+
+
+def _drawn(items: int, exported: int, sample: str | None) -> str | None:
+    """Return the sample that a log has of a suite: all that was exported, or a part of it."""
+    whole = PartInfo.parse(sample).whole if sample else exported
+    return sample if items >= exported else str(PartInfo(items, whole))
+
+
+def _policy(recipe: Mapping[str, Any]) -> ScoringPolicy:
+    """Return the policy that a recipe sets, as far as it applies to sums."""
+    changes = recipe.get("policy") or {}
+    kept = {k: v for k, v in changes.items() if k in ("norm", "ties") and v != "token"}
+    return ScoringPolicy().but(**kept)
 
 
 def _recipe(data: Mapping[str, Any]) -> Recipe:
@@ -198,6 +231,7 @@ def _foreign(
 ) -> tuple[Suite, dict[str, list[Scored]]]:
     """Make a suite of a task, or of the tasks of one group."""
     name = next(iter(found))
+    tasks: Sequence[str] = [name]
     if len(found) > 1:
         groups: Mapping[str, Sequence[str]] = results.get("group_subtasks") or {}
         whole = [group for group, tasks in groups.items() if set(tasks) >= set(found)]
@@ -207,6 +241,7 @@ def _foreign(
                 "one group; give the samples_*.jsonl of one task"
             )
         name = whole[0]
+        tasks = groups[name]
     items: list[Choice] = []
     candidates: dict[str, list[Scored]] = {}
     for task, samples in found.items():
@@ -226,7 +261,17 @@ def _foreign(
                     tags=sets | tags,
                 )
             )
-    return Suite(name, tuple(items)), candidates
+    return Suite(name, tuple(items), sample=_limited(len(items), tasks, results)), candidates
+
+
+def _limited(items: int, tasks: Sequence[str], results: Mapping[str, Any]) -> str | None:
+    """Return the sample that a log has of its tasks: ``--limit`` takes the first items of each."""
+    known = results.get("n-samples") or {}
+    counts = [known[task]["original"] for task in tasks if task in known]
+    whole = sum(map(int, counts)) if len(counts) == len(tasks) else None
+    if whole is None and results.get("config", {}).get("limit") is None:
+        return None
+    return None if whole == items else str(PartInfo(items, whole))
 
 
 def _tags(samples: Sequence[Sample]) -> list[dict[str, str]]:
@@ -264,7 +309,8 @@ def _model(results: Mapping[str, Any], path: Path) -> ModelInfo:
     """Describe the model as far as the results do; without them, by the folder's name."""
     config = results.get("config", {})
     name = printable(str(results.get("model_name") or path.resolve().parent.name))[:120]
-    known = [name, *(str(config.get(k, "")) for k in ("model_args", "model_sha", "model_dtype"))]
+    known = [name, str(_model_args(results))]
+    known += [str(config.get(key, "")) for key in ("model_sha", "model_dtype")]
     return ModelInfo(
         name=name,
         short=re.split(r"[/\\]", name.rstrip("/\\"))[-1] or name,
@@ -272,6 +318,23 @@ def _model(results: Mapping[str, Any], path: Path) -> ModelInfo:
         fingerprint=hashlib.sha256(json.dumps(known).encode()).hexdigest(),
         dtype=str(config.get("model_dtype") or "unknown").removeprefix("torch."),
         access=f"lm-eval {results.get('lm_eval_version', 'of unknown version')}",
+    )
+
+
+def _model_args(results: Mapping[str, Any]) -> Any:
+    """Return the arguments of the model, which may have the keys of its user, without those."""
+    return _masked(results.get("config", {}).get("model_args", ""))
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: "***" if _SECRET.search(str(k)) else _masked(v) for k, v in value.items()}
+    if not isinstance(value, str):
+        return value
+    parts = [part.partition("=") for part in _LOGIN.sub("//***@", value).split(",")]
+    return ",".join(
+        f"{name}{sign}{'***' if sign and _SECRET.search(name.strip()) else rest}"
+        for name, sign, rest in parts
     )
 
 

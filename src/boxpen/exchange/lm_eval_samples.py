@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ def read_samples(path: Path) -> list[Sample]:
     Raises:
         RunError: If a line is damaged, an item appears twice, or the task compares no candidates.
     """
-    found: dict[str, Sample] = {}
+    found: dict[str, _Unjudged] = {}
     filters: set[tuple[str, str]] = set()
     try:
         with path.open(encoding="utf-8", newline="\n") as lines:
@@ -91,10 +91,19 @@ def read_samples(path: Path) -> list[Sample]:
         raise RunError(f"{path} cannot be read: {reason(error)}") from None
     if not found:
         raise RunError(f"{path} has no items")
-    return list(found.values())
+    return _judged(list(found.values()), path)
 
 
-def _add(line: str, where: str, found: dict[str, Sample], filters: set[tuple[str, str]]) -> None:
+@dataclass(frozen=True)
+class _Unjudged:
+    """A sample, but for its gold, and the places that its target may mean, by how it is read."""
+
+    sample: Sample
+    target: str
+    places: Mapping[str, int]
+
+
+def _add(line: str, where: str, found: dict[str, _Unjudged], filters: set[tuple[str, str]]) -> None:
     try:
         data = json.loads(line)
     except (ValueError, RecursionError):
@@ -110,7 +119,7 @@ def _add(line: str, where: str, found: dict[str, Sample], filters: set[tuple[str
         found[doc_id] = _sample(data, doc_id, where)
 
 
-def _sample(data: Mapping[str, Any], doc_id: str, where: str) -> Sample:
+def _sample(data: Mapping[str, Any], doc_id: str, where: str) -> _Unjudged:
     if "resps" not in data or "arguments" not in data:
         raise RunError(f"{where}: there are no scores; run lm_eval with --log_samples")
     pairs, totals = _pairs(data["arguments"], where), _totals(data["resps"], where)
@@ -126,8 +135,9 @@ def _sample(data: Mapping[str, Any], doc_id: str, where: str) -> Sample:
         )
     doc = data.get("doc")
     doc = doc if isinstance(doc, dict) else {}
-    gold = _gold(data, [c for _, c in pairs], totals, where)
-    return Sample(where, doc_id, doc, tuple(pairs), tuple(totals), unconditional, gold)
+    sample = Sample(where, doc_id, doc, tuple(pairs), tuple(totals), unconditional, gold=0)
+    target = str(data.get("target", "")).strip()
+    return _Unjudged(sample, target, _places(data, target, [c for _, c in pairs], totals, where))
 
 
 def _pairs(arguments: Any, where: str) -> list[tuple[str, str]]:
@@ -145,7 +155,7 @@ def _pairs(arguments: Any, where: str) -> list[tuple[str, str]]:
                 f"{where}: the task generates text; boxpen reads tasks that compare "
                 "log-likelihoods (output_type multiple_choice)"
             )
-        if not pair[1].strip() and not pair[0].strip():
+        if not pair[1].strip():
             raise RunError(f"{where}: a candidate is empty")
         pairs.append((pair[0], pair[1]))
     return pairs
@@ -165,10 +175,10 @@ def _totals(resps: Any, where: str) -> tuple[float, ...]:
     return totals
 
 
-def _gold(
-    data: Mapping[str, Any], texts: Sequence[str], totals: Sequence[float], where: str
-) -> int:
-    """Return the place of the right candidate.
+def _places(
+    data: Mapping[str, Any], target: str, texts: Sequence[str], totals: Sequence[float], where: str
+) -> dict[str, int]:
+    """Return the place of the right candidate under every reading of the target.
 
     A target is a number or the text of the candidate. A task with a context per candidate has
     the common continuation there; then the item tells, if boxpen exported it, or its accuracy, if
@@ -178,20 +188,46 @@ def _gold(
     best = max(range(len(totals)), key=lambda i: totals[i])
     if isinstance(acc, int | float) and acc not in (0, 1):
         raise RunError(f"{where}: acc is {acc}; the task does not choose one of its candidates")
-    target = str(data.get("target", "")).strip()
-    places = [int(target)] if re.fullmatch("[0-9]{1,9}", target) else []
-    places += [i for i, text in enumerate(texts) if text.strip() == target]
+    possible: list[tuple[str, int]] = []
     if len(set(texts)) == 1:  # the contexts differ
         doc = data.get("doc")
-        places = []
         if isinstance(doc, dict) and "boxpen" in doc and isinstance(doc.get("gold"), int):
-            places = [doc["gold"]]
+            possible = [("item", doc["gold"])]
         elif acc is not None and len(texts) == 2:
-            places = [best if acc else 1 - best]
-    for place in places:
-        if place < len(texts) and (acc is None or (place == best) == bool(acc)):
-            return place
-    raise RunError(
-        f"{where}: it does not tell which of {len(texts)} candidates is right (target "
-        f"{target[:40]!r}, acc {acc})"
-    )
+            possible = [("item", best if acc else 1 - best)]
+    else:
+        possible = [("text", i) for i, text in enumerate(texts) if text.strip() == target]
+        if re.fullmatch("[0-9]{1,9}", target):
+            possible.append(("number", int(target)))
+    places: dict[str, int] = {}
+    for reading, place in possible:
+        if 0 <= place < len(texts) and (acc is None or (place == best) == bool(acc)):
+            places.setdefault(reading, place)
+    if not places:
+        raise RunError(
+            f"{where}: it does not tell which of {len(texts)} candidates is right (target "
+            f"{target[:40]!r}, acc {acc})"
+        )
+    return places
+
+
+def _judged(rows: Sequence[_Unjudged], path: Path) -> list[Sample]:
+    """Return the samples with their golds, under the only reading that fits the whole file."""
+    fitting = ["number", "text"]
+    for row in rows:
+        fitting = [name for name in fitting if name in row.places or "item" in row.places]
+        if not fitting:
+            raise RunError(
+                f"{row.sample.where}: the target {row.target[:40]!r} is not of the same kind as "
+                "those before it, which are numbers or texts of candidates"
+            )
+    for row in rows:
+        if "item" not in row.places and len({row.places[name] for name in fitting}) > 1:
+            raise RunError(
+                f"{row.sample.where}: the target {row.target[:40]!r} may be the number or the text "
+                f"of a candidate, as all of {path.name} agrees with both; evaluate more items"
+            )
+    return [
+        replace(row.sample, gold=row.places["item" if "item" in row.places else fitting[0]])
+        for row in rows
+    ]

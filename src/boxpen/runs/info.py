@@ -112,22 +112,31 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Sample:
-    """How the items of a run were drawn from a larger suite."""
+    """How the items of a run were drawn from a larger suite.
+
+    Attributes:
+        drawn: Number of items.
+        whole: Number of items of the suite; None if unknown.
+        seed: What they were drawn by; None if another tool took them, such as the first ones.
+    """
 
     drawn: int
-    whole: int
-    seed: int
+    whole: int | None
+    seed: int | None = None
 
     @classmethod
     def parse(cls, text: object) -> Sample:
-        """Read ``DRAWN/WHOLE@SEED``."""
-        found = re.fullmatch("([0-9]+)/([0-9]+)@([0-9]+)", str(text))
-        if not found or not 0 < int(found[1]) <= int(found[2]):
+        """Read ``DRAWN/WHOLE@SEED``, or ``DRAWN/WHOLE`` or ``DRAWN/?`` of another tool."""
+        found = re.fullmatch(r"([0-9]+)/(?:([0-9]+)(?:@([0-9]+))?|\?)", str(text))
+        numbers = [None if n is None else int(n) for n in found.groups()] if found else [0] * 3
+        drawn, whole, seed = numbers
+        if not drawn or (whole is not None and drawn > whole):
             raise ValueError(f"it has the sample {text!r}, expected DRAWN/WHOLE@SEED")
-        return cls(*map(int, found.groups()))
+        return cls(drawn, whole, seed)
 
     def __str__(self) -> str:
-        return f"{self.drawn}/{self.whole}@{self.seed}"
+        whole = "?" if self.whole is None else self.whole
+        return f"{self.drawn}/{whole}" + (f"@{self.seed}" if self.seed is not None else "")
 
 
 def _texts(values: Mapping[str, Any]) -> Mapping[str, str]:

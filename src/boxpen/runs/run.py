@@ -77,7 +77,9 @@ class Run(RunContent):
         sample = self.info.suite.sample
         if sample is None:
             return ""
-        return f"sample of {sample.drawn:,} of {sample.whole:,}, seed {sample.seed}"
+        whole = f" of {sample.whole:,}" if sample.whole is not None else " items"
+        seed = f", seed {sample.seed}" if sample.seed is not None else ""
+        return f"sample of {sample.drawn:,}{whole}{seed}"
 
     @property
     def suite_title(self) -> str:
