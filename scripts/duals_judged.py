@@ -10,7 +10,7 @@
     duals_judged.py table                -> docs/results/duals.md, docs/results/duals-history.md
     duals_judged.py join FOLDER... --samples 1 2 --out FOLDER
                                                     the judged duals of builds, a folder for a suite
-    duals_judged.py models RUN...                               -> docs/results/duals.md
+    duals_judged.py models RUN... [--blind]                     -> docs/results/duals.md
     duals_judged.py published                                   -> docs/results/duals.md
 
 A FOLDER is that of a build of duals (``boxpen build run``). The first sample has 320 duals of the
@@ -124,6 +124,7 @@ def main() -> None:
     joining.add_argument("--out", type=Path, required=True)
     running = commands.add_parser("models")
     running.add_argument("runs", nargs="+", type=Path)
+    running.add_argument("--blind", action="store_true", help="of duals that were accepted blind")
     commands.add_parser("published")
     given = parser.parse_args()
     if given.command == "draw":
@@ -154,7 +155,7 @@ def main() -> None:
     elif given.command == "join":
         join(given.folders, given.samples, given.out)
     elif given.command == "models":
-        write(PAGE, "models", models(given.runs))
+        write(PAGE, "models-blind" if given.blind else "models", models(given.runs))
     else:
         write(PAGE, "published", published())
 
