@@ -1,16 +1,20 @@
 """Put the public suites beside published numbers, and audit them: docs/results/suites.md.
 
 Needs the public suites: ``BOXPEN_MIRROR``, or a network. Without the scores in the cache, smollm2
-takes about half an hour on two cores.
+takes about half an hour on two cores. ``python scripts/suites.py xcopa`` renews what is shown of
+one suite, and leaves the others as they are.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import NamedTuple
+from collections import Counter
+from collections.abc import Collection
+from typing import Literal, NamedTuple
 
 from audit import table
-from results import write
+from results import DOCS, write
 
 import boxpen
 from boxpen.analysis.suites.audit import audit
@@ -34,14 +38,22 @@ class Asked(NamedTuple):
     recipe: str = "sound"
     limit: int | None = None
     norm: str | None = None
+    bos: Literal["auto", "never"] = "auto"
     any_language: bool = False
     published: str = "–"
+
+    @property
+    def cells(self) -> str:
+        """The first cells of its row, which tell it from others."""
+        recipe = f"{self.recipe}, no BOS" if self.bos == "never" else self.recipe
+        return f"| `{self.suite}` | {recipe} | {self.norm or 'sum'} |"
 
 
 RUNS = (
     Asked("winogrande", "partial", published="0.513, base model"),
     Asked("winogrande", "full"),
     Asked("piqa", norm="char", published="0.684, base model; 0.669, lm-eval"),
+    Asked("piqa", norm="char", bos="never", published="the same"),
     Asked("piqa"),
     Asked("codah"),
     Asked("blimp", limit=2010),
@@ -51,11 +63,28 @@ RUNS = (
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    known = {*AUDITED, *(asked.suite for asked in RUNS)}
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="only these; default: all")
+    only = set(parser.parse_args().suites) or known
+    if unknown := only - known:
+        parser.error(f"{', '.join(sorted(unknown))}: not on the page, which has {sorted(known)}")
     write(PAGE, "facts", facts())
-    write(PAGE, "accuracy", accuracies())
+    write(PAGE, "accuracy", accuracies(only))
+    write(PAGE, "lint", findings(only))
     for name, tag in AUDITED.items():
-        print(name, file=sys.stderr)
-        write(PAGE, name, table(audit(boxpen.load_suite(name), tag), tag))
+        if name in only:
+            print(name, file=sys.stderr)
+            write(PAGE, name, audited(name, tag))
+
+
+def audited(name: str, tag: str | None) -> str:
+    """Return what shortcuts score; without the position if the right candidate is always first."""
+    suite = boxpen.load_suite(name)
+    rows = audit(suite, tag)
+    if {item.gold for item in suite} == {0}:
+        rows = [row for row in rows if row.shortcut != "position"]
+    return table(rows, tag)
 
 
 def facts() -> str:
@@ -68,23 +97,58 @@ def facts() -> str:
     return "\n".join(lines)
 
 
-def accuracies() -> str:
-    """Return what smollm2 reaches, and what was published."""
+def accuracies(only: Collection[str]) -> str:
+    """Return what smollm2 reaches, and what was published; of other suites, what the page has."""
     lines = ["| suite | recipe | norm | judged | chance | smollm2 | published |", "|---" * 7 + "|"]
     signatures = []
     for asked in RUNS:
-        run = boxpen.evaluate(
-            "smollm2", asked.suite, recipe=asked.recipe, limit=asked.limit, norm=asked.norm,
-            check_languages=not asked.any_language,
-        )  # fmt: skip
-        found, guessed = choice.accuracy(run.verdicts), choice.chance(run.verdicts)
-        lines.append(
-            f"| `{asked.suite}` | {asked.recipe} | {asked.norm or 'sum'} | {found.n:,} "
-            f"| {guessed.value:.3f} | {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] "
-            f"| {asked.published} |"
-        )
-        signatures.append(f"- `{run.signature}`")
+        line, signature = accuracy(asked) if asked.suite in only else shown(asked)
+        lines.append(line)
+        signatures.append(signature)
     return "\n".join([*lines, "", *signatures])
+
+
+def accuracy(asked: Asked) -> tuple[str, str]:
+    """Return the row of a run, and its signature."""
+    print(asked.suite, asked.recipe, file=sys.stderr)
+    run = boxpen.evaluate(
+        "smollm2", asked.suite, recipe=asked.recipe, limit=asked.limit, norm=asked.norm,
+        bos=asked.bos, check_languages=not asked.any_language,
+    )  # fmt: skip
+    found, guessed = choice.accuracy(run.verdicts), choice.chance(run.verdicts)
+    line = (
+        f"{asked.cells} {found.n:,} | {guessed.value:.3f} "
+        f"| {found.value:.3f} [{found.low:.3f}, {found.high:.3f}] | {asked.published} |"
+    )
+    return line, f"- `{run.signature}`"
+
+
+def shown(asked: Asked) -> tuple[str, str]:
+    """Return the row and the signature that the page has of a run."""
+    text = (DOCS / PAGE).read_text("utf-8")
+    block = text.partition("<!-- begin accuracy -->")[2].partition("<!-- end accuracy -->")[0]
+    lines = [line for line in block.splitlines() if line.startswith("| `")]
+    signatures = [line for line in block.splitlines() if line.startswith("- `")]
+    return next(
+        (line, signature)
+        for line, signature in zip(lines, signatures, strict=True)
+        if line.startswith(asked.cells)
+    )
+
+
+def findings(only: Collection[str]) -> str:
+    """Return how many findings lint has under each rule."""
+    text = (DOCS / PAGE).read_text("utf-8")
+    lines = ["| suite | findings of `boxpen suite lint` |", "|---|---|"]
+    for name in AUDITED:
+        if name in only:
+            rules = Counter(finding.rule for finding in boxpen.lint(boxpen.load_suite(name)))
+            found = ", ".join(f"{rule} {n}" for rule, n in sorted(rules.items())) or "none"
+            lines.append(f"| `{name}` | {found} |")
+        else:
+            old = text.partition("<!-- begin lint -->")[2].partition("<!-- end lint -->")[0]
+            lines += [line for line in old.splitlines() if line.startswith(f"| `{name}` |")]
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
