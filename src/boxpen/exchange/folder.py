@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["export_runs", "export_suite"]
 
 _MARK = ".boxpen"
-"""A file in every exported folder; only folders with it may be overwritten."""
+"""A file in exported folders that lists the others; only folders with it may be overwritten."""
 
 
 def export_suite(
@@ -79,10 +79,33 @@ def _folder(path: Path, error: type[BoxpenError], *, overwrite: bool) -> Iterato
     if place.exists():
         if not place.is_dir():
             raise error(f"{path} cannot be written: it is a file")
+        if Path.cwd().resolve().is_relative_to(place):
+            raise error(f"{path} cannot be replaced while you are in it; give a folder within it")
         if any(place.iterdir()) and not (place / _MARK).is_file():
             raise error(f"{path} is not empty; give another folder")
         if (place / _MARK).is_file() and not overwrite:
             raise error(f"{path} already exists; give another name or --overwrite")
+        if added := sorted(_files(place) - _written(place)):
+            raise error(
+                f"{path} has '{added[0]}', which the export did not write; move it elsewhere or "
+                "give another folder"
+            )
     with new_folder(path, error) as new:
         yield new
-        (new / _MARK).write_text(f"Written by boxpen {__version__}.\n", "utf-8")
+        lines = [f"Written by boxpen {__version__}.", *sorted(_files(new))]
+        (new / _MARK).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def _files(folder: Path) -> set[str]:
+    """Return the files in a folder, but for what Python compiles."""
+    return {
+        found.relative_to(folder).as_posix()
+        for found in folder.rglob("*")
+        if (found.is_symlink() or not found.is_dir()) and found.parent.name != "__pycache__"
+    }
+
+
+def _written(folder: Path) -> set[str]:
+    """Return the files that the export of a folder wrote."""
+    mark = folder / _MARK
+    return {_MARK, *mark.read_text("utf-8").splitlines()[1:]} if mark.is_file() else set()

@@ -268,12 +268,12 @@ In this folder; from elsewhere, give its path to `--include_path`. The folder ca
 is downloaded but the model.
 
     lm_eval run --model hf --model_args pretrained=MODEL,add_bos_token=True \\
-      --tasks {made.name} --include_path . --output_path results --log_samples
+      --tasks {made.name} --include_path . --output_path ../results --log_samples
 
 Leave `add_bos_token` out if the tokenizer has no BOS token. To compare the results, in slices and
 by paired tests, with those of boxpen:
 
-    boxpen report results/MODEL/results_DATE.json
+    boxpen report ../results/MODEL/results_DATE.json
 
 | task | items |
 |---|---|
