@@ -21,7 +21,7 @@ pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.scorer import SampleScore, stderr
 
-from boxpen import Card, Choice, Entail, Run, RunError, Suite, evaluate
+from boxpen import Card, Choice, Entail, Run, RunError, Suite, evaluate, recipes_of
 from boxpen.exchange import export_runs
 from boxpen.exchange.inspect_log import letter
 from boxpen.metrics.summary import Translation
@@ -93,6 +93,17 @@ def test_ids_and_tags_of_any_kind(tmp_path):
         "block": None, "cluster": "item a/b", "tag:block": "x", "tag:cluster": "y",
     }  # fmt: skip
     agrees(run, log)
+
+
+def test_choices_with_a_common_ending_are_shown_whole(tmp_path):
+    gap = [f"Ann met Eve so {name} was glad." for name in ("Ann", "Eve")]
+    suite = Suite("gap", (Choice(id="1", candidates=tuple(gap), gold=1),), Card(language="en"))
+    recipe = recipes_of("winogrande")["partial"]
+    run = evaluate(Liking("m", {gap[1]}), suite, recipe=recipe, cache=":memory:")
+    assert [one.text for one in run.candidates["1"]] == [" was glad."] * 2
+    log = logged(run, tmp_path / "logs")
+    (sample,) = log.samples
+    assert (sample.choices, sample.input) == (gap, " / ".join(gap))
 
 
 class Labelling(Liking):

@@ -137,7 +137,7 @@ def test_the_place_of_the_right_answer_follows_from_the_id(tmp_path):
     [
         ("starter.sense", "starter_sense"), ("json", "json_suite"), ("class", "class_suite"),
         ("2nd try", "suite_2nd_try"), ("漢字", "suite"), ('x"""\\', "x"), ("Été-é", "ete_e"),
-        ("inspect_ai", "inspect_ai_suite"),
+        ("inspect_ai", "inspect_ai_suite"), ("Task", "task_suite"), ("one of", "one_of_suite"),
     ],
 )  # fmt: skip
 def test_any_name_gives_a_module_that_can_be_read(suite, name, tmp_path):
@@ -146,6 +146,26 @@ def test_any_name_gives_a_module_that_can_be_read(suite, name, tmp_path):
     export_suite(made, "inspect", tmp_path / "task")
     tree = ast.parse((tmp_path / "task" / f"{name}.py").read_text("utf-8"))
     assert [n.name for n in tree.body if isinstance(n, ast.FunctionDef)] == [name]
+
+
+@pytest.mark.parametrize(
+    ("suite", "several"),
+    [(name, name in ("next", "scorer", "one_of", "choice")) for name in
+     ("choice", "accuracy", "stderr", "str", "bool", "multiple_choice", "json_dataset", "task",
+      "next", "scorer", "one_of", "😀 suite", "'\"𠮷")],
+)  # fmt: skip
+def test_a_task_of_any_name_runs(suite: str, several: bool, tmp_path):
+    item = Choice(id="1", candidates=("a", "b"), gold=0, tags={"order": "first", "block": "x"})
+    two = Entail(id="2", premise="p", hypothesis="h", label="neutral", also=("entailment",))
+    items = (item, two) if several else (item,)
+    export_suite(Suite(suite, items, Card(version="1'")), "inspect", tmp_path / "task")
+    log = evaluated(tmp_path / "task", lambda row: row["target"][0], tmp_path / "logs")
+    assert metrics(log)["accuracy"] == 1
+    assert log.eval.dataset.name == suite
+    assert log.eval.metadata["suite"].startswith(f"{suite}@")
+    about = rows_of(tmp_path / "task")[0]["metadata"]
+    assert (about["tag:order"], about["tag:block"]) == ("first", "x")
+    assert sorted(about["order"]) == [0, 1]
 
 
 def test_what_cannot_be_asked_is_left_out_and_named(tmp_path):

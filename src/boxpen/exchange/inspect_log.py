@@ -57,9 +57,12 @@ def letter(place: int) -> str:
     return _LETTERS[place] if place < len(_LETTERS) else str(place - len(_LETTERS) + 1)
 
 
-def item_metadata(item: str, block: str | None, tags: Mapping[str, str]) -> dict[str, Any]:
+def item_metadata(
+    item: str, block: str | None, tags: Mapping[str, str], **more: Any
+) -> dict[str, Any]:
     """Return block, cluster and tags of an item; ``cluster`` is never empty, as stderr needs it."""
-    own = {"block": block, "cluster": f"item {item}" if block is None else f"block {block}"}
+    cluster = f"item {item}" if block is None else f"block {block}"
+    own = {"block": block, "cluster": cluster, **more}
     return own | {f"tag:{tag}" if tag in own else tag: value for tag, value in tags.items()}
 
 
@@ -176,10 +179,10 @@ def _judged(
 
     before, choices = _shown(run, verdict, read)
     right = {verdict.gold, *(choices.index(one) for one in verdict.also if one in choices)}
-    metadata = item_metadata(verdict.id, verdict.block, verdict.tags)
+    more = {}
     if translation is not None:
         before = before or translation.source
-        metadata |= {"reference": translation.reference, "translation": translation.translation}
+        more = {"reference": translation.reference, "translation": translation.translation}
     said = choices[verdict.winner]
     if run.info.generated and translation is not None:
         said = translation.translation
@@ -194,7 +197,7 @@ def _judged(
         messages=_messages(turns or [(shown, said)]),
         output=ModelOutput.from_content(run.info.model.name, said),
         scores={SCORER: _score(verdict, asked)},
-        metadata=metadata,
+        metadata=item_metadata(verdict.id, verdict.block, verdict.tags, **more),
     )
 
 
@@ -221,11 +224,13 @@ def _shown(run: Run, verdict: Verdict, read: Sequence[str]) -> tuple[str, tuple[
     if run.labels and scored:
         pair = f"Premise: {scored[0].prefix}\nHypothesis: {scored[0].text}"
         return pair, run.labels
-    texts = tuple(one.text.strip() for one in scored) or tuple(read)
+    apart = len({one.prefix for one in scored}) > 1  # a recipe that scores the common ending
+    whole = (one.prefix + one.text if apart else one.text for one in scored)
+    texts = tuple(text.strip() for text in whole) or tuple(read)
     if len(texts) != len(verdict.scores):  # human answers are saved without texts
         texts = tuple(f"candidate {place}" for place in range(len(verdict.scores)))
     first = scored[0] if scored else None
-    before = (first.source or "", first.prefix.strip()) if first else ()
+    before = (first.source or "", "" if apart else first.prefix.strip()) if first else ()
     return "\n".join(filter(None, before)), texts
 
 

@@ -26,8 +26,13 @@ from boxpen.version import __version__
 
 __all__ = ["task_name", "write_task"]
 
-_TAKEN = sys.stdlib_module_names | {"boxpen", "inspect_ai"}
+_MODULES = sys.stdlib_module_names | {"boxpen", "inspect_ai"}
 """A file of such a name would be imported in the place of the module."""
+_USED = {
+    "accuracy", "bool", "choice", "json_dataset", "multiple_choice", "next", "one_of", "scorer",
+    "stderr", "str", "task",
+}  # fmt: skip
+"""A function of such a name would be called in the place of what the file needs."""
 
 
 def write_task(suite: Suite, recipe: Recipe, folder: Path) -> None:
@@ -66,12 +71,12 @@ def write_task(suite: Suite, recipe: Recipe, folder: Path) -> None:
 
 
 def task_name(suite: str) -> str:
-    """Return a name for the file and its function: a valid identifier that hides no module."""
+    """Return a name for the file and its function: a valid identifier that hides nothing."""
     plain = unicodedata.normalize("NFKD", suite).encode("ascii", "ignore").decode()
     name = re.sub(r"\W+", "_", plain).strip("_").lower() or "suite"
     if not name[0].isalpha():
         name = f"suite_{name}"
-    return f"{name}_suite" if keyword.iskeyword(name) or name in _TAKEN else name
+    return f"{name}_suite" if keyword.iskeyword(name) or name in _MODULES | _USED else name
 
 
 def _askable(item: Item) -> tuple[Choice | Entail | None, str]:
@@ -99,7 +104,7 @@ def _row(suite: Suite, item: Choice | Entail) -> dict[str, Any]:
         "input": question_text(item, ASK, language=language, source_language=source_language),
         "choices": [ASK.tidied(choice.candidates[place]) for place in order],
         "target": [letter(at) for at, place in enumerate(order) if place in right],
-        "metadata": item_metadata(item.id, item.block, item.tags) | {"order": order},
+        "metadata": item_metadata(item.id, item.block, item.tags, order=order),
     }
 
 
@@ -158,9 +163,9 @@ def _task(suite: Suite, name: str, *, several: bool) -> str:
         title=_comment(suite.card.title or suite.name),
         version=__version__,
         origin=f"{_comment(suite.name)}@{suite.hash[:8]}",
-        suite=json.dumps(suite.name),
-        identity=json.dumps(f"{suite.name}@{suite.hash}"),
-        task_version=json.dumps(suite.card.version),
+        suite=repr(suite.name),
+        identity=repr(f"{suite.name}@{suite.hash}"),
+        task_version=repr(suite.card.version),
         name=name,
         scorers=", ".join(scorers),
         scorer="one_of" if several else "choice",
