@@ -311,3 +311,25 @@ def test_a_run_of_lm_eval_names_the_tool_that_ran_it(tmp_path):
     record = record_of(replace(run, info=replace(run.info, model=model)), tmp_path / "out")
     library = json.loads(record.read_text("utf-8"))["eval_library"]
     assert (library["name"], library["version"]) == ("lm_eval", "0.4.13")
+
+
+@pytest.mark.parametrize(
+    ("name", "sha", "shown"),
+    [
+        ("gpt2", "607a30d7", "openai-community/gpt2"), ("gpt2", "", "unknown/gpt2"),
+        ("EleutherAI/pythia-70m", "a39f36b1", "EleutherAI/pythia-70m"),
+        ("EleutherAI/pythia-70m", "", "EleutherAI/pythia-70m"),
+        ("./models/gpt2", "", "unknown/gpt2"), ("/models/gpt2", "", "unknown/gpt2"),
+    ],
+)  # fmt: skip
+def test_the_developer_of_a_model_that_lm_eval_ran(name, sha, shown, tmp_path):
+    run = small_run("+-")
+    model = replace(run.info.model, name=name, short=name.split("/")[-1], access="lm-eval 0.4.13")
+    info = replace(run.info, model=model, engine={"model_sha": sha}).signed()
+    export_runs([replace(run, info=info)], "eee", tmp_path / "eee")
+    (path,) = (tmp_path / "eee").rglob("*.json")
+    about = json.loads(path.read_text("utf-8"))["model_info"]
+    assert (about["id"], about["name"]) == (shown, name)
+    assert about["developer"] == shown.partition("/")[0]
+    known = "open_weights" if sha and name == "gpt2" else "unknown"
+    assert about["additional_details"]["model_availability"] == known

@@ -53,7 +53,7 @@ _DESCRIPTIONS = {
 def write_runs(runs: Sequence[Run], folder: Path) -> None:
     """Write every run; two that are the same make one record."""
     for run in runs:
-        model = model_info(run.info.model)
+        model = model_info(run.info.model, sha=str(run.info.engine.get("model_sha") or ""))
         rows = list(sample_rows(run))
         key = _uuid(run, rows)
         suite = run.info.suite.name
@@ -93,10 +93,17 @@ def write_runs(runs: Sequence[Run], folder: Path) -> None:
         (folder / place / f"{key}.json").write_bytes(_json(record, indent=1) + b"\n")
 
 
-def model_info(model: ModelInfo) -> dict[str, Any]:
-    """Describe a model; who may deploy it and how is told only where it is certain."""
-    preset = PRESETS.get(model.name)
-    scheme, _, rest = (preset.spec if preset else model.name).partition(":")
+def model_info(model: ModelInfo, *, sha: str = "") -> dict[str, Any]:
+    """Describe a model; who may deploy it and how is told only where it is certain.
+
+    Args:
+        model: The model.
+        sha: Its commit on the Hub, if a log of lm-eval has one: it has none for a local folder.
+    """
+    logged = _of_lm_eval(model)
+    preset = PRESETS.get(model.name) if sha or not logged else None
+    spec = f"hf:{model.name}" if logged else model.name
+    scheme, _, rest = (preset.spec if preset else spec).partition(":")
     local = model.access is None and model.kind != "human"
     if scheme == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~")):
         name = rest
@@ -128,10 +135,14 @@ def _uuid(run: Run, rows: Sequence[Mapping[str, Any]]) -> str:
 def _library(info: RunInfo) -> dict[str, Any]:
     """Return what ran the model: boxpen, or lm-eval if the run was read from its log."""
     name, version = "boxpen", info.boxpen
-    if (info.model.access or "").startswith("lm-eval "):
+    if _of_lm_eval(info.model):
         name, version = "lm_eval", (info.model.access or "").removeprefix("lm-eval ")
     details = {"signature": info.signature, RUN: _text(info.to_json())}
     return {"name": name, "version": version, "additional_details": details}
+
+
+def _of_lm_eval(model: ModelInfo) -> bool:
+    return (model.access or "").startswith("lm-eval ")
 
 
 def _reported(run: Run) -> Iterator[Row]:
