@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import mean, variance
 
 import numpy as np
@@ -14,7 +15,9 @@ from scipy import stats
 import small_runs
 from boxpen.errors import RunError
 from boxpen.metrics.intervals import mean as mean_estimate
+from boxpen.metrics.intervals import share
 from boxpen.metrics.seeds import accuracy_over_seeds, gap_over_seeds, over_seeds, seed_gap
+from boxpen.scoring.verdicts import Verdict
 
 
 def twin(rows: list[list[float]]) -> tuple[float, float, float]:
@@ -100,12 +103,96 @@ def test_covers_the_truth_where_items_alone_do_not(apart):
     assert (fooled / trials > 0.5) == (apart == 0.1)
 
 
+def runs_of(*outcomes: str) -> list[tuple[Verdict, ...]]:
+    """Verdicts of trainings on items that are two and two in a block."""
+    return [small_runs.small_run(outcome, model=outcome).verdicts for outcome in outcomes]
+
+
+def test_trainings_that_are_always_right_are_not_certain_to_be():
+    found = accuracy_over_seeds(runs_of(*["++++"] * 3))
+    assert found == pytest.approx(share([1] * 4, [0, 0, 1, 1]))
+    assert found.low == pytest.approx(0.342, abs=5e-4)
+    none = accuracy_over_seeds(runs_of(*["----"] * 3))
+    assert (none.low, none.high) == pytest.approx((1 - found.high, 1 - found.low))
+
+
+def test_an_accuracy_stays_within_0_and_1_and_is_never_narrower_than_over_seeds():
+    runs = runs_of("+" * 20, "+" * 19 + "-", "-" + "+" * 19)
+    found, plain = accuracy_over_seeds(runs), over_seeds([[v.credit for v in r] for r in runs])
+    assert plain.high > 1
+    assert found.high == 1
+    assert found.low <= plain.low
+    assert found.value == plain.value == pytest.approx(58 / 60)
+
+
+def test_in_the_middle_an_accuracy_is_that_of_seeds_and_items():
+    rng = np.random.default_rng(3)
+    runs = runs_of(*("".join(rng.choice(["+", "-"], 400)) for _ in range(3)))
+    of = [i // 2 for i in range(400)]
+    plain = over_seeds([[v.credit for v in run] for run in runs], of)
+    assert accuracy_over_seeds(runs) == pytest.approx(plain, abs=1e-4)
+
+
+def test_a_gap_stays_within_minus_1_and_1_and_is_not_certain():
+    right, wrong = runs_of(*["++++"] * 3), runs_of(*["----"] * 3)
+    gap = gap_over_seeds(right, wrong)
+    assert (gap.value, gap.high) == (1, 1)
+    assert 0 < gap.low < 0.6
+    equal = gap_over_seeds(right, right)
+    assert equal.value == 0
+    assert equal.low == -equal.high < -0.3
+    far = gap_over_seeds(runs_of("++++", "++-+", "+++-"), wrong)
+    assert far.high == 1
+
+
+@pytest.mark.parametrize("logit", [6.0, 4.5, 3.0])
+def test_covers_accuracies_near_1(logit):
+    """Three trainings on 20 blocks of two items; over seeds and items alone: 40 to 95 %."""
+    rng = np.random.default_rng(3)
+    truth = float(np.mean(1 / (1 + np.exp(-rng.normal(logit, math.sqrt(1.25), 1_000_000)))))
+    some = small_runs.small_run("+" * 40).verdicts
+    held = 0
+    for _ in range(300):
+        hard = np.repeat(rng.normal(0, 0.8**0.5, 20), 2) + rng.normal(0, 0.2**0.5, 40)
+        odds = np.exp(logit + hard + rng.normal(0, 0.5, (3, 40)))
+        right = rng.random((3, 40)) < odds / (1 + odds)
+        found = accuracy_over_seeds(
+            [[replace(v, credit=float(c)) for v, c in zip(some, row, strict=True)] for row in right]
+        )
+        held += found.low <= truth <= found.high
+    assert held / 300 >= 0.95
+
+
+def test_of_several_items_in_one_cluster_the_interval_is_not_known():
+    found = over_seeds([[0.0, 1.0], [1.0, 0.0]], ["a", "a"])
+    assert found.value == 0.5
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)
+    runs = runs_of("++", "+-")
+    assert math.isnan(accuracy_over_seeds(runs).low)
+    assert math.isnan(gap_over_seeds(runs, runs).high)
+
+
+def test_nothing_is_refused():
+    for call in (over_seeds, accuracy_over_seeds):
+        with pytest.raises(RunError, match="no trainings are given, expected one or more items"):
+            call([])
+        with pytest.raises(RunError, match="no items are given, expected one or more items"):
+            call([[]])
+    for one, other in (([], []), ([[]], [[]])):
+        for compared in (seed_gap, gap_over_seeds):
+            with pytest.raises(RunError, match="are given, expected one or more items"):
+                compared(one, other)
+
+
 def test_of_runs_items_are_found_by_id_and_blocks_kept_whole():
     runs = [small_runs.small_run(o, model=o).verdicts for o in ("++--++", "+++-+-", "+-+-+-")]
     rows = [[1, 1, 0, 0, 1, 1], [1, 1, 1, 0, 1, 0], [1, 0, 1, 0, 1, 0]]
     of = [0, 0, 1, 1, 2, 2]
     shuffled = [runs[0], runs[1][::-1], runs[2]]
-    assert accuracy_over_seeds(shuffled) == pytest.approx(over_seeds(rows, of))
+    found, plain = accuracy_over_seeds(shuffled), over_seeds(rows, of)
+    assert found.value == plain.value
+    assert (found.low, found.high) == pytest.approx((max(0, plain.low), min(1, plain.high)))
     gap = gap_over_seeds(runs[:2], [runs[1][::-1], runs[2]])
     assert gap == pytest.approx(seed_gap(rows[:2], rows[1:], of))
 
