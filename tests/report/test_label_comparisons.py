@@ -1,5 +1,6 @@
 """Comparisons of runs that choose between labels, and of models that rate candidates."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +11,12 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen import Card, Choice, Entail, Model, Run, RunError, Suite
 from boxpen.cli.app import app
+from boxpen.items import Item
 from boxpen.models.base import Encoded, ResolvedPolicy
 from boxpen.report.html.data import suite_views
+from boxpen.review.human_run import choice_of, human_run
 from boxpen.runs.comparison import comparable, same_items
-from small_runs import Liking
+from small_runs import Liking, human_table
 
 EN = Card(language="en")
 PAIRS = Suite(
@@ -154,6 +157,49 @@ def test_a_language_model_and_a_choice_model_stand_side_by_side():
     assert pair.n == 4
     (view,) = suite_views([likelihood, rated])
     assert len(view.entries) == 2
+
+
+def people(suite: Suite, folder, right: Callable[[Item], bool]) -> Run:
+    """A run of three judges who all choose the right answer, or all another one."""
+    rows = []
+    for item in suite:
+        choice = choice_of(item)
+        chosen = choice.gold if right(item) else (choice.gold + 1) % len(choice.candidates)
+        rows += [f"{item.id},{judge},{chosen}" for judge in "xyz"]
+    return human_run(suite, human_table(folder, "\n".join(["item,judge,answer", *rows])))
+
+
+@pytest.mark.parametrize("how", [{}, {"common": True}, {"force": True}])
+@pytest.mark.parametrize(("labels", "nli"), [((0, 1, 2), "3-way"), ((0, 3), "3-way")])
+def test_people_are_compared_with_a_classifier(labels, nli, how, tmp_path):
+    both = replace(PAIRS.items[1], id="e5", label="neutral", also=("contradiction",))
+    suite = Suite("nli", (both, *PAIRS.items), EN)
+    human = people(suite, tmp_path, lambda item: item.id != "e4")
+    model = judged(suite, labels=labels, nli=nli)
+    (pair,) = boxpen.compare(human, model, **how)
+    earned = [{v.id: v.credit for v in run.verdicts} for run in (human, model)]
+    gaps = [earned[0][i.id] - earned[1][i.id] for i in suite]
+    assert pair.n == 6
+    assert (pair.only_a, pair.only_b) == (sum(g > 0 for g in gaps), sum(g < 0 for g in gaps))
+    assert pair.difference.value == pytest.approx(sum(gaps) / 6)
+    assert pair.only_b == 1  # 'e4' only
+    assert [len(found) for found in comparable([human, model])] == [1, 0]
+
+
+def test_people_are_compared_on_the_part_of_a_mixed_suite_that_a_model_takes(tmp_path):
+    many = Choice(id="q9", context="A goal.", candidates=tuple("abcdef"), gold=5)
+    mixed = Suite("mixed", (*PAIRS.items, *QUESTIONS.items, many), EN)
+    human = people(mixed, tmp_path, lambda item: True)
+    model, rated = judged(mixed), boxpen.evaluate(Rating(), mixed, cache=":memory:")
+    pairs, _ = comparable([human, model, rated])
+    assert [pair.n for pair in pairs] == [5, 5]
+
+
+def test_people_who_were_asked_for_another_label_judged_another_item(tmp_path):
+    other = Suite("nli", (replace(PAIRS.items[0], label="neutral"), *PAIRS.items[1:]), EN)
+    human = people(other, tmp_path, lambda item: True)
+    with pytest.raises(RunError, match="different items with the same name"):
+        boxpen.compare(human, judged(), common=True)
 
 
 def test_models_of_two_kinds_have_nothing_in_common_in_a_mixed_suite():

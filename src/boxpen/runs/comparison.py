@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from boxpen.errors import RunError
+from boxpen.items import LABELS
 from boxpen.metrics.compare import Pair, compare_verdicts, holm
 from boxpen.notebook import Listed
 from boxpen.runs.run import Run
@@ -230,18 +231,22 @@ def _aligned(runs: Sequence[Run]) -> list[Sequence[Verdict]]:
     """Return the verdicts of runs, with right labels of inference by name and number everywhere.
 
     Which places they have among how many labels differs between settings, for one and the same
-    item, and so does which of several is named first.
+    item, and so does which of several is named first. People choose between all three.
     """
     binary = any(NOT_ENTAILMENT in run.labels for run in runs)
+    inferred = {v.id for run in runs if run.labels for v in run.verdicts}
 
     def aligned(run: Run, verdict: Verdict) -> Verdict:
-        right = {run.labels[verdict.gold], *verdict.also}
+        names = LABELS if run.human and verdict.id in inferred else run.labels
+        if not names:
+            return verdict
+        right = {names[verdict.gold], *verdict.also}
         if binary:
             right = {name if name == NAMES[0] else NOT_ENTAILMENT for name in right}
         numbers = sorted(map(NAMES.index, right))
         return replace(verdict, gold=numbers[0], also=names_of(numbers), scores=())
 
-    return [[aligned(run, v) for v in run.verdicts] if run.labels else run.verdicts for run in runs]
+    return [[aligned(run, v) for v in run.verdicts] for run in runs]
 
 
 def _fields(run: Run) -> dict[str, str]:
