@@ -151,7 +151,7 @@ class TestTable:
             assert dict(table.cells) == dict(expected.cells)
         items = tuple(replace(item, premise=f"Other: {item.premise}") for item in SUITE)
         (table,) = failure_tables([judged(), judged(suite=Suite("other", items, EN))])
-        assert table.counts("ATOMIC", ALL) == (16, 3)
+        assert table.counts("ATOMIC", ALL) == (16, 6)
 
     def test_a_name_that_begins_another_has_notes_of_its_own(self):
         more = made("conceptnet", "isa", 7, "n", label="neutral")
@@ -384,6 +384,36 @@ class TestWrongTails:
         # Where neutral and contradiction are one label, what is likely cannot be failed.
         known = ["isa"] if labels == (0, 3) else ["desires", "isa", ALL]
         assert table.rows == {"ConceptNet": known}
+
+    def test_suites_with_the_same_ids_and_blocks_are_kept_apart(self):
+        """All pairs of one suite are right, all of the other wrong."""
+        right, wrong = (
+            Suite(name, tuple(
+                replace(item, premise=f"{name}: {item.premise}")
+                for n in (1, 2) for item in tailed("isa", n, *answers)
+            ), EN)
+            for name, answers in (("a", ("e", "n")), ("b", ("n", "e")))
+        )  # fmt: skip
+        runs = [judged(suite=suite) for suite in (right, wrong)]
+        for some in (runs, runs[::-1]):
+            (table,) = failure_tables(some)
+            paired = table.more[-1]
+            (cell, _) = paired.row("ConceptNet", "isa")
+            assert paired.measure == "paired accuracy"
+            assert cell.rate == pytest.approx(share([1, 1, 0, 0], [1, 2, 3, 4]))
+            assert (cell.tests, cell.triples) == (8, 4)
+
+    def test_parts_and_samples_of_a_suite_are_one_source(self):
+        (expected,) = failure_tables([judged(suite=TAILED)])
+        named = Suite("tailed.isa", TAILED.items[:9], EN)
+        (table,) = failure_tables([judged(suite=named), judged(suite=TAILED)])
+        assert [dict(one.cells) for one in table.more] == [dict(one.cells) for one in expected.more]
+        samples = [judged(suite=TAILED, limit=8, seed=seed) for seed in (0, 1)]
+        (table,) = failure_tables(samples)
+        triples = {v.block for run in samples for v in run.verdicts}
+        tests = {v.id for run in samples for v in run.verdicts}
+        assert len(tests) > 8
+        assert table.more[-1].counts("ConceptNet", ALL) == (len(tests), len(triples))
 
     def test_the_recipe_paper_has_the_papers_tests_only(self):
         run = evaluate(

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from boxpen.analysis.graphs import graph_of, in_order
 from boxpen.analysis.relations import WRONG, is_wrong
@@ -93,7 +94,8 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
     Args:
         runs: Of suites whose items carry the tag ``relation``; the tags ``graph`` and ``task`` say
             more. Runs of one model on several suites make one column, in which a test that stands
-            in two of them (a suite and a part of it) counts once.
+            in two of them (a suite and a part of it) counts once. Ids and blocks are those of their
+            suite: other suites may use the same names for other tests.
 
     Raises:
         RunError: If no item has a relation.
@@ -101,7 +103,9 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
     tasks: dict[str, dict[tuple[str, str], list[Verdict]]] = {}
     lost: Counter[tuple[str, str]] = Counter()
     seen: set[tuple[object, ...]] = set()
-    for setting, name, run in _columns(list({run.signature: run for run in runs}.values())):
+    apart = {run.signature: run for run in runs}
+    source = _sources(list(apart.values()))
+    for setting, name, run in _columns(list(apart.values())):
         made = {(setting, name, *_test(run, v)): v for v in run.verdicts if "relation" in v.tags}
         new = [v for key, v in made.items() if key not in seen]
         seen.update(made)
@@ -109,7 +113,8 @@ def failure_tables(runs: Sequence[Run]) -> list[FailureTable]:
         lost[setting, name] += len(new) - len(verdicts)
         for verdict in verdicts:
             task = verdict.tags.get("task", "nli" if setting else "choice")
-            tasks.setdefault(task, {}).setdefault((setting, name), []).append(verdict)
+            named = _named_within(source[run.signature], verdict)
+            tasks.setdefault(task, {}).setdefault((setting, name), []).append(named)
     if not tasks:
         suites = ", ".join(dict.fromkeys(run.suite_title for run in runs))
         raise RunError(
@@ -144,6 +149,42 @@ def _test(run: Run, verdict: Verdict) -> tuple[object, ...]:
     """Return what a test is known by: its id and its texts, or its suite if none are kept."""
     texts = tuple((c.prefix, c.text) for c in run.candidates.get(verdict.id, ()))
     return verdict.id, texts or run.suite_title
+
+
+def _sources(runs: Sequence[Run]) -> dict[str, int]:
+    """Return a number for every run, by signature: equal if an id means the same test in both.
+
+    A suite, its samples and its parts are one source, others have their own.
+    """
+    found: list[_Source] = []
+    out: dict[str, int] = {}
+    for run in sorted(runs, key=lambda run: -len(run.verdicts)):
+        name, tests = run.info.suite.name, {v.id: _test(run, v) for v in run.verdicts}
+        fitting = (n for n, source in enumerate(found) if source.has(name, tests))
+        number = next(fitting, len(found))
+        if number == len(found):
+            found.append(_Source(set(), {}))
+        found[number].suites.add(name)
+        found[number].tests.update(tests)
+        out[run.signature] = number
+    return out
+
+
+class _Source(NamedTuple):
+    """Suites in which an id means the same test, and their tests by id."""
+
+    suites: set[str]
+    tests: dict[str, tuple[object, ...]]
+
+    def has(self, suite: str, tests: Mapping[str, tuple[object, ...]]) -> bool:
+        shared = [self.tests[i] == test for i, test in tests.items() if i in self.tests]
+        return all(shared) and (bool(shared) or suite in self.suites)
+
+
+def _named_within(source: int, verdict: Verdict) -> Verdict:
+    """Return a verdict whose id and block are not those of another source."""
+    block = None if verdict.block is None else f"{source} {verdict.block}"
+    return replace(verdict, id=f"{source} {verdict.id}", block=block)
 
 
 def _in_setting(run: Run, setting: str) -> Sequence[Verdict]:
