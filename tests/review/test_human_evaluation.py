@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from boxpen import Choice, Run, Suite, load_suite, read_suite
+from boxpen import Card, Choice, Run, Suite, load_suite, read_suite
 from boxpen.cli.app import app
 from boxpen.review import Selection
 from boxpen.review.answers import AnswerTask, samples
@@ -112,5 +112,29 @@ def test_samples_are_pairs_and_blocks():
         assert {other.id for other in starter if item.block and other.block == item.block} <= (
             by_sample[found[item.id]]
         )
+    assert len({found[item.id] for item in starter if item.block}) <= (
+        len({item.block for item in starter if item.block})
+    )
     graph = load_suite("starter-graph")
     assert len(set(samples(graph).values())) == len(graph)
+
+
+def test_items_with_several_explained_sentences_and_their_blocks_are_one_sample():
+    suite = Suite(
+        "senses",
+        (
+            Choice(id="sense", candidates=("ok", "s2", "s1"), gold=0),
+            Choice(id="why-1", context="s1", candidates=("right", "wrong"), gold=0),
+            Choice(id="why-2", context="s2", candidates=("right", "wrong"), gold=0),
+            Choice(id="half-1", candidates=("ok b", "s3"), gold=0, block="B"),
+            Choice(id="half-2", candidates=("ok c", "x"), gold=0, block="B"),
+            Choice(id="why-3", context="s3", candidates=("right", "wrong"), gold=0),
+            Choice(id="alone", candidates=("ok d", "y"), gold=0),
+        ),
+        Card(language="en"),
+    )
+    assert samples(suite) == {
+        **dict.fromkeys(("sense", "why-1", "why-2"), "sentence s1"),
+        **dict.fromkeys(("half-1", "half-2", "why-3"), "block B"),
+        "alone": "alone",
+    }

@@ -8,6 +8,7 @@ candidates in the suite. The labels of natural language inference always come in
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -63,7 +64,8 @@ def samples(suite: Suite) -> dict[str, str]:
     """Return the sample of every item: what is rewritten or dropped together.
 
     A sentence that makes no sense and the reason why are one sample, as in Sen-Making, and so are
-    the items of a block, unless they are different tests of one triple (tag ``task``).
+    the items of a block, unless they are different tests of one triple (tag ``task``). Samples
+    that share an item are one, called by the first block or else sentence in it.
     """
     choices = [item for item in suite if isinstance(item, Choice)]
     wrong = {
@@ -71,15 +73,34 @@ def samples(suite: Suite) -> dict[str, str]:
         for item in choices
     }
     explained = {item.context for item in choices} & {t for of in wrong.values() for t in of}
-    found: dict[str, str] = {}
+    shared: dict[str, list[str]] = {}
     for item in suite:
-        found[item.id] = item.id
+        found = []
         if item.block is not None and "task" not in item.tags:
-            found[item.id] = f"block {item.block}"
+            found.append(f"block {item.block}")
         if isinstance(item, Choice):
             about = ({item.context} | wrong[item.id]) & explained
-            found[item.id] = f"sentence {min(map(str, about))}" if about else found[item.id]
-    return found
+            found += sorted(f"sentence {text}" for text in about)
+        shared[item.id] = found or [item.id]
+    joined = _joined(shared.values())
+    return {item: joined[found[0]] for item, found in shared.items()}
+
+
+def _joined(groups: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return the first name of all that hang together; those of a group do (union-find)."""
+    above: dict[str, str] = {}
+
+    def first(name: str) -> str:
+        while (higher := above.setdefault(name, name)) != name:
+            above[name] = above[higher]
+            name = higher
+        return name
+
+    for group in groups:
+        for name in group:
+            one, other = sorted((first(group[0]), first(name)))
+            above[other] = one
+    return {name: first(name) for name in list(above)}
 
 
 class AnswerTask(ReviewTask):
