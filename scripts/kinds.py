@@ -40,7 +40,7 @@ from boxpen.metrics.intervals import Z95, Estimate
 from boxpen.metrics.seeds import accuracy_over_seeds, gap_over_seeds, over_seeds
 from boxpen.report.curve import curve_svg
 from boxpen.runs.directory import run_directories
-from boxpen.scoring.verdicts import Verdict
+from boxpen.scoring.verdicts import Scored, Verdict
 
 ROOT = Path(__file__).parents[1]
 PAGE = "seeds.md"
@@ -248,11 +248,22 @@ def part_of(suite: str, sets: Sequence[str]) -> boxpen.Suite:
 
 
 def verdicts_of(folder: Path) -> dict[str, list[Verdict]]:
-    """Return the verdicts of a model by set."""
+    """Return the verdicts of a model by set; those of the same pair of sentences are a block.
+
+    Nearly all pairs of ``sm`` are pairs of Sen-Making.
+    """
     out: dict[str, list[Verdict]] = {}
     for place in run_directories([folder / suite for suite in SETS]):
-        out |= {str(part): list(v) for part, v in cut(boxpen.Run.load(place), "set").items()}
+        run = boxpen.Run.load(place)
+        blocks = (replace(v, block=pair_of(run.candidates[v.id])) for v in run.verdicts)
+        run = replace(run, verdicts=tuple(blocks))
+        out |= {str(part): list(v) for part, v in cut(run, "set").items()}
     return {part: out[part] for sets in SETS.values() for part in sets}
+
+
+def pair_of(candidates: Sequence[Scored]) -> str:
+    """Return sentences in one order, without case, spaces and full stops at their ends."""
+    return " | ".join(sorted(" ".join(c.text.lower().split()).rstrip(" .") for c in candidates))
 
 
 def parameters(folder: Path) -> int:

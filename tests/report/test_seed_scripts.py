@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from dataclasses import asdict, replace
 
 import kinds
@@ -10,6 +12,7 @@ import pytest
 
 import nmt
 import small_runs
+from boxpen import Card, Choice, Suite, evaluate
 from boxpen.metrics.intervals import Estimate
 from boxpen.scoring.verdicts import Verdict
 
@@ -126,6 +129,39 @@ def test_kinds_are_compared_on_every_size_and_sizes_of_every_kind():
     table = kinds.accuracy_table(found, read=200).splitlines()
     assert table[2].startswith("| 100 | 2 | causal | 1,000 | 2 | 3.250 [0.073, 6.427] | 0.312 [")
     assert len({line.count("|") for line in table}) == 1
+
+
+def test_a_pair_of_sentences_in_two_sets_counts_as_one_in_intervals(tmp_path):
+    """As of Sen-Making and ``sm``, which differ in case, full stops and the order of sentences."""
+    rng = random.Random(2)
+    right = {n: [rng.random() < 0.7 for _ in range(2)] for n in range(40)}
+    seeds = kinds.Seeds([], [])
+    for seed in range(2):
+        folder = tmp_path / str(seed)
+        for name, sets in kinds.SETS.items():
+            items, liked = [], set()
+            for part, n in itertools.product(sets, range(40 if "s" in name else 1)):
+                own = "" if part in ("sen-making", "sm") else part
+                texts = [f"{own} He put {n} on.", f"{own} He drank {n}."]
+                if part == "sm":
+                    texts = [f"{t.lower().strip(' .')}  ." for t in reversed(texts)]
+                gold = int(part == "sm")
+                items.append(
+                    Choice(id=f"{part}-{n}", candidates=tuple(texts), gold=gold, tags={"set": part})
+                )
+                liked.add(" ".join(texts[gold if right[n][seed] else 1 - gold].split()))
+            suite = Suite(name, tuple(items), Card(language="en"))
+            evaluate(small_runs.Liking("m", liked), suite, cache=":memory:").save(folder / name)
+        seeds.verdicts.append(kinds.verdicts_of(folder))
+    first = {part: {v.block for v in some} for part, some in seeds.verdicts[0].items()}
+    assert first["sen-making"] == first["sm"]
+    assert len(first["sm"]) == 40
+    one = seeds.accuracy("sen-making")
+    both = kinds.Seeds([], [
+        {"both": by["sen-making"] + by["sm"]} for by in seeds.verdicts
+    ]).accuracy("both")  # fmt: skip
+    assert both[:3] == pytest.approx(one[:3])
+    assert (one.n, both.n) == (40, 80)
 
 
 def test_the_transformer_is_compared_with_rnnsearch_over_seeds_and_alone():
