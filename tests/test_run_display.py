@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict, fields, replace
 
@@ -10,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from boxpen import RunError, audit, compare, lint, stats
+from boxpen import RunError, Suite, audit, compare, lint, stats
+from boxpen.metrics.summary import Translation
 from boxpen.plans import plan
 from boxpen.scoring.verdicts import Verdict
 from small_runs import Liking, small_run, small_suite
@@ -45,17 +45,47 @@ def test_suites_and_plans_are_one_line():
 
 def test_verdicts_are_a_frame(run):
     frame = run.to_polars()
-    assert frame.columns == [f.name for f in fields(Verdict) if f.name != "tags"] + ["tags"]
+    assert frame.columns == [f.name for f in fields(Verdict) if f.name != "tags"] + ["tag:set"]
     for row, verdict in zip(frame.to_dicts(), run.verdicts, strict=True):
         wanted = asdict(verdict) | {"scores": list(verdict.scores), "also": list(verdict.also)}
-        assert row | {"tags": json.loads(row["tags"])} == wanted
+        assert wanted.pop("tags") == {"set": row.pop("tag:set")}
+        assert row == wanted
     assert frame["credit"].mean() == 0.625
 
 
 def test_frames_are_the_files_of_the_run_directory(run, tmp_path):
     place = run.save(tmp_path)
     for table in ("verdicts", "records", "translations"):
-        assert run.to_polars(table).equals(pl.read_parquet(place / f"{table}.parquet"))
+        stored = pl.read_parquet(place / f"{table}.parquet")
+        frame = run.to_polars(table)
+        assert frame.drop(pl.col("^tag:.*$")).equals(stored.drop("tags", strict=False))
+
+
+def test_a_frame_of_translations_is_a_suite_with_the_same_tags(run):
+    tags = [{"set": "A", "": "x"}, {}, {"by": "us"}]
+    made = [Translation(f"t{n}", "s", "r", "t", "en", each) for n, each in enumerate(tags)]
+    frame = replace(run, translations=tuple(made)).to_polars("translations")
+    assert frame.columns[-3:] == ["tag:set", "tag:", "tag:by"]
+    suite = Suite.from_polars(frame, id="id", source="source", reference="reference")
+    assert [item.tags for item in suite] == tags
+    assert [item.id for item in suite] == ["t0", "t1", "t2"]
+
+
+def test_a_model_is_one_line():
+    model = Liking("one", set())
+    assert repr(model) == "Liking('one', causal, float32)"
+    model.device = "cpu"
+    assert repr(model) == "Liking('one', causal, float32, cpu)"
+
+
+def test_a_long_list_of_results_is_shown_by_its_first_rows(run):
+    rows = run.summary()
+    lines = repr(rows).splitlines()
+    assert len(rows) > 10
+    assert lines[:10] == [repr(row) for row in rows[:10]]
+    assert lines[10:] == [f"… and {len(rows) - 10} more"]
+    assert repr(type(rows)(rows[:2])) == f"{rows[0]!r}\n{rows[1]!r}"
+    assert repr(type(rows)()) == "[]"
 
 
 def test_tokens_are_one_row_each(run):

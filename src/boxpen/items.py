@@ -318,7 +318,8 @@ class Suite:
     def to_polars(self) -> pl.DataFrame:
         """Return the items as a Polars data frame, which ``from_polars`` reads; without the card.
 
-        One row per item, with the fields of items as columns; ``tags`` is a JSON object.
+        One row per item, with the fields of items as columns, and a column ``tag:NAME`` for
+        each tag.
         """
         frame: pl.DataFrame = FRAMES.load("write")(self)
         return frame

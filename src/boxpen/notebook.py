@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["Listed", "as_pandas", "facts_table"]
 
 
+_SHOWN = 10  # rows
+
+
 class _Row(Protocol):
     def cells(self) -> Mapping[str, str]: ...
 
@@ -23,7 +26,13 @@ T = TypeVar("T", bound=_Row)
 
 
 class Listed(list[T]):
-    """A list of results that a notebook shows as a table."""
+    """A list of results that a notebook shows as a table, and a terminal by its first rows."""
+
+    def __repr__(self) -> str:
+        rows = [f"{row!r}" for row in self[:_SHOWN]]
+        if len(self) > _SHOWN:
+            rows.append(f"… and {len(self) - _SHOWN:,} more")
+        return "\n".join(rows) or "[]"
 
     def _repr_html_(self) -> str:
         rows = [row.cells() for row in self]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from suite_strategies import suites
 
-from boxpen import Choice, Entail, Suite, SuiteError, load_suite
+from boxpen import Card, Choice, Entail, Suite, SuiteError, load_suite
 from small_runs import small_suite
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -130,6 +131,35 @@ def test_a_public_suite_as_a_frame():
     assert Suite.from_pandas(load_suite("starter-graph").to_pandas()).hash == (
         load_suite("starter-graph").hash
     )
+
+
+@pytest.mark.parametrize("read", [Suite.from_polars, Suite.from_pandas])
+def test_tags_are_columns(read):
+    """Those of later readers, too, whose columns are named apart."""
+    first, second, third = small_suite(3)
+    items = (
+        replace(first, tags={"set": "A", "clear": "yes"}),
+        replace(second, tags={}),
+        replace(third, tags={"clear": "no"}),
+    )
+    suite = Suite("small", items, Card(language="en", reader_tags=("clear",)))
+    frame = suite.to_polars() if read == Suite.from_polars else suite.to_pandas()
+    assert list(frame.columns)[-2:] == ["tag:set", "reader-tag:clear"]
+    again = read(frame, name="small")
+    assert [item.tags for item in again] == [item.tags for item in suite]
+    assert again.card.reader_tags == ("clear",)
+    assert again.hash == suite.hash
+
+
+def test_tags_as_json_are_read_as_well():
+    frame = small_suite(2).to_polars().drop("tag:set")
+    for cell, wanted in (('{"set": "B"}', {"set": "B"}), (None, {})):
+        suite = Suite.from_polars(frame.with_columns(tags=pl.lit(cell)))
+        assert [item.tags for item in suite] == [wanted, wanted]
+    with pytest.raises(SuiteError, match="row 1: column 'tags' is 'B', expected a JSON object"):
+        Suite.from_polars(frame.with_columns(tags=pl.lit("B")))
+    with pytest.raises(SuiteError, match=r"row 1: tag 'set' is 1\.5, expected a string"):
+        Suite.from_polars(frame.with_columns(pl.lit(1.5).alias("tag:set")))
 
 
 def test_without_pandas_it_is_one_sentence(monkeypatch):

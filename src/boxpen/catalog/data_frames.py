@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boxpen.catalog.parquet import read_rows, suite_frame
+from boxpen.catalog.parquet import READER_TAGS, read_rows, suite_frame
 from boxpen.catalog.rows import Table
+from boxpen.catalog.tables.columns import TAG
+from boxpen.catalog.tabular import READER_TAG
 from boxpen.errors import SuiteError
 from boxpen.printable import excerpt, printable
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from boxpen.items import Suite
 
-__all__ = ["frame_of_suite", "suite_of_frame"]
+__all__ = ["frame_of_suite", "suite_of_frame", "with_tag_columns"]
 
 _WHERE = "the data frame"
 _WAY = (
@@ -29,9 +31,34 @@ _COUNT = "gold_start=1 (or gold_start=0)"
 
 
 def frame_of_suite(suite: Suite) -> pl.DataFrame:
-    """Return a suite as a Polars frame: the columns of its Parquet file that any item uses."""
-    frame = suite_frame(suite)
-    return frame.select(c for c in frame.columns if frame[c].null_count() < frame.height)
+    """Return a suite as a Polars frame: the columns that any item uses, and one for each tag."""
+    frame = suite_frame(suite).drop(READER_TAGS, strict=False)
+    frame = frame.select(c for c in frame.columns if frame[c].null_count() < frame.height)
+    return with_tag_columns(frame, [item.tags for item in suite], suite.card.reader_tags)
+
+
+def with_tag_columns(
+    frame: pl.DataFrame, tags: Sequence[Mapping[str, str]], by_readers: Collection[str] = ()
+) -> pl.DataFrame:
+    """Return a frame with a column ``tag:NAME`` for each tag instead of JSON objects.
+
+    Args:
+        frame: The frame, with a column ``tags``.
+        tags: The tags of each row.
+        by_readers: The tags that later readers gave; their columns are ``reader-tag:NAME``.
+    """
+    import polars as pl
+
+    names = dict.fromkeys(name for each in tags for name in each)
+    columns = [
+        pl.Series(
+            f"{READER_TAG if name in by_readers else TAG}{name}",
+            [each.get(name) for each in tags],
+            dtype=pl.String,
+        )
+        for name in names
+    ]
+    return frame.drop("tags").with_columns(columns)
 
 
 def suite_of_frame(frame: Any, name: str, options: Mapping[str, Any]) -> Suite:

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from boxpen.catalog.rows import Row, Table
-from boxpen.catalog.tables.columns import Columns
-from boxpen.catalog.tabular import LISTS, OWN, spelt_out
+from boxpen.catalog.tables.columns import TAG, Columns
+from boxpen.catalog.tabular import LISTS, OWN, READER_TAG, spelt_out
 from boxpen.errors import SuiteError
 from boxpen.items import Card, Item, Suite, item_from_dict
 from boxpen.printable import excerpt
@@ -30,7 +30,7 @@ from boxpen.printable import excerpt
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_parquet", "read_rows", "suite_frame", "write_parquet"]
+__all__ = ["READER_TAGS", "read_parquet", "read_rows", "suite_frame", "write_parquet"]
 
 READER_TAGS = "reader_tags"
 _MAGIC = b"PAR1"
@@ -92,6 +92,7 @@ def read_rows(
         for place, data in zip(places, cells, strict=True):
             try:
                 labels = _json_tags(data.pop(READER_TAGS, None), READER_TAGS)
+                labels |= _tag_columns(data, READER_TAG)
                 rows.append(Row(place, _own_item(data, labels)))
             except SuiteError as error:
                 raise SuiteError(f"{place}: {error}") from None
@@ -153,10 +154,24 @@ def _frame(path: Path) -> _Frame:
 
 
 def _own_item(data: Mapping[str, Any], labels: Mapping[str, Any]) -> Item:
-    fields = {name: value for name, value in data.items() if value is not None}
+    labels = {**_tag_columns(data, TAG), **labels}
+    fields = {
+        name: value
+        for name, value in data.items()
+        if value is not None and not name.startswith((TAG, READER_TAG))
+    }
     if labels or isinstance(fields.get("tags"), str):
         fields["tags"] = {**_json_tags(fields.get("tags"), "tags"), **labels}
     return item_from_dict(fields)
+
+
+def _tag_columns(data: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the tags of a row that have columns of their own, as data frames do."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in data.items()
+        if name.startswith(prefix) and value is not None
+    }
 
 
 def _json_tags(text: Any, column: str) -> dict[str, Any]:

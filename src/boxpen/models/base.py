@@ -95,6 +95,11 @@ class Model(ABC):
     chat_access: str = ""
     translates_unasked: bool = True
 
+    def __repr__(self) -> str:
+        device = getattr(self, "device", None)
+        facts = [repr(self.name), self.kind, self.dtype, *([str(device)] if device else [])]
+        return f"{type(self).__name__}({', '.join(facts)})"
+
     @cached_property
     def unanswered(self) -> dict[Request | str, str]:
         """Requests, questions and sources without an answer, with reasons."""

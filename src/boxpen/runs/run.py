@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from boxpen.catalog.data_frames import with_tag_columns
 from boxpen.errors import RunError
 from boxpen.items import Choice, Entail
 from boxpen.metrics.summary import Row, Translation, summarise
@@ -162,7 +163,7 @@ class Run(RunContent):
     def to_polars(self, table: TableName = "verdicts") -> pl.DataFrame:
         """Return a table of the run as a Polars data frame.
 
-        The first three are the Parquet files of a run directory; their ``tags`` is a JSON object.
+        Each tag is a column ``tag:NAME``, null for items without it.
 
         Args:
             table: ``verdicts``: one row per item, with the fields of ``Verdict``. ``records``: one
@@ -179,7 +180,12 @@ class Run(RunContent):
         Raises:
             RunError: If there is no such table.
         """
-        return run_frame(self, table)
+        frame = run_frame(self, table)
+        if table == "verdicts":
+            return with_tag_columns(frame, [v.tags for v in self.verdicts])
+        if table == "translations":
+            return with_tag_columns(frame, [t.tags for t in self.translations])
+        return frame
 
     def to_pandas(self, table: TableName = "verdicts") -> pd.DataFrame:
         """Return a table of the run as a pandas data frame; see ``to_polars``.
