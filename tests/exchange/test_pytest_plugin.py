@@ -178,3 +178,12 @@ def test_a_regression_is_told_with_its_baseline():
     assert "  baseline   0.8000 [" in text
     assert "  p-value    0.039" in text
     assert "  run        runs/x\n" in text
+
+
+@pytest.mark.parametrize(("name", "sign"), [("g[1].toml", "["), ("x::y.toml", "::")])
+def test_a_name_that_pytest_would_split_is_a_usage_error(name, sign, tmp_path):
+    (tmp_path / name).write_text(GATE.format(model="x"), "utf-8")
+    done = run_pytest(tmp_path, "--boxpen", name)
+    assert done.returncode == 4, done.stdout + done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith(f"ERROR: {tmp_path / name} has '{sign}', after which pytest expects")

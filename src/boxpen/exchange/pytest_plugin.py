@@ -51,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
     gates = config.stash[_gates] = {}
     for name in config.option.boxpen:
         path = (config.invocation_params.dir / name).resolve()
+        if sign := next((sign for sign in ("[", "::") if sign in str(path)), None):
+            raise pytest.UsageError(
+                f"{printable(str(path))} has '{sign}', after which pytest expects the name of a "
+                "test; rename it"
+            )
         try:
             gates[path] = _read(config, path)
         except BoxpenError as error:
