@@ -158,3 +158,16 @@ def test_a_gate_that_cannot_be_checked(tmp_path):
     assert "cannot be read" in runner.logs["Check the gate"]
     assert "could not check" in runner.summary
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("module", ["boxpen", "typer"])
+def test_a_program_that_does_not_start_is_no_broken_rule(module, tmp_path, monkeypatch):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / f"{module}.py").write_text("raise RuntimeError('no such luck')\n")
+    (tmp_path / "boxpen-gate").mkdir()
+    (tmp_path / "boxpen-gate" / "junit.xml").write_text("of an earlier step")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    runner = Runner(tmp_path, gate="gate.toml", install="false").run()
+    assert "no such luck" in runner.logs["Check the gate"]
+    assert runner.outputs() == {"status": "2", "junit": "", "report": ""}
+    assert runner.failed

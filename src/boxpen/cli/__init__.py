@@ -17,6 +17,11 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # before there was anything to keep
         sys.exit(130)
+    except Exception:  # a bug; Python's own status, 1, is for rules that do not hold
+        import traceback
+
+        traceback.print_exc()
+        sys.exit(2)
     except SystemExit as ended:
         trained = sys.modules.get("boxpen.training.processes")
         if trained is not None and trained.has_parted():
