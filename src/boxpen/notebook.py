@@ -56,11 +56,15 @@ def as_pandas(frame: pl.DataFrame, error: type[BoxpenError]) -> pd.DataFrame:
         error: Raised if pandas is not installed.
     """
     try:
-        import pandas  # noqa: F401
+        import pandas
         import pyarrow  # noqa: F401
     except ImportError:
         raise error(
             "data frames of pandas need pandas and pyarrow; install them with: "
             "pip install 'boxpen[pandas]'"
         ) from None
-    return frame.to_pandas()
+    # Arrow ends the process at a name with a zero byte, which a tag may have.
+    numbered = {name: str(number) for number, name in enumerate(frame.columns)}
+    made = frame.rename(numbered).to_pandas()
+    made.columns = pandas.Index(frame.columns)
+    return made

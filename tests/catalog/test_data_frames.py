@@ -151,6 +151,13 @@ def test_tags_are_columns(read):
     assert again.hash == suite.hash
 
 
+def test_a_tag_may_have_any_name():
+    item = replace(small_suite(1).items[0], tags={"\0": "a", "^x$": "b", "tag:y": "c", "": "d"})
+    suite = Suite("odd", (item,))
+    for again in (Suite.from_pandas(suite.to_pandas()), Suite.from_polars(suite.to_polars())):
+        assert again.items == suite.items
+
+
 def test_tags_as_json_are_read_as_well():
     frame = small_suite(2).to_polars().drop("tag:set")
     for cell, wanted in (('{"set": "B"}', {"set": "B"}), (None, {})):
