@@ -2,7 +2,7 @@
 
 import pytest
 
-from boxpen import SuiteError
+from boxpen import Choice, Suite, SuiteError
 from boxpen.exchange import export_suite
 from small_runs import small_suite
 
@@ -31,3 +31,11 @@ def test_the_current_folder_is_not_replaced(place, tmp_path, monkeypatch):
         export_suite(small_suite(2), "inspect", place, overwrite=True)
     export_suite(small_suite(2), "inspect", "new")
     assert (tmp_path / "out" / "in" / "new" / "small.py").is_file()
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "hf", "inspect"])
+def test_half_of_a_surrogate_pair_is_one_sentence(form, tmp_path):
+    suite = Suite("half", (Choice(id="1", candidates=("a \ud800", "b"), gold=0),))
+    with pytest.raises(SuiteError, match="suite 'half' has a text with half of a surrogate pair"):
+        export_suite(suite, form, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []

@@ -11,6 +11,7 @@ from boxpen.catalog import recipes_of
 from boxpen.errors import BoxpenError, RunError, SuiteError, nearest
 from boxpen.files import new_folder, resolved
 from boxpen.plugins import RUN_FORMATS, SUITE_FORMATS
+from boxpen.printable import printable
 from boxpen.version import __version__
 
 if TYPE_CHECKING:
@@ -51,7 +52,13 @@ def export_suite(
             f"suite '{suite.name}' has no recipe '{recipe}', {nearest(recipe, list(recipes))}"
         )
     with _folder(Path(folder), SuiteError, overwrite=overwrite) as new:
-        write(suite, recipes[recipe], new)
+        try:
+            write(suite, recipes[recipe], new)
+        except UnicodeEncodeError:
+            raise SuiteError(
+                f"suite '{printable(suite.name)}' has a text with half of a surrogate pair, which "
+                "no format holds; correct it"
+            ) from None
 
 
 def export_runs(

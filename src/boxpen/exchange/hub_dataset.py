@@ -20,7 +20,6 @@ from boxpen.catalog.parquet import write_parquet
 from boxpen.errors import SuiteError
 from boxpen.exchange.yaml import to_yaml
 from boxpen.items import Entail, Suite, Translate
-from boxpen.printable import printable
 from boxpen.scoring.recipe import Recipe
 from boxpen.version import __version__
 
@@ -59,22 +58,15 @@ def write_dataset(suite: Suite, recipe: Recipe, folder: Path) -> None:
     """Write a suite as a data set: one Parquet file per configuration, and a card.
 
     Raises:
-        SuiteError: If a recipe is asked for, as items are written and no prompts, or a text cannot
-            be encoded.
+        SuiteError: If a recipe is asked for, as items are written and no prompts.
     """
     if recipe.name != "sound":
         raise SuiteError(
             f"the format 'hf' holds items, not prompts, so recipe '{recipe.name}' does not apply; "
             "leave out --recipe"
         )
-    try:
-        configs = _configs(suite)
-        card = _card(suite, configs).encode()
-    except UnicodeEncodeError:
-        raise SuiteError(
-            f"suite '{printable(suite.name)}' has a text with half of a surrogate pair, which no "
-            "format holds; correct it"
-        ) from None
+    configs = _configs(suite)
+    card = _card(suite, configs).encode()
     (folder / "data").mkdir()
     for config in configs:
         (folder / config.path).write_bytes(config.content)
