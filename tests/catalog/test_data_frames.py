@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import sys
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import polars as pl
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from suite_strategies import suites
 
-from boxpen import Card, Choice, Entail, Suite, SuiteError, load_suite
+from boxpen import Card, Choice, Entail, Suite, SuiteError, load_suite, read_suite
 from small_runs import small_suite
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -66,6 +68,51 @@ def test_missing_cells_of_any_kind(none):
         Suite.from_pandas(frame)
 
 
+DATE = datetime.date(2020, 1, 31)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (DATE, "2020-01-31"), (datetime.datetime(2020, 1, 31, 12, 5), "2020-01-31T12:05:00"),
+        (datetime.time(12, 5), "12:05:00"), (Decimal("1.50"), "1.50"),
+        (datetime.timedelta(hours=2), "2:00:00"), (True, "true"), (1.5, "1.5"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("library", ["pandas", "polars", "parquet"])
+def test_values_that_are_no_texts(value, text, library, tmp_path):
+    columns = {**PAIRS, "tag:of": [value, None]}
+    if library == "pandas":
+        suite = Suite.from_pandas(pd.DataFrame(columns, dtype=object))
+    elif library == "polars":
+        suite = Suite.from_polars(pl.DataFrame(columns))
+    else:
+        pl.DataFrame(columns).write_parquet(tmp_path / "x.parquet")
+        suite = read_suite(tmp_path / "x.parquet")
+    assert [dict(item.tags) for item in suite] == [{"of": text}, {}]
+
+
+def test_bytes_and_missing_options_in_a_parquet_file(tmp_path):
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"good": [b"a", b"b"], "bad": ["c", "d"]}).write_parquet(path)
+    with pytest.raises(SuiteError, match=r"row 1: column 'good' is .*, expected a text"):
+        read_suite(path)
+    pl.DataFrame({"options": [[1.5, float("nan")]], "gold": [1]}).write_parquet(path)
+    with pytest.raises(SuiteError, match=r"row 1: column 'options' is .*, expected a list of"):
+        read_suite(path)
+
+
+def test_half_of_a_surrogate_pair_is_refused():
+    frame = pd.DataFrame({"good": ["a", "x\ud800"], "bad": ["b", "c"]}, dtype=object)
+    with pytest.raises(SuiteError, match="frame, row 2 has half of a surrogate pair, expected"):
+        Suite.from_pandas(frame)
+
+
+def test_tuples_are_lists():
+    frame = pd.DataFrame({"options": [("a", "b"), ("c", "d")], "gold": [1, 0]})
+    assert [item.candidates for item in Suite.from_pandas(frame)] == [("a", "b"), ("c", "d")]
+
+
 def test_an_index_with_a_name_is_a_column():
     frame = pd.DataFrame({"key": [7, 9], **PAIRS}).set_index("key")
     assert [i.id for i in Suite.from_pandas(frame, id="key")] == ["7", "9"]
@@ -91,6 +138,11 @@ def test_an_index_with_a_name_is_a_column():
         ({"good": [], "bad": []}, {}, "the data frame has no rows"),
         ({}, {}, "the data frame has no rows"),
         (PAIRS, {"name": ""}, "the name of a suite is ''"),
+        (PAIRS, {"tags": 5}, "option 'tags' is 5, expected names"),
+        ({"good": ["a", b"a box"], "bad": ["b", "c"]}, {},
+         "row 2: column 'good' is .*, expected a text"),
+        ({"options": [["a", np.nan], ["c", "d"]], "gold": [1, 0]}, {},
+         "row 1: column 'options' is .*NaN.*, expected a list of texts"),
     ],
 )  # fmt: skip
 def test_bad_frames_are_one_sentence(frame, options, message):

@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from boxpen.catalog.jsonl import check_whole_characters
 from boxpen.catalog.parquet import READER_TAGS, read_rows, suite_frame
 from boxpen.catalog.rows import Table
 from boxpen.catalog.tables.columns import TAG
 from boxpen.catalog.tabular import READER_TAG
 from boxpen.errors import SuiteError
+from boxpen.items import item_to_dict
 from boxpen.printable import excerpt, printable
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ def suite_of_frame(frame: Any, name: str, options: Mapping[str, Any]) -> Suite:
     if not columns or not columns[0]:
         raise SuiteError(f"{_WHERE} has no rows, expected at least one")
     rows, card = read_rows(header, zip(*columns, strict=True), options, _WHERE, _WAY, _COUNT)
+    for where, item in rows:
+        check_whole_characters(item_to_dict(item), where)
     return Table(path=Path(), name=printable(name), card=card, rows=rows).suite(validate=True)
 
 
@@ -115,5 +119,5 @@ def _plain(values: Sequence[Any], missing: Callable[[Any], bool]) -> list[Any]:
         elif isinstance(plain, float) and plain.is_integer():
             found.append(int(plain))  # whole numbers, some missing, are floats to pandas
         else:
-            found.append(plain)
+            found.append(list(plain) if isinstance(plain, tuple) else plain)
     return found

@@ -55,6 +55,16 @@ def read_jsonl(path: Path, options: Mapping[str, Any] = MappingProxyType({})) ->
     return Table(path=path, name=name, card=card, rows=items)
 
 
+def check_whole_characters(data: Mapping[str, Any], where: str) -> None:
+    """Refuse half of a surrogate pair, which is no text: no file can hold it."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise SuiteError(
+            f"{where} has half of a surrogate pair, expected whole characters"
+        ) from None
+
+
 def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
     """Write the suite's card and its items, one JSON object per line."""
     header: dict[str, Any] = {"kind": "suite", "name": suite.name}
@@ -81,17 +91,13 @@ def _object(line: str, where: str) -> dict[str, Any]:
     try:
         data = json.loads(line)
         if isinstance(data, dict):
-            # An escape such as \ud800 alone is valid JSON, but no text: no file can hold it.
-            json.dumps(data, ensure_ascii=False).encode()
+            # An escape such as \ud800 alone is valid JSON.
+            check_whole_characters(data, where)
             return data
     except json.JSONDecodeError as error:
         raise SuiteError(
             f"{where} is not JSON ({error.msg} at column {error.colno}), expected one object per "
             "line"
-        ) from None
-    except UnicodeEncodeError:
-        raise SuiteError(
-            f"{where} has half of a surrogate pair, expected whole characters"
         ) from None
     except (ValueError, RecursionError) as error:
         raise SuiteError(f"{where} holds JSON that cannot be read: {error}") from None

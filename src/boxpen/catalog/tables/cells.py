@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from boxpen.errors import SuiteError
 from boxpen.printable import excerpt
@@ -49,10 +53,16 @@ def cell_text(value: Any, column: str) -> str:
     """Return a cell as text; empty if it is missing."""
     if isinstance(value, str):
         return value
-    if isinstance(value, list | dict):
-        found = excerpt(json.dumps(value, default=str))
-        raise SuiteError(f"column '{column}' is {found}, expected a text")
-    return "" if value is None else json.dumps(value, default=str)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, Decimal | timedelta | UUID):
+        return str(value)
+    found = excerpt(json.dumps(value, default=str))
+    raise SuiteError(f"column '{column}' is {found}, expected a text")
 
 
 def cell_list(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -71,7 +81,7 @@ def cell_list(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]
     if isinstance(value, dict):
         value, names = value.get("text"), value.get("label")
     plain = isinstance(value, list) and isinstance(names, list)
-    if not plain or not all(isinstance(v, str | int | float) for v in (*value, *names)):
+    if not plain or not all(map(_is_text, (*value, *names))):
         raise SuiteError(
             f"column '{column}' is {excerpt(json.dumps(value, default=str))}, expected a list of "
             'texts, or {"text": [...], "label": [...]}'
@@ -83,6 +93,11 @@ def cell_list(value: Any, column: str) -> tuple[tuple[str, ...], tuple[str, ...]
     return tuple(cell_text(v, column) for v in value), tuple(
         cell_text(n, column).strip() for n in names
     )
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a member of a list is a text or a number; one that is missing is neither."""
+    return isinstance(value, str | int) or (isinstance(value, float) and not math.isnan(value))
 
 
 def filled_gap(sentence: str, option: str, column: str) -> str:

@@ -344,6 +344,8 @@ def _checked(options: Mapping[str, Any], where: str) -> dict[str, Any]:
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise SuiteError(f"{where}: {name} is {value!r}, expected {least} or more")
         elif name in _MANY:
+            if not isinstance(value, str | list | tuple):
+                raise SuiteError(f"{where}: option '{name}' is {value!r}, expected names")
             value = (value,) if isinstance(value, str) else tuple(value)
         elif not isinstance(value, str):
             raise SuiteError(f"{where}: option '{name}' is {value!r}, expected a name")
