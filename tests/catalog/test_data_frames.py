@@ -108,6 +108,10 @@ def test_half_of_a_surrogate_pair_is_refused():
         Suite.from_pandas(frame)
 
 
+def test_a_suite_without_items_is_an_empty_frame():
+    assert small_suite(2).where(set="none").to_polars().shape == (0, 0)
+
+
 def test_tuples_are_lists():
     frame = pd.DataFrame({"options": [("a", "b"), ("c", "d")], "gold": [1, 0]})
     assert [item.candidates for item in Suite.from_pandas(frame)] == [("a", "b"), ("c", "d")]

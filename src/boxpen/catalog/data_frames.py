@@ -60,7 +60,7 @@ def with_tag_columns(
         )
         for name in names
     ]
-    return frame.drop("tags").with_columns(columns)
+    return frame.drop("tags", strict=False).with_columns(columns)
 
 
 def suite_of_frame(frame: Any, name: str, options: Mapping[str, Any]) -> Suite:
