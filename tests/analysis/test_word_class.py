@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from boxpen import Card, Choice, Suite, evaluate
 from boxpen.analysis.slices import cut, cuts
 from boxpen.catalog import load_suite
 from boxpen.english.word_class import CLASSES, differing_class
 from boxpen.errors import RunError
-from small_runs import small_run
+from boxpen.scoring.recipe import Recipe
+from small_runs import Liking, small_run
 
 READ = Path(__file__).parents[2] / "docs" / "results" / "cats-word-class.csv"
 NOUNS = ["apple", "stone", "letter", "river", "ladder"]
@@ -41,6 +43,11 @@ ADJECTIVES = ["tiny", "huge", "expensive", "purple", "broken"]
         ("Dogs chase cats.", "Cats chase dogs.", "order"),
         ("We watered the plants.", "We ate the river.", "several"),
         ("It ran.", "It  ran!", None),
+        # The dictionary has some nouns as verbs only.
+        ("He uses a pen to write.", "He uses a pan to write.", "noun"),
+        ("We met in the dining hall.", "We met in the concert hall.", "noun"),
+        ("I know a man that eats.", "I know a man that sleeps.", "verb"),
+        ("She let her eat.", "She let her sing.", "verb"),
     ],
 )
 def test_what_differs(right, wrong, expected):
@@ -73,6 +80,34 @@ def test_a_run_is_cut_by_word_class_on_request_only():
     assert "word class" not in cuts(run, least=1)
 
 
+def test_where_only_a_common_ending_is_scored_whole_texts_are_compared():
+    texts = (
+        ("The trophy is too big to fit.", "The suitcase is too big to fit."),
+        ("He ran home quickly after work.", "He ran home slowly after work."),
+        ("He ran home.", "He ran home."),
+    )
+    suite = Suite(
+        "ends",
+        tuple(Choice(id=f"i{n}", candidates=some, gold=0) for n, some in enumerate(texts)),
+        Card(language="en"),
+    )
+    found = []
+    for recipe in (Recipe(name="plain"), Recipe(name="partial", ending=True)):
+        run = evaluate(Liking("m", set()), suite, cache=":memory:", recipe=recipe)
+        found.append({k: [v.id for v in some] for k, some in cut(run, "word class").items()})
+    assert {one.text for one in run.candidates["i0"]} == {" is too big to fit."}
+    assert found == [{"noun": ["i0"], "adverb": ["i1"]}] * 2
+
+
+def test_a_context_before_candidates_leaves_their_class():
+    contexts = (None, "Mary walks", "The meal is cold because")
+    for context in contexts:
+        item = Choice(id="i", context=context, candidates=("she eats", "she sleeps"), gold=0)
+        suite = Suite("after", (item,), Card(language="en"))
+        run = evaluate(Liking("m", set()), suite, cache=":memory:")
+        assert list(cut(run, "word class")) == ["verb"]
+
+
 def test_other_languages_are_refused():
     run = small_run("+-+")
     suite = replace(run.info.suite, language="zh")
@@ -91,4 +126,4 @@ def test_agreement_with_a_reading_of_cats(mirror):
             found = differing_class(item.candidates[item.gold], wrong) or "none"
             same += found == read[item.id]
     assert len(read) == 100
-    assert same == 95
+    assert same == 96

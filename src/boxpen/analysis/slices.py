@@ -141,7 +141,7 @@ def _by_word_class(run: Run) -> Slices:
         )
     found: Slices = {name: [] for name in CLASSES}
     for verdict in run.verdicts:
-        texts = [scored.text for scored in run.candidates.get(verdict.id, ())]
+        texts = _whole_texts(run.candidates.get(verdict.id, ()))
         if run.labels or len(texts) < 2:
             continue
         right = texts.pop(verdict.gold)
@@ -149,6 +149,13 @@ def _by_word_class(run: Run) -> Slices:
         if classes:
             found[classes.pop() if len(classes) == 1 else "several"].append(verdict)
     return {name: some for name, some in found.items() if some}
+
+
+def _whole_texts(candidates: Sequence[Scored]) -> list[str]:
+    """Return the texts of candidates, with what is before them if they differ there."""
+    if len({scored.prefix for scored in candidates}) > 1:  # a common ending was scored
+        return [scored.prefix + scored.text for scored in candidates]
+    return [scored.text for scored in candidates]
 
 
 def _edges(lengths: Sequence[int]) -> list[tuple[int, int]]:

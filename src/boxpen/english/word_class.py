@@ -49,6 +49,8 @@ _QUANTIFIERS = {
     "much", "more", "most", "few", "less", "little", "several", "another", "all", "both", "such",
     "enough", "own", "either", "fewer", "least",
 }  # fmt: skip
+_ARTICLES = {"a", "an", "the", "another", "every", "no"} | POSSESSIVES - {"her"}
+"""Determiners that no verb follows, unlike 'let her eat' and 'a man that eats'."""
 _PARTICLES = {"up", "down", "off", "out", "on", "in", "over", "away", "back", "than", "like"}
 _DEGREES = {"very", "too", "so", "more", "most", "quite", "less", "really", "extremely", "rather"}
 _AUXILIARIES = {
@@ -149,7 +151,18 @@ def _possible(words: Sequence[Word], place: int) -> set[str]:
         return {"adjective"}
     if is_name(words[place], first=place == 0):
         return {"noun"}
-    return {_OPEN[part] for part in lemmas(low) if part in _OPEN} or {"noun"}
+    found = {_OPEN[part] for part in lemmas(low) if part in _OPEN} or {"noun"}
+    # The dictionary has 'pan' as a verb only; but 'the cracked floor'.
+    known = found != {"verb"} or low.endswith("ed")
+    return found if known or _last(words, place) not in _ARTICLES else found | {"noun"}
+
+
+def _last(words: Sequence[Word], place: int) -> str:
+    """Return the word before a place, or before the adverbs there."""
+    before = place - 1
+    while before >= 0 and is_adverb(words[before].low):
+        before -= 1
+    return words[before].low if before >= 0 else ""
 
 
 def _closed(words: Sequence[Word], place: int) -> str | None:
@@ -185,10 +198,7 @@ def word_class(words: Sequence[Word], place: int) -> str:
     can = _possible(words, place)
     if len(can) == 1:
         return next(iter(can))
-    before = place - 1
-    while before >= 0 and is_adverb(words[before].low):
-        before -= 1
-    last = words[before].low if before >= 0 else ""
+    last = _last(words, place)
     nexts = place + 1 < len(words) and _is_word(words[place + 1])
     noun_next = bool(
         nexts and _closed(words, place + 1) is None and "noun" in _possible(words, place + 1)
