@@ -101,8 +101,9 @@ FULL = Scale(
 SEEDS = replace(
     FULL,
     folder=BUILD / "nmt-seeds",
-    shares={"": 1.0},
+    shares={"1-16": 1 / 16, "": 1.0},
     steps={"transformer": 1500, "rnnsearch": 1500},
+    power=0.5,
     looks=5,
     translate=False,
 )
