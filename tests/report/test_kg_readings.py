@@ -18,6 +18,7 @@ KEYS = {
     ],
     "tails-2": [("1", "isa", "wrong answers", "graph-isa-1-pairs-1")],
     "tails-3": [("1", "hasa", "wrong answers", "graph-hasa-1-pairs-1")],
+    "tails-4": [("1", "xEffect", "wrong answers", "graph-xEffect-01-pairs-1")],
 }
 SAID = {
     "tests-1.A": ["1 y y w", "2 y y -", "3 y n a"],
@@ -30,6 +31,8 @@ SAID = {
     "tails-2.B": ["1 r"],
     "tails-3.A": ["1 a"],
     "tails-3.B": ["1 w"],
+    "tails-4.A": ["1 w"],
+    "tails-4.B": ["1 w"],
 }
 
 
@@ -48,10 +51,12 @@ def test_verdicts_are_joined_by_row_and_counted(folder):
     kg_judged.gather(folder)
     with (folder / "read.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    tails = 2 * 2 + 2 + 2
+    tails = 2 * 2 + 2 + 2 + 2
     assert len(rows) == 3 * 3 * 2 - 2 + 3 * 2 + tails  # a right tail has no wrong one to judge
-    by_relation = kg_judged.read_shares(rows, "relation", ("isa", "hasa"))
-    isa, hasa, everything = ([cell.strip() for cell in x.split("|")[2:-1]] for x in by_relation[2:])
+    by_relation = kg_judged.read_shares(rows, "relation", ("isa", "hasa", "xEffect"))
+    isa, hasa, effect, everything = (
+        [cell.strip() for cell in x.split("|")[2:-1]] for x in by_relation[2:]
+    )
     assert [cell.split(" ")[0] for cell in isa] == [
         "75%",
         "100%",
@@ -61,6 +66,7 @@ def test_verdicts_are_joined_by_row_and_counted(folder):
         "",
         "100%",
         "50%",
+        "",
         "",
     ]
     assert [cell.split(" ")[0] for cell in hasa] == [
@@ -73,7 +79,9 @@ def test_verdicts_are_joined_by_row_and_counted(folder):
         "",
         "",
         "50%",
+        "",
     ]
+    assert [cell.split(" ")[0] for cell in effect] == [""] * 9 + ["100%"]
     assert everything[0].endswith("of 3")
     agreement = {tuple(x.split(" | ")[:2]): x for x in kg_judged.read_agreement(rows)[2:]}
     assert "| 3 | 66.7% |" in agreement["| reviewed", "english"]
