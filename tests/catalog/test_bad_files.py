@@ -1,6 +1,7 @@
 """Whatever stands in a file, the answer is a suite or one sentence that says what is wrong."""
 
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -131,6 +132,35 @@ def test_a_suite_takes_no_column_options(tmp_path):
 )
 def test_json_lines_of_others(tmp_path, content, options, message):
     assert message in refused(tmp_path / "x.jsonl", content, **options)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"good": "a", "bad": "b"}', "is not an array, expected an array of objects"),
+        ('[{"good": "a", "bad": "b"}, 3]', "object 2 is '3', expected a JSON object"),
+        ('{"good": "a"}\n{"good": "b"}', "one object per line is a .jsonl file"),
+        ('[{"good": "\\ud800", "bad": "b"}]', "object 1 has half of a surrogate pair"),
+        ("[" * 100_000, "JSON"),
+        ("[]", "has no items, expected at least one"),
+    ],
+)
+def test_json_arrays(tmp_path, content, message):
+    path = tmp_path / "pairs.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(SuiteError, match=re.escape(message)):
+        read_suite(path)
+
+
+def test_a_json_array_is_the_suite_of_its_lines(tmp_path):
+    rows = [{"good": "a", "bad": "b"}, {"good": "c", "bad": "d"}]
+    (tmp_path / "pairs.json").write_text(json.dumps(rows, indent=2), "utf-8")
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    assert read_suite(tmp_path / "pairs.json").items == read_suite(tmp_path / "pairs.jsonl").items
+    bad = tmp_path / "bytes.json"
+    bad.write_bytes(b'[{"good": "\xff"}]')
+    with pytest.raises(SuiteError, match="is not UTF-8"):
+        read_suite(bad)
 
 
 def test_parquet(tmp_path):

@@ -17,12 +17,12 @@ from boxpen.plugins import EXPORTERS
 
 __all__ = ["FORMATS", "read_suite", "write_suite"]
 
-FORMATS = (".jsonl", *DELIMITERS, ".parquet")
+FORMATS = (".jsonl", ".json", *DELIMITERS, ".parquet")
 """What can be read; plug-ins may add what can be written."""
 
 
 def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Suite:
-    """Read a suite from a ``.jsonl``, ``.csv``, ``.tsv`` or ``.parquet`` file.
+    """Read a suite from a ``.jsonl``, ``.json``, ``.csv``, ``.tsv`` or ``.parquet`` file.
 
     Args:
         path: The file.
@@ -39,7 +39,7 @@ def read_suite(path: str | Path, *, validate: bool = True, **options: Any) -> Su
     ending = path.suffix.lower()
     if ending not in FORMATS:
         raise SuiteError(_unknown_format(path, FORMATS))
-    if ending == ".jsonl":
+    if ending in (".jsonl", ".json"):
         table = read_jsonl(path, options)
     elif ending == ".parquet":
         table = read_parquet(path, options)

@@ -2,7 +2,7 @@
 
 The first line may be the card of the suite, ``{"kind": "suite", "name": ..., ...}``; every other
 line is one item. A file of other objects, such as those of BLiMP, is read as a CSV file of the same
-columns would be.
+columns would be. A ``.json`` file holds the same objects in one array.
 """
 
 from __future__ import annotations
@@ -78,6 +78,9 @@ def write_jsonl(suite: Suite, stream: BinaryIO) -> None:
 
 
 def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    if path.suffix.lower() == ".json":
+        yield from _array(path)
+        return
     # Lines end at a line feed only: a lone carriage return is white space to JSON.
     with opened(path, newline="\n") as stream:
         for number, line in enumerate(stream, start=1):
@@ -85,6 +88,29 @@ def _objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 continue
             where = f"{path}, line {number}"
             yield where, _object(line, where)
+
+
+def _array(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    with opened(path) as stream:
+        try:
+            found = json.load(stream)
+        except json.JSONDecodeError as error:
+            raise SuiteError(
+                f"{path} is not JSON ({error.msg} at line {error.lineno}), expected an array of "
+                "objects; a file with one object per line is a .jsonl file"
+            ) from None
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, UnicodeDecodeError):
+                raise
+            raise SuiteError(f"{path} holds JSON that cannot be read: {error}") from None
+    if not isinstance(found, list):
+        raise SuiteError(f"{path} is not an array, expected an array of objects")
+    for number, data in enumerate(found, start=1):
+        where = f"{path}, object {number}"
+        if not isinstance(data, dict):
+            raise SuiteError(f"{where} is {excerpt(json.dumps(data))}, expected a JSON object")
+        check_whole_characters(data, where)
+        yield where, data
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

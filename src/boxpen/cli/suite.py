@@ -260,7 +260,7 @@ def import_suite(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; .xml with --frame."
+            metavar="FILE", help="A .csv, .tsv, .parquet, .jsonl or .json file; .xml with --frame."
         ),
     ],
     out: Out,
