@@ -175,7 +175,9 @@ def test_half_of_a_surrogate_pair_is_no_text(tmp_path, ending):
 
 @pytest.mark.parametrize(("name", "found"), [("x.txt", "ends in '.txt'"), ("x", "has no ending")])
 def test_unknown_ending(tmp_path, name, found):
-    with pytest.raises(SuiteError, match=f"{found}, expected .jsonl, .json, .csv, .tsv or .parquet"):
+    with pytest.raises(
+        SuiteError, match=f"{found}, expected .jsonl, .json, .csv, .tsv or .parquet"
+    ):
         read_suite(tmp_path / name)
     with pytest.raises(SuiteError, match=found):
         write_suite(PAIR, tmp_path / name)
