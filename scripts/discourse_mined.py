@@ -23,7 +23,7 @@ from context_sheets import READERS, Asked, lines, read_answers, write_sheet
 from results import DOCS, write
 
 import boxpen
-from boxpen.analysis.discourse.people import class_in_words
+from boxpen.analysis.discourse.readers import class_in_words
 from boxpen.analysis.discourse.verbs import same_verb
 from boxpen.metrics.intervals import wilson
 

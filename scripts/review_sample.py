@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 import boxpen
-from boxpen.analysis.discourse.people import ClassTask
+from boxpen.analysis.discourse.readers import ClassTask
 from boxpen.analysis.discourse.renderings import Rendering
 from boxpen.analysis.tagging import TagTask
 from boxpen.analysis.translation_errors import ErrorTask, Output

@@ -349,7 +349,7 @@ TASKS = Registry(
         "wordings": "boxpen.build.kg.review:WordingTask",
         "candidates": "boxpen.build.discourse.review:CandidateTask",
         "duals": "boxpen.build.duals.review:DualTask",
-        "classes": "boxpen.analysis.discourse.people:ClassTask",
+        "classes": "boxpen.analysis.discourse.readers:ClassTask",
         "errors": "boxpen.analysis.translation_errors:ErrorTask",
         "readings": "boxpen.review.readings:ReadingTask",
         "answers": "boxpen.review.answers:AnswerTask",

@@ -11,8 +11,8 @@ from boxpen.analysis.discourse.chinese import read
 from boxpen.analysis.discourse.class_judge import PHENOMENA, judge
 from boxpen.analysis.discourse.clauses import clauses_of
 from boxpen.analysis.discourse.connective_judge import connective_classes
-from boxpen.analysis.discourse.people import class_in_words
 from boxpen.analysis.discourse.pronoun_judge import PRONOUNS
+from boxpen.analysis.discourse.readers import class_in_words
 from boxpen.analysis.discourse.ruling import OUTCOMES, Hit
 from boxpen.analysis.discourse.stranded import stranded
 from boxpen.analysis.discourse.verbs import same_verb

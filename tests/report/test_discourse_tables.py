@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from boxpen.analysis.discourse.accuracy import COLUMNS, accuracies, paper
-from boxpen.analysis.discourse.people import (
+from boxpen.analysis.discourse.readers import (
     ClassTask,
     compared,
     of_same_items,

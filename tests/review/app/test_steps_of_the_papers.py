@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from boxpen import Run
-from boxpen.analysis.discourse.people import question_of
+from boxpen.analysis.discourse.readers import question_of
 from boxpen.build.duals.suite import dual_suite
 from boxpen.items import Suite
 from boxpen.report.discourse.tables import discourse_table

@@ -54,7 +54,7 @@ def report(
     """Show BLEU by set, accuracy by class, and confusions."""
     from boxpen.analysis.discourse.accuracy import paper as paper_figures
     from boxpen.analysis.discourse.confusions import confusions
-    from boxpen.analysis.discourse.people import of_same_items
+    from boxpen.analysis.discourse.readers import of_same_items
     from boxpen.analysis.discourse.renderings import ruling_of
     from boxpen.report.discourse import tables
     from boxpen.report.discourse.confusions import confusion_csv
@@ -132,7 +132,7 @@ def _outcomes(
     verdicts: Verdicts,
 ) -> Mapping[Rendering, str | None]:
     """Return the outcome of each translation by the class judge, or by verdicts of readers."""
-    from boxpen.analysis.discourse.people import ClassTask, question_of
+    from boxpen.analysis.discourse.readers import ClassTask, question_of
     from boxpen.analysis.discourse.renderings import ruling_of
 
     if by == "judge":

@@ -1,4 +1,4 @@
-"""People who say whether a phenomenon is translated right, and how the class judge compares.
+"""Readers who say whether a phenomenon is translated right, and how the class judge compares.
 
 A judge sees the context, the sentence, the reference, the translation and what is asked, in words;
 not the system, and not what the class judge says. What several systems translate alike is asked
@@ -67,16 +67,16 @@ _SENSES = {
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The class judge against what people settled, over one phenomenon.
+    """The class judge against what readers settled, over one phenomenon.
 
     Attributes:
         part: The phenomenon, or ``all``.
-        items: Translations that people decided.
+        items: Translations that readers decided.
         same: The share of those on which both say the same; NaN without any.
         kappa: Cohen's kappa of three outcomes, with its 95 % interval; translations of one item
             are drawn together. NaN where both say one and the same throughout.
         kappa_right: The same of two: right, and not right.
-        confusion: How often people said the first, and the class judge the second.
+        confusion: How often readers said the first, and the class judge the second.
     """
 
     part: str
@@ -112,7 +112,7 @@ class ClassTask(TranslationTask[Rendering]):
         return question_of(one)
 
     def details(self, review: Review) -> list[Detail]:
-        """Return how the class judge compares with people."""
+        """Return how the class judge compares with readers."""
         found = compared(self.made, review.decisions)
         rows = [(row.part, row.items, row.same, row.kappa, row.kappa_right) for row in found]
         columns = ("part", "items", "same", "kappa", "kappa_right")
@@ -132,7 +132,7 @@ def class_in_words(phenomenon: str, cls: str) -> str:
 
 
 def question_of(one: Rendering) -> Question:
-    """Return what people are asked about a translation."""
+    """Return what readers are asked about a translation."""
     shown = {
         "context": one.context,
         "source": one.source,
@@ -161,11 +161,11 @@ def of_same_items(
 def compared(
     renderings: Iterable[Rendering], decisions: Mapping[str, Decision]
 ) -> list[Comparison]:
-    """Compare the class judge with people, in all and by phenomenon.
+    """Compare the class judge with readers, in all and by phenomenon.
 
     Args:
         renderings: What was translated; the same translation of two systems counts once.
-        decisions: What people settled, by question; what is open is left out.
+        decisions: What readers settled, by question; what is open is left out.
     """
     pairs: dict[str, _Pair] = {}
     for one in renderings:
@@ -186,21 +186,21 @@ def compared(
 class _Pair(NamedTuple):
     sentence: tuple[str, str, str]
     phenomenon: str
-    people: str
+    readers: str
     judge: str
 
 
 def _compared(part: str, pairs: Sequence[_Pair]) -> Comparison:
     sentences = [pair.sentence for pair in pairs]
-    people, judge = [pair.people for pair in pairs], [pair.judge for pair in pairs]
-    right = [a == RIGHT for a in people], [b == RIGHT for b in judge]
-    same = [a == b for a, b in zip(people, judge, strict=True)]
-    counts = Counter(zip(people, judge, strict=True))
+    readers, judge = [pair.readers for pair in pairs], [pair.judge for pair in pairs]
+    right = [a == RIGHT for a in readers], [b == RIGHT for b in judge]
+    same = [a == b for a, b in zip(readers, judge, strict=True)]
+    counts = Counter(zip(readers, judge, strict=True))
     return Comparison(
         part=part,
         items=len(pairs),
         same=sum(same) / len(pairs) if pairs else math.nan,
-        kappa=cohen_estimate(people, judge, sentences),
+        kappa=cohen_estimate(readers, judge, sentences),
         kappa_right=cohen_estimate(*right, sentences),
         confusion={(a, b): counts[a, b] for a in OUTCOMES for b in OUTCOMES},
     )
