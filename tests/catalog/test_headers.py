@@ -78,6 +78,15 @@ def test_an_answer_that_winogrande_cannot_have(read, answer, message):
         assert [item.gold for item in read(rows, gold_start=0)] == [1, 0]
 
 
+@pytest.mark.parametrize(
+    "names", [("option0", "option1", "answer"), ("option1", "option2", "label")]
+)
+def test_a_gap_with_other_names_counts_as_its_labels_do(read, names):
+    one, other, gold = names
+    rows = [{"sentence": "It is _.", one: "hot", other: "cold", gold: g} for g in (0, 1)]
+    assert [item.gold for item in read(rows)] == [0, 1]
+
+
 def test_wrong_candidates_in_a_list(read):
     rows = [{"correct": "a", "wrong": ["b", "c"]}, {"correct": "d", "wrong": ["e"]}]
     for ending in (".jsonl", ".parquet"):

@@ -318,7 +318,7 @@ def test_a_run_of_lm_eval_names_the_tool_that_ran_it(tmp_path):
     [
         ("gpt2", "607a30d7", "openai-community/gpt2"), ("gpt2", "", "unknown/gpt2"),
         ("EleutherAI/pythia-70m", "a39f36b1", "EleutherAI/pythia-70m"),
-        ("EleutherAI/pythia-70m", "", "EleutherAI/pythia-70m"),
+        ("EleutherAI/pythia-70m", "", "unknown/pythia-70m"),
         ("./models/gpt2", "", "unknown/gpt2"), ("/models/gpt2", "", "unknown/gpt2"),
     ],
 )  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 import boxpen
 from boxpen.errors import BoxpenError, RunError
 from boxpen.exchange import export_runs
+from boxpen.exchange.lm_eval_samples import read_samples
 from boxpen.runs.directory import run_directories
 from boxpen.runs.run import Run
 
@@ -294,6 +295,15 @@ def test_digits_are_numbers_or_texts_in_all_of_a_file(texts: bool, tmp_path: Pat
     golds = [0, 1, 2, 0, 1, 2, 1, 0, 2, 2]
     path.write_text(_digits(golds, texts=texts))
     assert [v.gold for v in Run.load(path).verdicts] == golds
+
+
+def test_the_item_tells_which_digit_is_right_if_boxpen_exported_it(tmp_path: Path) -> None:
+    path = tmp_path / "samples_digits.jsonl"
+    row = json.loads(_row(0, "1", ["2", "0", "1", "4"], 0, 0.0))
+    row["doc"] |= {"boxpen": {}, "gold": 2}
+    path.write_text(json.dumps(row) + "\n")
+    (sample,) = read_samples(path)
+    assert sample.gold == 2
 
 
 def test_digits_that_may_be_both_or_are_of_two_kinds_are_refused(tmp_path: Path) -> None:

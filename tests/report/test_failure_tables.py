@@ -21,7 +21,7 @@ from boxpen.report import failure_formats as formats
 from boxpen.report.failures import ALL, failure_tables
 from boxpen.report.tables import matrix
 from boxpen.review.human_run import human_run
-from small_runs import human_table, small_run
+from small_runs import Liking, human_table, small_run
 
 EN = Card(language="en")
 
@@ -129,8 +129,6 @@ class TestTable:
             judged(suite=Suite(name, part.items, EN))
             for name, part in (("a", first), ("b", second))
         ]
-        from small_runs import Liking
-
         liked = {f" right {n}" for n in range(4)} | {" wrong 4.0"}
         choosing = evaluate(Liking("lm", liked), QUESTIONS, cache=":memory:")
         nli, qa = failure_tables([*parts, choosing])
@@ -414,6 +412,17 @@ class TestWrongTails:
         tests = {v.id for run in samples for v in run.verdicts}
         assert len(tests) > 8
         assert table.more[-1].counts("ConceptNet", ALL) == (len(tests), len(triples))
+
+    def test_people_and_runs_without_context_are_of_the_same_suite(self, tmp_path):
+        lines = [f"{item.id},neutral,entailment,neutral\n" for item in TAILED]
+        people = human_run(TAILED, human_table(tmp_path, "item,a,b,c\n" + "".join(lines)))
+        liked = {f"right {n}" for n in range(6)}
+        given = evaluate(Liking("one", liked), QUESTIONS, cache=":memory:")
+        bare = evaluate(Liking("two", liked), QUESTIONS, cache=":memory:", context="none")
+        model = judged(suite=TAILED)
+        for runs in ([model, people], [people, model], [given, bare], [bare, given]):
+            (table,) = failure_tables(runs)
+            assert "not all columns are of the same tests" not in table.notes
 
     def test_the_recipe_paper_has_the_papers_tests_only(self):
         run = evaluate(

@@ -89,7 +89,7 @@ def recipes_of(suite: Suite | str | Path) -> dict[str, Recipe]:
     if found is not None:
         entry = found[0]
         common = dict(_ALWAYS)
-        if any("-" in pair for pair in entry.spoken):
+        if entry.card.source_language is not None or any("-" in pair for pair in entry.languages):
             common |= _OF_SOURCES
         return common | dict(entry.recipes)
     if not isinstance(suite, Suite):

@@ -102,7 +102,7 @@ def model_info(model: ModelInfo, *, sha: str = "") -> dict[str, Any]:
     """
     logged = _of_lm_eval(model)
     preset = PRESETS.get(model.name) if sha or not logged else None
-    spec = f"hf:{model.name}" if logged else model.name
+    spec = f"hf:{model.name}" if logged and sha else model.name
     scheme, _, rest = (preset.spec if preset else spec).partition(":")
     local = model.access is None and model.kind != "human"
     if scheme == "hf" and rest.count("/") == 1 and not rest.startswith((".", "/", "~")):

@@ -86,7 +86,7 @@ def _folder(path: Path, error: type[BoxpenError], *, overwrite: bool) -> Iterato
     if place.exists():
         if not place.is_dir():
             raise error(f"{path} cannot be written: it is a file")
-        if Path.cwd().resolve().is_relative_to(place):
+        if _here().is_relative_to(place):
             raise error(f"{path} cannot be replaced while you are in it; give a folder within it")
         if any(place.iterdir()) and not (place / _MARK).is_file():
             raise error(f"{path} is not empty; give another folder")
@@ -101,6 +101,14 @@ def _folder(path: Path, error: type[BoxpenError], *, overwrite: bool) -> Iterato
         yield new
         lines = [f"Written by boxpen {__version__}.", *sorted(_files(new))]
         (new / _MARK).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+def _here() -> Path:
+    """Return the working directory; the root if it has been deleted."""
+    try:
+        return Path.cwd().resolve()
+    except FileNotFoundError:
+        return Path("/")
 
 
 def _files(folder: Path) -> set[str]:

@@ -189,11 +189,11 @@ def _places(
     if isinstance(acc, int | float) and acc not in (0, 1):
         raise RunError(f"{where}: acc is {acc}; the task does not choose one of its candidates")
     possible: list[tuple[str, int]] = []
-    if len(set(texts)) == 1:  # the contexts differ
-        doc = data.get("doc")
-        if isinstance(doc, dict) and "boxpen" in doc and isinstance(doc.get("gold"), int):
-            possible = [("item", doc["gold"])]
-        elif acc is not None and len(texts) == 2:
+    doc = data.get("doc")
+    if isinstance(doc, dict) and "boxpen" in doc and isinstance(doc.get("gold"), int):
+        possible = [("item", doc["gold"])]
+    elif len(set(texts)) == 1:  # the contexts differ
+        if acc is not None and len(texts) == 2:
             possible = [("item", best if acc else 1 - best)]
     else:
         possible = [("text", i) for i, text in enumerate(texts) if text.strip() == target]

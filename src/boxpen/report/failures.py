@@ -30,6 +30,7 @@ from boxpen.errors import RunError
 from boxpen.metrics.choice import balanced_accuracy, chance, failure_rate, right_answers
 from boxpen.metrics.intervals import Estimate, share
 from boxpen.report.tables import systems
+from boxpen.runs.info import SuiteInfo
 from boxpen.runs.run import Run
 from boxpen.scoring.normalise import TIE_TOLERANCE
 from boxpen.scoring.verdicts import Verdict
@@ -158,13 +159,15 @@ def _sources(runs: Sequence[Run]) -> dict[str, int]:
     """
     found: list[_Source] = []
     out: dict[str, int] = {}
-    for run in sorted(runs, key=lambda run: -len(run.verdicts)):
-        name, tests = run.info.suite.name, {v.id: _test(run, v) for v in run.verdicts}
-        fitting = (n for n, source in enumerate(found) if source.has(name, tests))
+    for run in sorted(runs, key=lambda run: (-len(run.verdicts), not run.candidates)):
+        suite = run.info.suite
+        tests = {v.id: _test(run, v) for v in run.verdicts if run.candidates.get(v.id)}
+        fitting = (n for n, source in enumerate(found) if source.has(suite, tests))
         number = next(fitting, len(found))
         if number == len(found):
-            found.append(_Source(set(), {}))
-        found[number].suites.add(name)
+            found.append(_Source(set(), set(), {}))
+        found[number].hashes.add(suite.hash)
+        found[number].names.add(suite.name)
         found[number].tests.update(tests)
         out[run.signature] = number
     return out
@@ -173,12 +176,16 @@ def _sources(runs: Sequence[Run]) -> dict[str, int]:
 class _Source(NamedTuple):
     """Suites in which an id means the same test, and their tests by id."""
 
-    suites: set[str]
-    tests: dict[str, tuple[object, ...]]
+    hashes: set[str]
+    names: set[str]
+    tests: dict[str, tuple[object, ...]]  # of runs that keep texts
 
-    def has(self, suite: str, tests: Mapping[str, tuple[object, ...]]) -> bool:
+    def has(self, suite: SuiteInfo, tests: Mapping[str, tuple[object, ...]]) -> bool:
+        """Whether a run is of one of these suites; without context it has other texts."""
+        if suite.hash in self.hashes:
+            return True
         shared = [self.tests[i] == test for i, test in tests.items() if i in self.tests]
-        return all(shared) and (bool(shared) or suite in self.suites)
+        return all(shared) and (bool(shared) or suite.name in self.names)
 
 
 def _named_within(source: int, verdict: Verdict) -> Verdict:

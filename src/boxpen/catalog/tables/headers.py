@@ -72,7 +72,10 @@ def recognised(header: Sequence[str]) -> dict[str, Any]:
         return out
     out |= {"candidates": candidates[0], "gold": gold}
     if left == {"sentence"} and not texts:
-        out |= {"gap": lower["sentence"], "gold_start": 1}  # as WinoGrande counts
+        out["gap"] = lower["sentence"]
+        numbers = [match[2] for match in map(NUMBERED.fullmatch, candidates[0]) if match]
+        if gold.casefold() == "answer" and numbers[:1] == ["1"]:
+            out["gold_start"] = 1  # as WinoGrande counts
     elif left == {"question"} and texts == ("premise",):
         out["relation"] = lower["question"]
     elif left:
