@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,7 @@ from boxpen.metrics.choice import (
     macro_accuracy,
     margin,
 )
+from boxpen.metrics.intervals import mean_of_shares
 from boxpen.metrics.summary import estimates
 from boxpen.scoring.verdicts import Verdict
 
@@ -148,3 +150,17 @@ def test_chance_counts_the_labels_that_are_right():
     assert chance([one]).value == pytest.approx(1 / 3)
     assert chance([two]).value == pytest.approx(2 / 3)
     assert chance([forced]).value == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("sizes", [(25, 8, 2, 2, 1, 2), (1, 1), (6,) * 10, (50,) * 6])
+def test_the_interval_of_a_mean_of_sets_holds_for_small_sets(sizes):
+    rng = random.Random(1)
+    for share_of_right in (0.4, 0.6, 0.75, 0.9):
+        held = 0
+        for _ in range(1000):
+            drawn = [[float(rng.random() < share_of_right) for _ in range(n)] for n in sizes]
+            found = mean_of_shares([(earned, None) for earned in drawn])
+            assert 0 <= found.low <= found.value <= found.high <= 1
+            held += found.low <= share_of_right <= found.high
+        least = 900 if len(sizes) > 2 else 800  # two items have three outcomes
+        assert held >= least, (sizes, share_of_right, held)

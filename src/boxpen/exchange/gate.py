@@ -132,8 +132,8 @@ class Gate:
         sampled = [path for path, run in zip(places, runs, strict=True) if run.sample_note]
         if sampled and not allow_sample:
             raise RunError(
-                f"{sampled[0]} is a run on a sample of the suite; rerun without --limit, or give "
-                "--allow-sample"
+                f"{sampled[0]} is a run on a sample of the suite; rerun without --limit (or with "
+                "--full), or give --allow-sample"
             )
         known = run_directories([self.baseline]) if self.baseline is not None else []
         own = {path.resolve() for path in places} & {path.resolve() for path in known}

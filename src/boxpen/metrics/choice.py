@@ -9,7 +9,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import Literal
 
-from boxpen.metrics.intervals import Z95, Estimate, bootstrap, mean, share
+from boxpen.metrics.intervals import Estimate, bootstrap, mean, mean_of_shares, share
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = [
@@ -59,14 +59,9 @@ def failure_rate(verdicts: Sequence[Verdict], interval: Interval = "wilson") -> 
 
 def macro_accuracy(groups: Sequence[Sequence[Verdict]]) -> Estimate:
     """Return the mean of the accuracies of groups, however many items each has."""
-    found = [accuracy(group) for group in groups if group]
-    if not found:
-        return Estimate(math.nan, math.nan, math.nan, 0)
-    value = math.fsum(e.value for e in found) / len(found)
-    # The groups are independent of each other; the error of each is that of Wilson's interval.
-    errors = [(e.high - e.low) / (2 * Z95) for e in found]
-    half = Z95 * math.sqrt(math.fsum(e * e for e in errors)) / len(found)
-    return Estimate(value, max(0.0, value - half), min(1.0, value + half), sum(e.n for e in found))
+    return mean_of_shares(
+        [([v.credit for v in group], clusters(group)) for group in groups if group]
+    )
 
 
 def margin(verdicts: Sequence[Verdict]) -> Estimate:

@@ -16,6 +16,7 @@ __all__ = [
     "between",
     "bootstrap",
     "mean",
+    "mean_of_shares",
     "paired",
     "share",
     "standard_error",
@@ -51,6 +52,34 @@ def share(earned: Sequence[float], clusters: Sequence[Hashable] | None = None) -
     size = n if clusters is None else _effective(earned, clusters, value)
     low, high = wilson(value, size)
     return Estimate(value, low, high, n)
+
+
+def mean_of_shares(
+    groups: Sequence[tuple[Sequence[float], Sequence[Hashable] | None]],
+) -> Estimate:
+    """Return the mean of the shares of independent groups (Price and Bonett 2004).
+
+    Two successes and two failures, divided among the groups, are added to what was counted, so
+    that small groups do not look certain; the value is that of the counts alone.
+
+    Args:
+        groups: Credits between 0 and 1, and their clusters as ``share`` takes them.
+    """
+    if not groups:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    more = 4 / len(groups)
+    values, centres, variances = [], [], []
+    for earned, of in groups:
+        value = math.fsum(earned) / len(earned)
+        size = len(earned) if of is None else _effective(earned, of, value)
+        centre = (size * value + more / 2) / (size + more)
+        values.append(value)
+        centres.append(centre)
+        variances.append(centre * (1 - centre) / (size + more))
+    value, centre = (math.fsum(some) / len(groups) for some in (values, centres))
+    half = Z95 * math.sqrt(math.fsum(variances)) / len(groups)
+    low, high = max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half))
+    return Estimate(value, low, high, sum(len(earned) for earned, _ in groups))
 
 
 def wilson(value: float, n: float) -> tuple[float, float]:
