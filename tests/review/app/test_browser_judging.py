@@ -250,6 +250,18 @@ def test_own_answers_are_found_and_changed(opened, served):
     assert len(served.rows(name)) == 4
 
 
+def test_a_late_reply_to_a_search_leaves_the_focus_where_it_is(opened, served):
+    tab, _ = entered(opened, served, "answers")
+    items = [tab.judged("1") for _ in range(3)]
+    tab.press("/")
+    tab.page.wait_for_selector("#mine-list button")
+    tab.press("ArrowDown", "ArrowDown")
+    tab.page.evaluate("document.querySelector('#mine-list li:first-child').dataset.old = '1'")
+    tab.page.evaluate("document.querySelector('#search').dispatchEvent(new Event('input'))")
+    tab.until("() => !document.querySelector('#mine-list li[data-old]')")
+    assert tab.page.evaluate("document.activeElement.closest('li').dataset.key") == items[1]
+
+
 def test_an_edit_that_is_refused_stays_with_the_reason(opened, served):
     tab, name = entered(opened, served, "candidates")
     item = tab.item

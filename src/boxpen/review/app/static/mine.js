@@ -1,7 +1,7 @@
 /* The judge's own earlier answers: search, look, change. */
 
 import { get } from "./api.js";
-import { $, h } from "./dom.js";
+import { $, h, patch } from "./dom.js";
 import { written } from "./texts.js";
 
 const PAGE = 50;
@@ -21,6 +21,7 @@ export class Mine {
   }
 
   async show(task, outbox) {
+    this.turn++; // the reply to an earlier search comes too late
     this.task = task;
     $("search").value = "";
     $("mine-list").replaceChildren();
@@ -44,7 +45,7 @@ export class Mine {
     if (turn !== this.turn) return; // a later search has started
     const found = reply.judgements;
     const rows = found.map((one) => this.#row(one));
-    if (before === null) $("mine-list").replaceChildren(...rows);
+    if (before === null) patch($("mine-list"), rows); // the row in focus stays
     else $("mine-list").append(...rows);
     this.oldest = found.at(-1)?.seq ?? null;
     $("mine-more").hidden = found.length < PAGE;
@@ -59,7 +60,7 @@ export class Mine {
       this.dialog.close();
       this.open(one.item);
     };
-    return h("li", {},
+    return h("li", { "data-key": one.item },
       h("button", { type: "button", click: choose },
         h("span", { class: "said" }, said),
         h("span", { class: "excerpt", ...written(one.text ?? "") }, one.text || one.item),
