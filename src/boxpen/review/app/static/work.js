@@ -91,8 +91,10 @@ export class Work {
 
   resume() {
     clock.restart();
-    if (this.current && this.task.free) $("edit").focus();
-    else if (this.current) this.focus();
+    if (!this.current) return;
+    // The event of a closed dialog may come after the next key has opened the editor.
+    if (this.task.free || this.editing !== null) $("edit").focus();
+    else this.focus();
   }
 
   #banner() {
