@@ -285,7 +285,7 @@ class TestRefusals:
                 'called `unwrap()` on Os { code: 24, message: "Too many open files" }'
             )
 
-        monkeypatch.setattr("boxpen.exchange.run_settings.plan", panic)
+        monkeypatch.setattr("boxpen.matrix.settings.plan", panic)
         refused(invoke(*run_args), "Polars failed: Too many open files")
 
     def test_a_full_disk_while_writing_the_run(self, run_args, tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from boxpen import write_suite
 from boxpen.cli.app import app
 from boxpen.exchange.gate import read_gate
-from boxpen.exchange.run_settings import RunSettings
+from boxpen.matrix.settings import RunSettings
 from small_runs import small_run, small_suite
 
 RULE = "[[rule]]\nmetric = 'accuracy'\nmin = 0\n"

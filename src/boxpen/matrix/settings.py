@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +11,8 @@ from annotated_types import Ge
 
 from boxpen.config import AtLeast1, ConfigPath, Convert
 from boxpen.errors import ConfigError, ModelError
+from boxpen.items import Suite
+from boxpen.matrix.patterns import expanded, placed
 from boxpen.models.base import Model
 from boxpen.plans import READING_JUDGE, Plan, plan
 from boxpen.sampling import QUICK
@@ -26,21 +26,26 @@ Note = Callable[[str], None]
 def _name(value: object, folder: Path) -> str:
     if not isinstance(value, str) or not value or "\0" in value:
         raise ValueError("expected a name or a path")
-    scheme, path = re.fullmatch(r"((?:[a-z0-9]+:)?)(.*)", value, re.DOTALL).groups()  # type: ignore[union-attr]
-    if not path.startswith(("./", "../")):
-        return value
-    return scheme + os.path.join(folder, path)  # noqa: PTH118 (Path drops "./")
+    return placed(value, folder)
 
 
 def _names(value: object, folder: Path) -> tuple[str, ...]:
-    if isinstance(value, list) and value:
-        return tuple(_name(one, folder) for one in value)
-    return (_name(value, folder),)
+    names = value if isinstance(value, list) and value else [value]
+    checked = [one for one in names if _name(one, folder)]
+    return tuple(dict.fromkeys(each for one in checked for each in expanded(one, folder)))
+
+
+def _recipes(value: object, _: Path) -> tuple[str, ...]:
+    names = value if isinstance(value, list) and value else [value]
+    if not all(isinstance(one, str) and one for one in names):
+        raise ValueError("expected the name of a recipe")
+    return tuple(dict.fromkeys(names))
 
 
 Name = Annotated[str, Convert(_name)]
-"""A name as commands take it; a path that begins with ``./`` starts from the folder of the file."""
+"""A name as commands take it; a path starts from the folder of the file."""
 Names = Annotated[tuple[str, ...], Convert(_names)]
+"""One or several names or patterns; see ``boxpen.matrix.patterns``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,7 @@ class RunSettings:
 
     suite: Names = ()
     model: Names = ("smollm2",)
-    recipe: str = "sound"
+    recipe: Annotated[tuple[str, ...], Convert(_recipes)] = ("sound",)
     template: str | None = None
     labels: str | None = None
     judge: Name | None = None
@@ -84,8 +89,9 @@ class RunSettings:
     def __post_init__(self) -> None:
         if self.full and (self.suite or self.limit is not None):
             raise ConfigError("full is for runs without suite and limit; leave it out")
-        if self.judge is not None and self.recipe != "generate":
-            raise ConfigError(f"judge is for the recipe generate, not for {self.recipe}")
+        if self.judge is not None and "generate" not in self.recipe:
+            recipes = ", ".join(self.recipe)
+            raise ConfigError(f"judge is for the recipe generate, not for {recipes}")
 
     @property
     def quick(self) -> bool:
@@ -101,15 +107,13 @@ class RunSettings:
         Raises:
             BoxpenError: If a suite, a model or a setting cannot be used.
         """
-        judge = None
-        if self.recipe == "generate":  # one judge for all models
-            judge = self._resolved(self.judge or READING_JUDGE, note)
+        # One judge for all models.
+        judge = self.judge_model(note) if "generate" in self.recipe else None
         plans = []
         for name in dict.fromkeys(self.model):
-            model = self._resolved(name, note, dtype=self.dtype, labels=self.labels)
+            model = self.resolved(name, note)
             for suite in dict.fromkeys(self.suite or ("starter",)):
-                limit = QUICK if self.quick else self.limit
-                plans.append(self._plan(model, suite, limit, judge))
+                plans += [self.plan(model, suite, recipe, judge) for recipe in self.recipe]
         if self.max_cost is not None:
             from boxpen.models.remote.served import limit_cost
 
@@ -118,13 +122,26 @@ class RunSettings:
 
     def smaller(self, planned: Plan, limit: int) -> Plan:
         """Return the same plan for a smaller sample, which is part of the larger one."""
-        return self._plan(planned.model, planned.suite.name, limit, planned.judge)
+        return replace(self, limit=limit).plan(
+            planned.model, planned.suite.name, self.recipe[0], planned.judge
+        )
 
-    def _plan(self, model: Model, suite: str, limit: int | None, judge: Any) -> Plan:
-        names = ("recipe", "template", "seed", "check_languages", "norm", "bos", "eos", "pll",
-                 "ties", "nli", "dtype", "max_length", "context")  # fmt: skip
+    def plan(self, model: Model, suite: str | Suite, recipe: str, judge: Any = None) -> Plan:
+        """Plan one model on one suite with one recipe; the judge is for ``generate``."""
+        names = ("template", "seed", "check_languages", "norm", "bos", "eos", "pll", "ties", "nli",
+                 "dtype", "max_length", "context")  # fmt: skip
         settings: dict[str, Any] = {name: getattr(self, name) for name in names}
-        return plan(model, suite, limit=limit, judge=judge, translate=self.bleu, **settings)
+        settings["judge"] = judge if recipe == "generate" else None
+        limit = QUICK if self.quick else self.limit
+        return plan(model, suite, recipe=recipe, limit=limit, translate=self.bleu, **settings)
+
+    def judge_model(self, note: Note) -> Model:
+        """Return the model that judges translations."""
+        return self._resolved(self.judge or READING_JUDGE, note)
+
+    def resolved(self, name: str, note: Note) -> Model:
+        """Return a model of these settings."""
+        return self._resolved(name, note, dtype=self.dtype, labels=self.labels)
 
     def _resolved(
         self, name: str, note: Note, dtype: Dtype | None = None, labels: str | None = None

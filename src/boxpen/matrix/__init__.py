@@ -1,0 +1,1 @@
+"""Many models on many suites: plan files, estimates, and running them."""
