@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -21,24 +21,24 @@ from boxpen.metrics.bleu import require_sacrebleu
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import (
     BEAM,
+    Ask,
     Progress,
     ScoredRequests,
-    answer_texts,
-    likeliest_letters,
+    Source,
+    looked_up,
     scored,
-    translated,
 )
 from boxpen.plans import Plan, plan
 from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
-from boxpen.scoring.ask import Answer, answered, as_choice
+from boxpen.scoring.ask import Answer, answered, as_choice, likeliest_letter
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.reading import Reading
 from boxpen.scoring.recipe import Recipe
 from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Scored
 
-__all__ = ["evaluate", "run_plans"]
+__all__ = ["asks", "evaluate", "run_plans"]
 
 
 def evaluate(
@@ -135,7 +135,7 @@ def run_plans(
     for numbers in groups.values():
         members = [plans[n] for n in numbers]
         model, resolved_policy = members[0].model, members[0].resolved_policy
-        requests = list(dict.fromkeys(r for p in members for r in p.all_requests()))
+        requests = _scoring(members).items
         suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
         label = f"{suites} × {model.short}"
         remark = _verified(model, resolved_policy, cache)
@@ -145,6 +145,64 @@ def run_plans(
                 plans[n], results, cache, translate=translate, remark=remark, report=report
             )
     return [runs[n] for n in range(len(plans))]
+
+
+def asks(plans: Sequence[Plan], *, translate: bool = True) -> list[Ask]:
+    """Return everything that ``run_plans`` asks of models, before any answer is known.
+
+    There is one ``Ask`` for the probes of a model, and one for every suite, model, policy and task,
+    so that another suite changes none of the others. What is missing is what a judge reads, which
+    depends on translations.
+
+    Args:
+        plans: The plans; they are not changed.
+        translate: Whether sources are translated, as for ``run_plans``.
+    """
+    found: dict[tuple[object, ...], Ask] = {}
+    for planned in plans:
+        policy = planned.resolved_policy
+        probes = Ask("score", planned.model, tuple(planned.model.probes()), policy)
+        for suite, ask in (
+            ("", probes),
+            *((planned.suite.hash, a) for a in _asked(planned, translate)),
+        ):
+            key = (suite, id(ask.model), ask.task, ask.policy, ask.languages)
+            before = found[key].items if key in found else ()
+            if ask.items:
+                found[key] = replace(ask, items=(*before, *ask.items))
+    return list(found.values())
+
+
+def _asked(planned: Plan, translate: bool) -> Iterator[Ask]:
+    yield _scoring([planned])
+    if planned.recipe.asks:
+        yield _asking(planned)
+    if translate or planned.recipe.generates:
+        yield from _translating(planned)
+
+
+def _scoring(plans: Sequence[Plan]) -> Ask:
+    """Ask for the scores that plans of one model and policy need."""
+    requests = tuple(request for planned in plans for request in planned.all_requests())
+    return Ask("score", plans[0].model, requests, plans[0].resolved_policy)
+
+
+def _asking(planned: Plan) -> Ask:
+    """Ask the questions of a plan."""
+    every = [question for item in planned.judged for question in planned.questions(item)]
+    if planned.recipe.asks == "letters":
+        return Ask("letters", planned.model, tuple(every), planned.resolved_policy)
+    return Ask("answer", planned.model, tuple(question.prompt for question in every))
+
+
+def _translating(planned: Plan) -> list[Ask]:
+    """Ask for the translations of a plan, for each pair of languages."""
+    sources: dict[tuple[str | None, str | None], list[Source]] = {}
+    for item in planned.sources:
+        languages = planned.suite.languages_of(item)[::-1]
+        sources.setdefault(languages, []).append(_source(planned, item))
+    model, policy = planned.model, planned.resolved_policy
+    return [Ask("translate", model, tuple(few), policy, pair) for pair, few in sources.items()]
 
 
 def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) -> str | None:
@@ -260,19 +318,17 @@ def _shown(planned: Plan) -> dict[str, list[Scored]]:
 
 def _answer_texts(planned: Plan, cache: ScoreCache, report: Progress) -> dict[str, str]:
     """Ask all questions, and leave out the items that have one without an answer."""
-    model = planned.model
-    asked = {item.id: planned.questions(item) for item in planned.judged}
-    every = [question for few in asked.values() for question in few]
-    label = f"{planned.suite.name} ? {model.short}"
-    if planned.recipe.asks == "letters":
-        texts = likeliest_letters(model, planned.resolved_policy, every, cache, label, report)
-    else:
-        texts = answer_texts(model, every, cache, label, report)
+    model, ask = planned.model, _asking(planned)
+    found = looked_up(ask, cache, f"{planned.suite.name} ? {model.short}", report).values
+    if ask.task == "letters":
+        found = {q.prompt: likeliest_letter(q, record) for q, record in found.items()}
+    texts: dict[str, str] = found
     lost: dict[str, list[str]] = {}
-    for item, few in asked.items():
+    for item in planned.judged:
+        few = planned.questions(item)
         gone = next((q.prompt for q in few if q.prompt not in texts), None)
         if gone is not None:
-            lost.setdefault(model.unanswered.get(gone, "no answer"), []).append(item)
+            lost.setdefault(model.unanswered.get(gone, "no answer"), []).append(item.id)
     _leave_out(planned, lost)
     return texts
 
@@ -357,26 +413,13 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     model, suite = planned.model, planned.suite
     out: list[Translation] = []
     lost: dict[str, list[str]] = {}
-    for languages in dict.fromkeys(suite.languages_of(i)[::-1] for i in planned.sources):
-        items = [i for i in planned.sources if suite.languages_of(i)[::-1] == languages]
-        asked = {
-            i.id: (
-                planned.recipe.tidied(_source(i)),
-                planned.context_of(i) if model.reads_context else "",
-            )
-            for i in items
-        }
-        made = translated(
-            model,
-            list(asked.values()),
-            languages,
-            planned.resolved_policy,
-            cache,
-            f"{suite.name} → {model.short}",
-            report,
-        )
-        for i in items:
-            source = asked[i.id]
+    for ask in _translating(planned):
+        label = f"{suite.name} → {model.short}"
+        made: dict[Source, str] = looked_up(ask, cache, label, report).values
+        for i in planned.sources:
+            if suite.languages_of(i)[::-1] != ask.languages:
+                continue
+            source = _source(planned, i)
             if source not in made:
                 reason = model.unanswered.get(source[0], "no translation")
                 lost.setdefault(reason, []).append(i.id)
@@ -388,7 +431,7 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
                     source=source[0],
                     reference=planned.recipe.tidied(_reference(i)),
                     translation=made[source],
-                    language=languages[1],
+                    language=ask.languages[1],
                     context=getattr(i, "context", None),
                     reference_context=getattr(i, "reference_context", None),
                 )
@@ -397,9 +440,11 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     return out
 
 
-def _source(item: Item) -> str:
+def _source(planned: Plan, item: Item) -> Source:
+    """Return what is translated of an item, as presented to the model."""
     assert not isinstance(item, Entail)
-    return item.source or ""
+    before = planned.context_of(item) if planned.model.reads_context else ""
+    return planned.recipe.tidied(item.source or ""), before
 
 
 def _reference(item: Item) -> str:

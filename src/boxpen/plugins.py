@@ -42,6 +42,7 @@ __all__ = [
     "SUITES",
     "SUITE_FORMATS",
     "TASKS",
+    "UNITS",
 ]
 
 _log = logging.getLogger(__name__)
@@ -358,3 +359,6 @@ TASKS = Registry(
     },
     BuildError,
 )
+
+UNITS = Registry("unit kind", {"model": "boxpen.matrix.work:ModelWork"}, RunError)
+"""By the kind of work: classes that load what a group of units shares, and run its units."""

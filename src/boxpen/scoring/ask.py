@@ -15,8 +15,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from string import ascii_uppercase
 
+import numpy as np
+
 from boxpen.items import LABELS, Choice, Entail
 from boxpen.scoring.recipe import Recipe
+from boxpen.scoring.requests import Record
 from boxpen.scoring.verdicts import Verdict
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "answered",
     "as_choice",
     "decide_asked",
+    "likeliest_letter",
     "options_shown",
     "orders",
     "question_text",
@@ -66,6 +70,19 @@ class Question:
     def letters(self) -> str:
         """The letters of the options."""
         return ascii_uppercase[: len(self.order)]
+
+
+def likeliest_letter(question: Question, record: Record) -> str:
+    """Return the likeliest letter of a question; empty if the model lists none.
+
+    Args:
+        question: The question.
+        record: The log-probabilities of letters, by place; -1 for a refusal.
+    """
+    if not len(record.logprobs):
+        return ""
+    place = int(record.token_ids[int(np.argmax(record.logprobs))])
+    return REFUSED if place < 0 else question.letters[place]
 
 
 def orders(count: int) -> list[tuple[int, ...]]:

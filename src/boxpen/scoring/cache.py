@@ -79,6 +79,7 @@ class ScoreCache:
         path: The file, created if missing; ``:memory:`` keeps everything in memory.
 
     Attributes:
+        refused: Why nothing will ever be found under some keys; not on disk, and usually empty.
         damaged: Number of damaged rows dropped so far.
         set_aside: Where damaged databases were moved.
 
@@ -88,6 +89,7 @@ class ScoreCache:
 
     def __init__(self, path: Path | str) -> None:
         self.path = path
+        self.refused: dict[bytes, str] = {}
         self.damaged = 0
         self.set_aside: list[Path] = []
         self._inode: tuple[int, int] | None = None

@@ -1,16 +1,17 @@
 """Ask models with a cache: only what is not in the cache reaches the model."""
 
-from boxpen.models.cached.answers import answer_texts, likeliest_letters
-from boxpen.models.cached.lookup import Progress
+from boxpen.models.cached.ask import BEAM, Ask, Source, Task
+from boxpen.models.cached.lookup import Found, Progress, looked_up
 from boxpen.models.cached.requests import ScoredRequests, scored
-from boxpen.models.cached.translations import BEAM, translated
 
 __all__ = [
     "BEAM",
+    "Ask",
+    "Found",
     "Progress",
     "ScoredRequests",
-    "answer_texts",
-    "likeliest_letters",
+    "Source",
+    "Task",
+    "looked_up",
     "scored",
-    "translated",
 ]

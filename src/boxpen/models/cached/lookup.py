@@ -1,52 +1,65 @@
-"""What a model produces, with a cache: only what is not there reaches the model."""
+"""What a model is asked, with a cache: only what is not there reaches the model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
+import contextlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from boxpen.models.base import Model
+from boxpen.models.cached.ask import Ask
+from boxpen.scoring.cache import ScoreCache
 
-__all__ = ["Progress", "looked_up"]
-
-_K = TypeVar("_K")
-_V = TypeVar("_V")
+__all__ = ["Found", "Progress", "looked_up"]
 
 Progress = Callable[..., None]
 """Called with a label, the number of requests done, the total, and tokens and cost if any."""
 
 
-def looked_up(
-    model: Model,
-    keys: Mapping[_K, bytes],
-    load: Callable[[Sequence[bytes]], Mapping[bytes, _V]],
-    save: Callable[[Sequence[tuple[bytes, _V]]], None],
-    produce: Callable[[list[_K]], Iterator[list[tuple[int, _V]]]],
-    label: str,
-    progress: Progress | None = None,
-) -> dict[_K, _V]:
-    """Return what is in the cache, and let the model produce the rest.
+class Found(NamedTuple):
+    """What a cache has, or a model has answered.
+
+    Attributes:
+        values: Records or texts by item; an item without an answer is missing.
+        stored: How many the cache had.
+        asked: How many items reached the model.
+    """
+
+    values: dict[Any, Any]
+    stored: int
+    asked: int
+
+
+def looked_up(ask: Ask, cache: ScoreCache, label: str, progress: Progress | None = None) -> Found:
+    """Return what is in the cache, and let the model answer the rest in one go.
+
+    For an item without an answer, ``model.unanswered`` may have the reason.
 
     Args:
-        model: The model.
-        keys: What is asked for, with its key in the cache.
-        load: Reads from the cache.
-        save: Writes to the cache; called with every batch at once.
-        produce: Yields batches of (index, value) for what is missing. What is never yielded is
-            missing in the result.
+        ask: What is asked, and of which model.
+        cache: The cache; every batch is saved there once it is answered.
         label: A label for progress.
-        progress: Called as values arrive.
+        progress: Called as answers arrive.
     """
-    report = progress or (lambda *_: None)
-    known = load(list(keys.values()))
+    model, report = ask.model, progress or (lambda *_: None)
+    model.attach(cache)
+    keys = ask.keys()
+    known = (cache.translations if ask.makes_text else cache.records)(list(keys.values()))
     found = {one: known[key] for one, key in keys.items() if key in known}
-    missing = [one for one in keys if one not in found]
+    missing = []
+    for one, key in keys.items():
+        if key in cache.refused and one not in found:
+            model.unanswered[ask.name_of(one)] = cache.refused[key]
+        elif one not in found:
+            missing.append(one)
+    stored = len(found)
     if keys:
-        report(label, len(found), len(keys))
-    for batch in produce(missing) if missing else ():
-        new = [(missing[i], value) for i, value in batch]
-        save([(keys[one], value) for one, value in new])
-        found.update(new)
-        told = model.detail(len(found), len(keys))
-        report(label, len(found), len(keys), *([told] if told else []))
-    return found
+        report(label, stored, len(keys))
+    saving = contextlib.nullcontext(cache.add_translations) if ask.makes_text else cache.writing()
+    with saving as save:
+        for batch in ask.produce(missing) if missing else ():
+            new = [(missing[i], value) for i, value in batch]
+            save([(keys[one], value) for one, value in new])
+            found.update(new)
+            told = model.detail(len(found), len(keys))
+            report(label, len(found), len(keys), *([told] if told else []))
+    return Found(found, stored, len(missing))
