@@ -8,6 +8,7 @@ __all__ = [
     "BoxpenError",
     "BuildError",
     "CacheError",
+    "ClusterError",
     "ConfigError",
     "ModelError",
     "NmtError",
@@ -61,6 +62,10 @@ class ScoringError(BoxpenError):
 
 class CacheError(BoxpenError):
     """The score cache cannot be read or written."""
+
+
+class ClusterError(BoxpenError):
+    """Work cannot be shared: the store, an executor or a worker."""
 
 
 class RunError(BoxpenError):

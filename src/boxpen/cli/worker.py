@@ -1,0 +1,106 @@
+"""boxpen worker: do units of jobs that boxpen run has put into a store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from boxpen.cli.app import app
+from boxpen.cli.command import command
+from boxpen.cli.output import note
+from boxpen.cluster.worker import LEASE
+
+__all__ = ["worker"]
+
+
+@command(app, "worker", panel="Evaluate")
+def worker(
+    join: Annotated[
+        str,
+        typer.Option(
+            metavar="STORE", help="Folder or URL that boxpen run --executor worker was given."
+        ),
+    ],
+    idle: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Leave after so long without work.")
+    ] = 60.0,
+    device: Annotated[
+        str | None, typer.Option(help="cpu, cuda, cuda:1 or mps.", metavar="NAME")
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="CPU threads.", show_default="1")
+    ] = None,
+    lease: Annotated[
+        float,
+        typer.Option(
+            min=0.5,
+            metavar="SECONDS",
+            help="Others take over after so long without a sign of life; the same for all workers.",
+        ),
+    ] = LEASE,
+    ordinal: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of this worker; each begins with another model.",
+            show_default="SLURM_ARRAY_TASK_ID or 0",
+        ),
+    ] = None,
+    job: Annotated[str | None, typer.Option(hidden=True)] = None,
+    name: Annotated[str | None, typer.Option(hidden=True)] = None,
+    tied: Annotated[bool, typer.Option("--tied", hidden=True)] = False,
+) -> None:
+    """Do units of jobs that boxpen run has put into a store.
+
+    Start as many as you like, on any machine that sees the store; stop them at any time.
+    """
+    # Before anything that computes is imported.
+    for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        if threads is not None or variable not in os.environ:
+            os.environ[variable] = str(threads or 1)
+    if device is not None:
+        os.environ["BOXPEN_DEVICE"] = device
+    from boxpen.cluster.store import open_store
+    from boxpen.cluster.worker import Worker
+
+    one = Worker(
+        open_store(join), ordinal=_ordinal() if ordinal is None else ordinal, lease=lease, name=name
+    )
+    signal.signal(signal.SIGTERM, _stop)
+    if tied:
+        threading.Thread(target=_until_the_parent_is_gone, daemon=True).start()
+    told = one.run(job, idle=0.0 if job else idle)
+    note(
+        f"{told.units} unit{'' if told.units == 1 else 's'} done in {told.working:.0f} s, "
+        f"{told.loads} load{'' if told.loads == 1 else 's'} in {told.loading:.0f} s"
+    )
+    if told.problem:
+        print(f"boxpen: {told.problem}", file=sys.stderr)
+        raise typer.Exit(1)
+    if told.failed and not told.units:
+        print(f"boxpen: {next(iter(told.failed.values()))}", file=sys.stderr)
+        raise typer.Exit(1 if not tied else 0)
+
+
+def _ordinal() -> int:
+    for variable in ("SLURM_ARRAY_TASK_ID", "SLURM_PROCID", "PBS_ARRAY_INDEX"):
+        if os.environ.get(variable, "").isdigit():
+            return int(os.environ[variable])
+    return 0
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _until_the_parent_is_gone() -> None:
+    """Stop when whoever started this worker has closed its end of stdin, or has died."""
+    while os.read(0, 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
