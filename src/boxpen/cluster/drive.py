@@ -153,7 +153,7 @@ class _Shown:
 
 def _hopeless(queue: Queue) -> bool:
     """Whether all that is left cannot be loaded anywhere."""
-    left = {row.group for row in queue.job.rows if row.id not in queue.done | queue.given_up}
+    left = {row.group for row in queue.left}
     if not left:
         return False
     counts = Counter(name.partition(".")[0] for name in queue.store.names("unloadable/"))

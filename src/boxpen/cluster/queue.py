@@ -110,6 +110,12 @@ class Queue:
         return len(self.done) + len(self.given_up) >= len(self.rows)
 
     @property
+    def left(self) -> list[Row]:
+        """The units that are neither done nor given up, as far as is known."""
+        over = self.done | self.given_up
+        return [row for row in self.job.rows if row.id not in over]
+
+    @property
     def lost(self) -> int:
         """How many attempts ended in an error or a death, as far as is known."""
         return sum(self._failed.values())
@@ -132,8 +138,8 @@ class Queue:
         They are as of the last ``refresh``.
         """
         found: dict[int, list[Row]] = {}
-        for row in self.job.rows:
-            if row.id not in self.done and row.id not in self.given_up and self._free(row.id):
+        for row in self.left:
+            if self._free(row.id):
                 found.setdefault(row.group, []).append(row)
         for rows in found.values():
             rows.sort(key=lambda row: (self._failed[row.id], -row.weight))

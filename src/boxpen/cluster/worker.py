@@ -163,9 +163,8 @@ class Worker:
             group = self._choose(queue)
             if group is None:
                 queue.refresh()
-                able = {r.group for r in job.rows if r.id not in queue.done | queue.given_up}
-                able = {g for g in able if queue.group_ids[g] not in self.told.failed}
-                if not able:
+                groups = {queue.group_ids[row.group] for row in queue.left}
+                if groups <= self.told.failed.keys():
                     return
                 if self._choose(queue) is None and not queue.take_from_the_dead(self._watch):
                     self.stopping.wait(wait)
