@@ -40,6 +40,8 @@ from boxpen.scoring.verdicts import Scored
 
 __all__ = ["asks", "evaluate", "run_plans"]
 
+_PROBES = "self-check"
+
 
 def evaluate(
     model: str | Model | tuple[Any, Any],
@@ -135,11 +137,9 @@ def run_plans(
     for numbers in groups.values():
         members = [plans[n] for n in numbers]
         model, resolved_policy = members[0].model, members[0].resolved_policy
-        requests = _scoring(members).items
-        suites = ", ".join(dict.fromkeys(p.suite.name for p in members))
-        label = f"{suites} × {model.short}"
+        ask = _scoring(members)
         remark = _verified(model, resolved_policy, cache)
-        results = scored(model, resolved_policy, requests, cache, label, report)
+        results = scored(model, resolved_policy, ask.items, cache, ask.label, report)
         for n in numbers:
             runs[n] = _decided(
                 plans[n], results, cache, translate=translate, remark=remark, report=report
@@ -161,7 +161,7 @@ def asks(plans: Sequence[Plan], *, translate: bool = True) -> list[Ask]:
     found: dict[tuple[object, ...], Ask] = {}
     for planned in plans:
         policy = planned.resolved_policy
-        probes = Ask("score", planned.model, tuple(planned.model.probes()), policy)
+        probes = Ask("score", planned.model, tuple(planned.model.probes()), policy, label=_PROBES)
         for suite, ask in (
             ("", probes),
             *((planned.suite.hash, a) for a in _asked(planned, translate)),
@@ -183,26 +183,32 @@ def _asked(planned: Plan, translate: bool) -> Iterator[Ask]:
 
 def _scoring(plans: Sequence[Plan]) -> Ask:
     """Ask for the scores that plans of one model and policy need."""
+    model, policy = plans[0].model, plans[0].resolved_policy
     requests = tuple(request for planned in plans for request in planned.all_requests())
-    return Ask("score", plans[0].model, requests, plans[0].resolved_policy)
+    suites = ", ".join(dict.fromkeys(planned.suite.name for planned in plans))
+    return Ask("score", model, requests, policy, label=f"{suites} × {model.short}")
 
 
 def _asking(planned: Plan) -> Ask:
     """Ask the questions of a plan."""
+    model, label = planned.model, f"{planned.suite.name} ? {planned.model.short}"
     every = [question for item in planned.judged for question in planned.questions(item)]
     if planned.recipe.asks == "letters":
-        return Ask("letters", planned.model, tuple(every), planned.resolved_policy)
-    return Ask("answer", planned.model, tuple(question.prompt for question in every))
+        return Ask("letters", model, tuple(every), planned.resolved_policy, label=label)
+    return Ask("answer", model, tuple(question.prompt for question in every), label=label)
 
 
 def _translating(planned: Plan) -> list[Ask]:
     """Ask for the translations of a plan, for each pair of languages."""
+    model, label = planned.model, f"{planned.suite.name} → {planned.model.short}"
     sources: dict[tuple[str | None, str | None], list[Source]] = {}
     for item in planned.sources:
         languages = planned.suite.languages_of(item)[::-1]
         sources.setdefault(languages, []).append(_source(planned, item))
-    model, policy = planned.model, planned.resolved_policy
-    return [Ask("translate", model, tuple(few), policy, pair) for pair, few in sources.items()]
+    return [
+        Ask("translate", model, tuple(few), planned.resolved_policy, pair, label)
+        for pair, few in sources.items()
+    ]
 
 
 def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) -> str | None:
@@ -210,7 +216,7 @@ def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) 
     probes = model.probes()
     if not probes:
         return None
-    found = scored(model, resolved_policy, probes, cache, "self-check")
+    found = scored(model, resolved_policy, probes, cache, _PROBES)
     return model.verify([found.records[probe] for probe in probes])
 
 
@@ -319,7 +325,7 @@ def _shown(planned: Plan) -> dict[str, list[Scored]]:
 def _answer_texts(planned: Plan, cache: ScoreCache, report: Progress) -> dict[str, str]:
     """Ask all questions, and leave out the items that have one without an answer."""
     model, ask = planned.model, _asking(planned)
-    found = looked_up(ask, cache, f"{planned.suite.name} ? {model.short}", report).values
+    found = looked_up(ask, cache, report).values
     if ask.task == "letters":
         found = {q.prompt: likeliest_letter(q, record) for q, record in found.items()}
     texts: dict[str, str] = found
@@ -414,8 +420,7 @@ def _translations(planned: Plan, cache: ScoreCache, report: Progress) -> list[Tr
     out: list[Translation] = []
     lost: dict[str, list[str]] = {}
     for ask in _translating(planned):
-        label = f"{suite.name} → {model.short}"
-        made: dict[Source, str] = looked_up(ask, cache, label, report).values
+        made: dict[Source, str] = looked_up(ask, cache, report).values
         for i in planned.sources:
             if suite.languages_of(i)[::-1] != ask.languages:
                 continue

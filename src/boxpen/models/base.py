@@ -110,6 +110,11 @@ class Model(ABC):
         """What readers of the results should know about the model."""
         return []
 
+    @cached_property
+    def introduction(self) -> dict[bytes, Record]:
+        """Rows of a cache that tell another process which model it has; local ones need none."""
+        return {}
+
     def attach(self, cache: ScoreCache) -> None:  # noqa: B027 (local models have nothing to keep)
         """Prepare for scoring with a cache."""
 

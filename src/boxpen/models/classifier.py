@@ -39,6 +39,11 @@ class NliModel(PairModel):
         self._order = tuple(order)
         self._explicit = explicit
 
+    @property
+    def named(self) -> list[str] | None:
+        """The names of the outputs in their order, if the user gave them."""
+        return list(names_of(self._order)) if self._explicit else None
+
     def values(self, logits: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of the labels, in the order of ``labels``."""
         import torch

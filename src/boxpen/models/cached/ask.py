@@ -31,6 +31,7 @@ class Ask:
         items: What it is asked; duplicates are dropped.
         policy: How to score; how long sources may be.
         languages: Source and target language of translations.
+        label: What progress shows.
     """
 
     task: Task
@@ -38,6 +39,7 @@ class Ask:
     items: tuple[Any, ...]
     policy: ResolvedPolicy = field(default_factory=ResolvedPolicy)
     languages: tuple[str | None, str | None] = (None, None)
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         # Questions whose options are equal have one prompt, in whatever order.

@@ -29,7 +29,7 @@ class Found(NamedTuple):
     asked: int
 
 
-def looked_up(ask: Ask, cache: ScoreCache, label: str, progress: Progress | None = None) -> Found:
+def looked_up(ask: Ask, cache: ScoreCache, progress: Progress | None = None) -> Found:
     """Return what is in the cache, and let the model answer the rest in one go.
 
     For an item without an answer, ``model.unanswered`` may have the reason.
@@ -37,7 +37,6 @@ def looked_up(ask: Ask, cache: ScoreCache, label: str, progress: Progress | None
     Args:
         ask: What is asked, and of which model.
         cache: The cache; every batch is saved there once it is answered.
-        label: A label for progress.
         progress: Called as answers arrive.
     """
     model, report = ask.model, progress or (lambda *_: None)
@@ -53,7 +52,7 @@ def looked_up(ask: Ask, cache: ScoreCache, label: str, progress: Progress | None
             missing.append(one)
     stored = len(found)
     if keys:
-        report(label, stored, len(keys))
+        report(ask.label, stored, len(keys))
     saving = contextlib.nullcontext(cache.add_translations) if ask.makes_text else cache.writing()
     with saving as save:
         for batch in ask.produce(missing) if missing else ():
@@ -61,5 +60,5 @@ def looked_up(ask: Ask, cache: ScoreCache, label: str, progress: Progress | None
             save([(keys[one], value) for one, value in new])
             found.update(new)
             told = model.detail(len(found), len(keys))
-            report(label, len(found), len(keys), *([told] if told else []))
+            report(ask.label, len(found), len(keys), *([told] if told else []))
     return Found(found, stored, len(missing))

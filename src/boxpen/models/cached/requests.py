@@ -44,9 +44,9 @@ def scored(
         progress: Called as requests are done.
     """
     started = time.time()
-    ask = Ask("score", model, tuple(requests), policy)
+    ask = Ask("score", model, tuple(requests), policy, label=label)
     before = replace(model.tally)
-    records, stored, asked = looked_up(ask, cache, label, progress)
+    records, stored, asked = looked_up(ask, cache, progress)
     engine: dict[str, object] = {"scored": label, "from_cache": stored, **model.exactness()}
     if asked:
         cost = {k: v - getattr(before, k) for k, v in asdict(model.tally).items()}

@@ -16,7 +16,7 @@ from boxpen.errors import ModelError
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Budget", "budget_for", "out_of_memory", "within"]
+__all__ = ["Budget", "budget_for", "give_back", "out_of_memory", "usual_tokens", "within"]
 
 Part = TypeVar("Part")
 Member = TypeVar("Member")
@@ -44,6 +44,11 @@ class Budget:
         self._fixed = fixed
         self._most = tokens
         self._quiet = 0
+
+    @property
+    def lowered(self) -> bool:
+        """Whether it is lower than at first."""
+        return self.tokens < self._most
 
     def halve(self, size: int) -> None:
         """Note that a batch of this size did not fit.
@@ -80,9 +85,14 @@ def budget_for(config: Any, device: torch.device, itemsize: int) -> int:
         if isinstance(value := getattr(text, name, None), int)
     ]  # fmt: skip
     width = max(sizes, default=1024)
-    most = _GPU_TOKENS if device.type == "cuda" else _CPU_TOKENS
+    most = usual_tokens(device.type)
     fits = int(_SHARE * free_memory(device) / (_LIVE * width * itemsize))
     return max(64, min(most, fits // 64 * 64))
+
+
+def usual_tokens(device_type: str) -> int:
+    """Return the token budget of a kind of device with more memory than it needs."""
+    return _GPU_TOKENS if device_type == "cuda" else _CPU_TOKENS
 
 
 def free_memory(device: torch.device) -> int:
@@ -160,7 +170,7 @@ def _run_parts(
                     )
                 # Outside of the handler, which would keep alive what the failed run had made.
                 budget.halve(size)
-                _give_back()
+                give_back()
             again = functools.partial(split, few)
             yield from within(budget, again, split, run, turns=turns)
 
@@ -177,7 +187,8 @@ def out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _give_back() -> None:
+def give_back() -> None:
+    """Free memory that nothing uses any more, on all devices."""
     import gc
 
     import torch

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = [
-    "Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "Usage",
-    "as_mismatch",
+    "Answer", "Budget", "Call", "Client", "MismatchError", "UnansweredError", "UnreachableError",
+    "Usage", "as_mismatch",
 ]  # fmt: skip
 
 _T = TypeVar("_T")
@@ -88,6 +88,10 @@ class UnansweredError(ModelError):
         if self.status is None:
             raise self
         return self.reason
+
+
+class UnreachableError(ModelError):
+    """No connection to the server could be made."""
 
 
 class Call(NamedTuple):
@@ -333,7 +337,7 @@ class Client:
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             reason = "time-out" if isinstance(error, httpx.ConnectTimeout) else _system(error)
             if not self._reached:
-                raise ModelError(
+                raise UnreachableError(
                     f"model '{self.name}': cannot connect to {self.settings.base} ({reason})"
                 ) from None
             raise RetryError(f"connection failed ({reason})") from None

@@ -99,7 +99,8 @@ class RemoteModel(ServedModel):
         if self.findings.refusal:
             return
         times = 0
-        while cache.records([self._mark]):
+        while marks := cache.records([self._mark]):
+            self.introduction.update(marks)
             times += 1
             self._identity["distrusted"] = times
         values = np.array(self.findings.values, dtype=np.float32)
@@ -107,13 +108,21 @@ class RemoteModel(ServedModel):
             key = cache_key("api", self._identity, ("probe", number))
             known = cache.records([key]).get(key)
             if known is None:
-                cache.add_records([(key, Record(np.zeros(len(values), dtype=np.int32), values))])
+                self.introduction[key] = Record(np.zeros(len(values), dtype=np.int32), values)
+                cache.add_records([(key, self.introduction[key])])
                 break
+            self.introduction[key] = known
             earlier = known.logprobs.tolist()
             if len(earlier) == len(values) and all(map(close, earlier, values.tolist())):
                 values = known.logprobs
                 break
         self.fingerprint = self._fingerprint(values.tolist())
+
+    def distrust(self, cache: ScoreCache) -> None:
+        """Let nothing be used again that a cache has of this server."""
+        empty = np.zeros(0)
+        mark = Record(empty.astype(np.int32), empty.astype(np.float32))
+        cache.add_records([(self._mark, mark)])
 
     @property
     def _mark(self) -> bytes:
@@ -203,10 +212,8 @@ class RemoteModel(ServedModel):
                 for number, found in scored:
                     yield start + number, found
             except DistrustError:
-                if self._cache is not None:  # what it has of this server is not used again
-                    empty = np.zeros(0)
-                    mark = Record(empty.astype(np.int32), empty.astype(np.float32))
-                    self._cache.add_records([(self._mark, mark)])
+                if self._cache is not None:
+                    self.distrust(self._cache)
                 raise
 
     def cannot_answer(self, asks: str = "text") -> str | None:

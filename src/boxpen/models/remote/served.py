@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from boxpen.errors import ModelError, PolicyError
 from boxpen.models.base import Encoded, Model, ModelSpec, ResolvedPolicy, Scores
 from boxpen.models.remote.client import Budget, Client, UnansweredError
+from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.requests import Request
 
 __all__ = ["ServedModel", "limit_cost", "refuse_options"]
@@ -74,6 +75,9 @@ class ServedModel(Model):
             else:
                 self._fresh += 1
                 yield [(number, one)]
+
+    def distrust(self, cache: ScoreCache) -> None:
+        """Let nothing be used again that a cache has of this server, if it can be caught lying."""
 
     def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:  # noqa: ARG002
         """Return tokens as far as they are known here: not at all."""
