@@ -88,33 +88,6 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "OMP_NUM_THREADS": "1", **more}
 
 
-def launched(*args: object, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in two processes, which ``accelerate launch`` starts.
-
-    It looks for a free port and takes it seconds later, when the libraries are loaded. What another
-    program has taken meanwhile is looked for anew: nothing has begun then.
-    """
-    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes",
-             "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
-             "--main_process_port", "0", *command(*args)[1:]]  # fmt: skip
-    for left in (2, 1, 0):
-        with subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment(**more),
-        ) as begun:
-            try:
-                out, err = begun.communicate()
-            except BaseException:
-                begun.terminate()  # and not killed: it has the two processes to end
-                raise
-        if begun.returncode == 0 or not left or "EADDRINUSE" not in err:
-            break
-    return subprocess.CompletedProcess(words, begun.returncode, out, err)
-
-
 class TestTrain:
     def test_a_finished_training_is_left_alone_and_its_result_is_shown(self, toy):
         done = invoke("train", "nmt", toy / "toy.toml", "--device", "cpu")
@@ -149,38 +122,6 @@ class TestTrain:
         assert re.search(r"^resuming from step [1-9]\d*$", done.stderr, re.M)
         assert json.loads(done.stdout)["steps"] == last + 10
         assert re.search(rf"^step {last + 5}/{last + 10}  epoch ", done.stderr, re.M)
-
-    @pytest.mark.timeout(1200)  # three programs load the libraries, and others may be busy
-    def test_two_processes_learn_what_one_does_with_twice_the_batches(self, toy, tmp_path):
-        for name, changes in (("one", {"accumulate": "2"}), ("two", {})):
-            (tmp_path / name).mkdir()
-            config(toy, tmp_path / name, PLAIN, max_steps="10", **changes)
-        # Data of its own: only one of the processes may prepare it.
-        path = tmp_path / "two" / "toy.toml"
-        path.write_text(path.read_text().replace(str(toy / "data"), str(tmp_path / "data")))
-        # Threads of the process group may abort when the interpreter is taken apart. Here it always
-        # does; a training that is finished does not come to that.
-        (tmp_path / "sitecustomize.py").write_text(
-            "import atexit, os\nif 'LOCAL_RANK' in os.environ:\n    atexit.register(os.abort)\n"
-        )
-        found = os.pathsep.join(filter(None, (str(tmp_path), os.environ.get("PYTHONPATH"))))
-        done = launched("train", "nmt", path, "--device", "cpu", PYTHONPATH=found)
-        assert done.returncode == 0, done.stderr
-        one = invoke("train", "nmt", tmp_path / "one" / "toy.toml", "--device", "cpu", "--json")
-        assert one.exit_code == 0, one.output
-        alone, together = (losses(tmp_path / name / "out") for name in ("one", "two"))
-        assert alone.keys() == together.keys() == {5, 10}
-        for step, loss in alone.items():
-            assert together[step] == pytest.approx(loss, abs=1e-4)
-        result = json.loads((tmp_path / "two" / "out" / "result.json").read_text())
-        assert result["processes"] == 2
-        assert result["loss"] == pytest.approx(json.loads(one.stdout)["loss"], abs=1e-4)
-        # One of them speaks.
-        assert done.stdout.count("validation loss") == 1
-        for line in ("clean: ", "subwords: ", "encode: ", "training: ", "pairs, on cpu in 2 proc",
-                     "step 5/10", "validation: loss"):  # fmt: skip
-            assert done.stderr.count(line) == 1, (line, done.stderr)
-        assert "as before" not in done.stderr
 
 
 class TestBadInput:

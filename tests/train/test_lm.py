@@ -444,28 +444,6 @@ def _never(*_: Any, **__: Any) -> None:
     raise AssertionError("it was trained again")
 
 
-def test_several_processes_are_refused_in_one_sentence(
-    tiny_base: Base, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from boxpen.training.processes import Processes
-
-    class Two(Processes):
-        def __init__(self, device: str) -> None:
-            super().__init__(device)
-            self.count = 2
-
-        def part(self) -> None: ...
-
-    monkeypatch.setattr("boxpen.training.loop.Processes", Two)
-    with pytest.raises(TrainError) as refused:
-        train_lm(kind="causal", model=tiny_base("llama"), out=tmp_path / "m", text=[text])
-    assert str(refused.value) == (
-        "language models and classifiers train in one process; run the command without "
-        "accelerate launch"
-    )
-    assert not (tmp_path / "m").exists()
-
-
 @pytest.mark.parametrize(("accumulate", "depth"), [(1, 64), (8, 8), (100, 2)])
 def test_large_steps_are_not_prefetched_by_the_dozen(
     accumulate: int, depth: int, tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

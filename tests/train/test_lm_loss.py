@@ -41,10 +41,11 @@ def learner_of(kind: str, model: str, seed: int = 4) -> Trainable:
 
 def total(learner: Trainable, texts: list[str], epoch: int = HELD_OUT) -> tuple[float, int]:
     """Return nats and tokens of all texts in one batch."""
-    batch = learner.batch(learner.features(texts, 64).features, epoch)
+    features = learner.features(texts, 64).features
+    batch = learner.batch(features, epoch)
     with torch.no_grad():
         nats, tokens = learner.loss(batch)
-    assert learner.count(batch) == int(tokens)
+    assert sum(map(learner.predictions, features)) == int(tokens)
     return float(nats), int(tokens)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from boxpen.lm.options import Options
-from boxpen.lm.trainable import Feature, Trainable
+from boxpen.lm.trainable import NOTHING, Feature, Trainable
 from boxpen.training.feed import Feed
 
 if TYPE_CHECKING:
@@ -28,13 +29,23 @@ class ItemFeed(Feed):
         features: What is learnt from.
         options: Size of batches and steps, and the seed.
         pin: Whether tensors go to pinned memory, from which a GPU copies faster.
+        rank: Which process this is.
+        world: How many there are. They divide every step, so that it is the same for any number.
     """
 
     def __init__(
-        self, trainable: Trainable, features: Sequence[Feature], options: Options, *, pin: bool
+        self,
+        trainable: Trainable,
+        features: Sequence[Feature],
+        options: Options,
+        *,
+        pin: bool,
+        rank: int = 0,
+        world: int = 1,
     ) -> None:
         self.trainable, self.features, self.options, self.pin = trainable, features, options, pin
-        self.accumulate = options.accumulate
+        self.rank, self.world = rank, world
+        self.accumulate = math.ceil(options.accumulate / world)
 
     def groups(self, epoch: int) -> list[list[int]]:
         """Return the places of the features of every step of an epoch."""
@@ -55,12 +66,16 @@ class ItemFeed(Feed):
         return [*(full[place] for place in order), *rest]
 
     def batches(self, group: list[int], epoch: int) -> tuple[list[dict[str, Tensor]], int]:
-        """Return the batches of a step, and how many predictions they ask for."""
+        """Return this process's batches of a step, and the predictions of all processes."""
         size = self.options.batch_size
+        mine = group[self.rank :: self.world]  # of like length in all of them
+        shown = mine or group[:1]
         batches = [
-            self.trainable.batch([self.features[i] for i in group[at : at + size]], epoch + 1)
-            for at in range(0, len(group), size)
+            self.trainable.batch([self.features[i] for i in shown[at : at + size]], epoch + 1)
+            for at in range(0, len(shown), size)
         ]
+        if not mine:  # the others wait for its gradients, which are zero
+            batches[0]["labels"].fill_(NOTHING)
         if self.pin:
             batches = [{k: v.pin_memory() for k, v in batch.items()} for batch in batches]
-        return batches, sum(map(self.trainable.count, batches))
+        return batches, sum(self.trainable.predictions(self.features[i]) for i in group)

@@ -12,12 +12,13 @@ from typing import Any
 from boxpen.build.kg.sentences import check_ways
 from boxpen.errors import TrainError
 from boxpen.lm.begin import begin, check_model, size_of
-from boxpen.lm.data import read_data
+from boxpen.lm.data import Data, read_data
 from boxpen.lm.folder import OutFolder
 from boxpen.lm.options import Options
 from boxpen.lm.split import check_share
 from boxpen.lm.training import ItemTraining, Plan, Trained, check_start
 from boxpen.printable import excerpt
+from boxpen.training.processes import Processes
 
 __all__ = ["train_lm"]
 
@@ -74,21 +75,27 @@ def train_lm(
         BoxpenError: If the sentences, the model, the folder or an option cannot be used.
     """
     options = options or Options()
-    check_model(kind, model, vocabulary, uncased)
-    check_ways(ways)
-    if not valid:
-        check_share(holdout)
-    if not _LANGUAGE.fullmatch(language):
-        raise TrainError(
-            f"--language is {excerpt(language)}, expected the code of a language, as zh or en"
-        )
-    check_start(out, device)
-    if not text and not triples:
-        raise TrainError("no training data; give --text, --triples or both")
-    data = read_data(
-        text=text, triples=triples, valid=valid, ways=ways, holdout=holdout, exclude=exclude,
-        language=language, seed=options.seed,
-    )  # fmt: skip
+    seed = options.seed
+
+    def read() -> Data:
+        check_model(kind, model, vocabulary, uncased)
+        check_ways(ways)
+        if not valid:
+            check_share(holdout)
+        if not _LANGUAGE.fullmatch(language):
+            raise TrainError(
+                f"--language is {excerpt(language)}, expected the code of a language, as zh or en"
+            )
+        check_start(out, device)
+        if not text and not triples:
+            raise TrainError("no training data; give --text, --triples or both")
+        return read_data(
+            text=text, triples=triples, valid=valid, ways=ways, holdout=holdout, exclude=exclude,
+            language=language, seed=seed,
+        )  # fmt: skip
+
+    processes = Processes(device)
+    data = processes.once(read)
     settings = {
         "task": "lm",
         "kind": kind,
@@ -102,7 +109,7 @@ def train_lm(
         **({"uncased": True} if uncased else {}),  # older records lack it
     }
     folder = OutFolder(Path(out), settings, data.digests, "sentences")
-    if not folder.finished:
+    if processes.chief and not folder.finished:
         for line in data.notes:
             note(line)
 
@@ -132,7 +139,7 @@ def train_lm(
     rate = options.learning_rate
     plan = Plan(
         make=lambda: begin(
-            kind, model, texts=train, vocabulary=vocabulary, uncased=uncased, seed=options.seed
+            kind, model, texts=train, vocabulary=vocabulary, uncased=uncased, seed=seed
         ),
         train=train,
         held_out=held_out,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["masked"]
+__all__ = ["chosen", "masked"]
 
 SHARE = 0.15
 """Of the tokens that are chosen (Devlin et al. 2019, section 3.1); one at least."""
 MASKED, KEPT = 0.8, 0.1
 """Shares of the chosen that are masked, and that stay; the rest become some other token."""
+
+
+def chosen(tokens: int) -> int:
+    """Return how many of some tokens are chosen."""
+    return max(1, round(SHARE * tokens))
 
 
 def masked(
@@ -41,8 +46,7 @@ def masked(
     row, labels = list(ids), [nothing] * len(ids)
     if not places:
         return row, labels
-    count = max(1, round(SHARE * len(places)))
-    for place in generator.permutation(places)[:count].tolist():
+    for place in generator.permutation(places)[: chosen(len(places))].tolist():
         labels[place] = row[place]
         fate = generator.random()
         if fate < MASKED:

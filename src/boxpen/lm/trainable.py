@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from boxpen.lm.masking import masked
+from boxpen.lm.masking import chosen, masked
 from boxpen.lm.pairs import longest
 from boxpen.models.tokens import pieces
 from boxpen.models.vocabulary import beyond
@@ -23,11 +23,12 @@ from boxpen.scoring.requests import Request
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["HELD_OUT", "Causal", "Feature", "Features", "Masked", "Trainable"]
+__all__ = ["HELD_OUT", "NOTHING", "Causal", "Feature", "Features", "Masked", "Trainable"]
 
 HELD_OUT = 0
 """The number of the epoch in which held-out sentences are evaluated; others start from 1."""
-NOTHING = -100  # no target
+NOTHING = -100
+"""The label of what is not predicted."""
 _CHUNK = 4096
 
 
@@ -85,9 +86,9 @@ class Trainable(ABC):
         nats, tokens = self.loss(batch)
         return float(nats), int(tokens), []
 
-    def count(self, batch: dict[str, Any]) -> int:
-        """Return how many predictions a batch asks for."""
-        return int(batch["labels"].ne(NOTHING).sum())
+    @abstractmethod
+    def predictions(self, feature: Feature) -> int:
+        """Return how many labels a feature has in a batch."""
 
 
 class _Transformers(Trainable):
@@ -176,6 +177,10 @@ class Causal(_Transformers):
         labels = self.padded([[NOTHING, *row[1:]] for row in rows], NOTHING)
         return {**self.inputs(rows), "labels": labels}
 
+    def predictions(self, feature: Feature) -> int:
+        """Return the number of tokens but the first."""
+        return feature.length - 1
+
     def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss: the logits at one position predict the next token."""
         rest = {name: value for name, value in batch.items() if name != "labels"}
@@ -215,6 +220,10 @@ class Masked(_Transformers):
             labels.append(label)
         return {**self.inputs(rows), "labels": self.padded(labels, NOTHING)}
 
+    def predictions(self, feature: Feature) -> int:
+        """Return how many tokens are chosen."""
+        return chosen(sum(token not in self._special for token in feature.content))
+
     @cached_property
     def _special(self) -> frozenset[int]:
         return frozenset(self.tokenizer.all_special_ids)
@@ -228,8 +237,8 @@ class Masked(_Transformers):
     def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss of the chosen tokens."""
         rest = {name: value for name, value in batch.items() if name != "labels"}
-        chosen = batch["labels"] != NOTHING
-        return _cross_entropy(self.module(**rest).logits[chosen], batch["labels"][chosen])
+        asked = batch["labels"] != NOTHING
+        return _cross_entropy(self.module(**rest).logits[asked], batch["labels"][asked])
 
 
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:

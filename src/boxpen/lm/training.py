@@ -1,4 +1,4 @@
-"""Training of language models and classifiers: by epochs, on one device."""
+"""Training of language models and classifiers: by epochs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from boxpen.errors import ModelError, TrainError
 from boxpen.lm.feed import ItemFeed
@@ -17,9 +17,6 @@ from boxpen.lm.trainable import HELD_OUT, Features, Trainable
 from boxpen.training import loop
 from boxpen.training.device import check_device
 from boxpen.training.state import Limits, TrainState, ValidationResult
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 __all__ = ["ItemTraining", "Plan", "Trained", "check_start"]
 
@@ -69,7 +66,7 @@ class Trained:
     used: tuple[int, int]  # for training and held out
     cut: int
     empty: int  # left out, with nothing to predict
-    steps: dict[str, Any]  # best_step, steps and stopped_early of the result
+    steps: dict[str, Any]  # best_step, steps, stopped_early and processes of the result
     device: str
 
 
@@ -95,15 +92,9 @@ class ItemTraining(loop.Training):
         """Train to the end, from the start or from a checkpoint, and return the result.
 
         Raises:
-            BoxpenError: If there are several processes, the memory is full, the folder cannot be
-                written, a checkpoint is damaged, or the loss is NaN or Inf.
+            BoxpenError: If the memory is full, the folder cannot be written, a checkpoint is
+                damaged, or the loss is NaN or Inf.
         """
-        if self.processes.count > 1:
-            self.processes.part()
-            raise TrainError(
-                "language models and classifiers train in one process; run the command without "
-                "accelerate launch"
-            )
         import torch
 
         from boxpen.models.engine.quiet import quiet
@@ -122,15 +113,23 @@ class ItemTraining(loop.Training):
         """Make the model, its optimiser and its data."""
         import torch
 
+        from boxpen.lm.objective import Objective
         from boxpen.training.learner import Learner
 
         plan, options, device = self.plan, self.options, self.processes.device
         cuda = device.type == "cuda"
-        self.trainable = plan.make()
+        self.trainable = self.processes.each(plan.make)
         self.train = self._features(plan.train, "for training")
         self.tested = self._features(plan.held_out, "held out")
         self.held_out = sorted(self.tested.features, key=lambda feature: feature.length)
-        self.feed = ItemFeed(self.trainable, self.train.features, options, pin=cuda)
+        self.feed = ItemFeed(
+            self.trainable,
+            self.train.features,
+            options,
+            pin=cuda,
+            rank=self.processes.rank,
+            world=self.processes.count,
+        )
         module = self.trainable.module.to(device).train()
         weights = [weight for weight in module.parameters() if weight.requires_grad]
         groups: list[dict[str, Any]] = [  # biases and norms, which are vectors, are not decayed
@@ -145,7 +144,7 @@ class ItemTraining(loop.Training):
         )
         bf16 = cuda and torch.cuda.is_bf16_supported()
         self.learner = Learner(
-            module, self._objective, optimizer, self.processes, clip=_CLIP, bf16=bf16
+            module, Objective(self.trainable), optimizer, self.processes, clip=_CLIP, bf16=bf16
         )
         steps = len(self.feed.groups(0))
         last = math.ceil(options.epochs * steps)
@@ -162,15 +161,15 @@ class ItemTraining(loop.Training):
         )
 
     def _features(self, data: Sequence[Any], what: str) -> Features:
-        found = self.trainable.features(data, self.options.max_length)
-        if not found.features:
-            raise TrainError(
-                f"none of the {len(data):,} {self.plan.data} {what} has a token to predict"
-            )
-        return found
+        def some() -> Features:
+            found = self.trainable.features(data, self.options.max_length)
+            if not found.features:
+                raise TrainError(
+                    f"none of the {len(data):,} {self.plan.data} {what} has a token to predict"
+                )
+            return found
 
-    def _objective(self, **batch: Tensor) -> Tensor:
-        return self.trainable.loss(batch)[0]
+        return self.processes.each(some)
 
     def begin(self) -> None:
         """Record the settings, what is held out and the tokenizer."""
@@ -216,6 +215,7 @@ class ItemTraining(loop.Training):
             "best_step": best.step,
             "steps": self.state.step,
             "stopped_early": self.state.step < (self.limits.max_steps or 0),
+            "processes": self.processes.count,
         }
         return self.plan.report(
             Trained(

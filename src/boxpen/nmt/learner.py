@@ -45,8 +45,6 @@ class Learner(learner.Learner):
         if hasattr(model, "freeze_sentence_model"):  # the base is trained already
             model.freeze_sentence_model()
         model.train()
-        if processes.rank:  # the same weights, but different dropout
-            torch.manual_seed(config.seed + 1_000_003 * processes.rank)
         compiled = train.compile == "yes" or (train.compile == "auto" and cuda)
         if compiled:
             compile_layers(model, *lengths)

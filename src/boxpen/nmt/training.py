@@ -25,7 +25,7 @@ __all__ = ["TrainState", "Training"]
 
 
 class Training(loop.Training):
-    """One training in one process; several processes are started by ``accelerate launch``.
+    """One training in one process; several processes are started by ``torchrun``.
 
     Args:
         config: The configuration of the training.

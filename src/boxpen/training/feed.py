@@ -19,6 +19,8 @@ class Feed(ABC):
 
     accumulate: int = 1
     """Batches per step, in one process."""
+    multiple: int = 1
+    """How many times as much a step learns from as it does with one process."""
 
     @abstractmethod
     def groups(self, epoch: int) -> Sequence[Any]:
@@ -26,7 +28,7 @@ class Feed(ABC):
 
     @abstractmethod
     def batches(self, group: Any, epoch: int) -> tuple[list[dict[str, Tensor]], int]:
-        """Return the batches of a step, and its predictions over all processes."""
+        """Return this process's batches of a step, and the predictions of all processes."""
 
     def steps(self, place: Place) -> Iterator[Step]:
         """Yield the steps from a place on, epoch after epoch, for ever."""

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from boxpen.errors import TrainError
+from boxpen.printable import excerpt
 from boxpen.training.arithmetic import get_rng_state, set_rng_state
 from boxpen.training.checkpoints import RESTART, load_weights, weights_of
 from boxpen.training.processes import Processes
@@ -72,10 +74,21 @@ class Learner:
                 loss = self.loss(batch)
                 (loss * (self.processes.count / step.tokens)).backward()
             total += loss.detach()
+        if self.processes.count > 1 and any(weight.grad is None for weight in self._learnt):
+            self.processes.once(self._refuse)  # the same in all; the next step would fail
         norm = torch.nn.utils.clip_grad_norm_(self._learnt, self.clip or math.inf)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return Learnt(total, norm)
+
+    def _refuse(self) -> None:
+        idle = [
+            name for name, w in self.model.named_parameters() if w.requires_grad and w.grad is None
+        ]
+        raise TrainError(
+            f"{type(self.model).__name__} has weights that get no gradient ({excerpt(idle[0])}); "
+            "train it in one process"
+        )
 
     def loss(self, batch: dict[str, torch.Tensor]) -> Any:
         """Return the summed loss of a batch."""

@@ -44,7 +44,7 @@ Watch = Callable[[TrainState], None]
 
 
 class Training(ABC):
-    """One training in one process; several processes are started by ``accelerate launch``.
+    """One training in one process; several processes are started by ``torchrun``.
 
     A kind of training supplies what ``build`` sets, the learning rate, validation and the result.
 
@@ -153,6 +153,8 @@ class Training(ABC):
         with fast_arithmetic(self.processes.device):
             torch.manual_seed(self.seed)
             self.build()
+            if self.processes.rank:  # the same weights, but different dropout
+                torch.manual_seed(self.seed + 1_000_003 * self.processes.rank)
             self.processes.once(self.begin)
             self.processes.each(self._resume)
             self._train()
@@ -165,7 +167,7 @@ class Training(ABC):
             with whole(last):
                 self.learner.restore(last)
                 saved = json.loads((last / "state.json").read_text("utf-8"))
-                self.state = TrainState.from_dict(saved, self.processes.count)
+                self.state = TrainState.from_dict(saved, self.feed.multiple)
             self.note(f"resuming from step {self.state.step}")
         if self.chief:
             self.folder.rewind(-1 if last is None else self.state.step)
@@ -281,7 +283,7 @@ class Training(ABC):
 
         def write(folder: Path) -> None:
             self.learner.save(folder, rng_states)
-            saved = json.dumps(state.as_dict(self.processes.count))
+            saved = json.dumps(state.as_dict(self.feed.multiple))
             (folder / "state.json").write_text(saved, "utf-8")
 
         self.checkpoints.save(state.step, write, {*self._recent(), self._best().step})

@@ -1,8 +1,8 @@
 """Processes that train together: results and errors of one are shared with the others.
 
-``accelerate launch`` starts the same command several times. One process, the chief, reads and
-writes files and prints messages. If one process fails, the others must be told, or they would wait
-for it until they are killed.
+``torchrun`` and ``accelerate launch`` start the same command several times. One process, the chief,
+reads and writes files and prints messages. If one process fails, the others must be told, or they
+would wait for it until they are killed.
 """
 
 from __future__ import annotations
@@ -51,9 +51,14 @@ class Processes:
         self.count, self.rank = 1, 0
         if not any(name in os.environ for name in _LAUNCHED):
             return  # the usual case, and importing Accelerate takes a second
-        import torch
-        from accelerate import PartialState
-
+        try:
+            import torch
+            from accelerate import PartialState
+        except ImportError as error:
+            raise TrainError(
+                f"training in several processes needs {error.name}; install it with: "
+                "pip install 'boxpen[hf]'"
+            ) from None
         # Without a GPU, Accelerate sees no other processes unless it is told to use the CPU.
         self.cpu = self.cpu or not torch.cuda.is_available()
         self._state = PartialState(cpu=self.cpu, timeout=_PATIENCE)

@@ -127,21 +127,21 @@ class TrainState:
     validations: list[ValidationResult] = field(default_factory=list)
     log: dict[str, Any] = field(default_factory=dict)
 
-    def as_dict(self, processes: int) -> dict[str, Any]:
-        """Return the contents of ``state.json``, including the number of processes."""
+    def as_dict(self, multiple: int) -> dict[str, Any]:
+        """Return the contents of ``state.json``, including ``Feed.multiple``."""
         return {
             "step": self.step,
             "place": asdict(self.place),
             "epochs": self.epochs,
-            "processes": processes,
+            "processes": multiple,
             "tokens": self.tokens,
             "seconds": self.seconds,
             "validations": [asdict(result) for result in self.validations],
         }
 
     @classmethod
-    def from_dict(cls, state: Any, processes: int) -> TrainState:
-        """Read the contents of ``state.json``, adapted to the current number of processes."""
+    def from_dict(cls, state: Any, multiple: int) -> TrainState:
+        """Read the contents of ``state.json``, adapted to the current ``Feed.multiple``."""
         if not isinstance(state, dict):
             raise TypeError("state.json is not an object")
         for key in ("step", "place", "epochs", "tokens", "seconds", "validations"):
@@ -160,9 +160,9 @@ class TrainState:
             least = int(name == "processes")
             if not isinstance(value, int) or value < least:
                 raise ValueError(f"its {name} is {value!r}, expected a whole number from {least}")
-        if then != processes:
+        if then != multiple:
             # The size of a step has changed; this is the nearest position that skips nothing.
-            place = Place(place.epoch, place.steps * then // processes)
+            place = Place(place.epoch, place.steps * then // multiple)
         return cls(
             step=state["step"],
             place=place,

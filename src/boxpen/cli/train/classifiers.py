@@ -13,6 +13,7 @@ from boxpen.cli.options import Device, Json
 from boxpen.cli.output import note, print_json
 from boxpen.cli.train import train
 from boxpen.cli.train.options import Exclude, Training
+from boxpen.cli.train.together import together
 
 __all__ = ["choice", "nli"]
 
@@ -89,11 +90,14 @@ def nli(
     """Train a classifier: does the premise entail the hypothesis?"""
     from boxpen.lm import train_nli
 
-    result = train_nli(
-        data.data, label_order=label_order.split(",") if label_order else None,
-        options=training.options(), device=device, **data.arguments(),
-    )  # fmt: skip
-    _show(result, data.out, json)
+    given = data.arguments()
+    with together(device) as processes:
+        result = train_nli(
+            data.data, label_order=label_order.split(",") if label_order else None,
+            options=processes.once(training.options), device=device, **given,
+        )  # fmt: skip
+    if processes.chief:
+        _show(result, data.out, json)
 
 
 @command(train, "choice")
@@ -115,11 +119,14 @@ def choice(
     """Train a multiple-choice model: which solution fits?"""
     from boxpen.lm import train_choice
 
-    result = train_choice(
-        data.data, labels=labels, valid_labels=valid_labels, label_start=label_start,
-        options=training.options(), device=device, **data.arguments(),
-    )  # fmt: skip
-    _show(result, data.out, json)
+    given = data.arguments()
+    with together(device) as processes:
+        result = train_choice(
+            data.data, labels=labels, valid_labels=valid_labels, label_start=label_start,
+            options=processes.once(training.options), device=device, **given,
+        )  # fmt: skip
+    if processes.chief:
+        _show(result, data.out, json)
 
 
 def _show(result: dict[str, Any], out: Path, json: bool) -> None:

@@ -14,6 +14,7 @@ from boxpen.cli.options import Device, Json
 from boxpen.cli.output import note, print_json
 from boxpen.cli.train import train
 from boxpen.cli.train.options import Exclude, Training
+from boxpen.cli.train.together import together
 
 __all__ = ["bilm", "lm"]
 
@@ -113,9 +114,13 @@ def _train(
     from boxpen.lm import train_lm
 
     given: dict[str, Any] = {name: v for name, v in asdict(data).items() if v is not None}
-    result = train_lm(
-        kind=kind, options=training.options(), device=device, progress=True, note=note, **given,
-    )  # fmt: skip
+    with together(device) as processes:
+        options = processes.once(training.options)
+        result = train_lm(
+            kind=kind, options=options, device=device, progress=True, note=note, **given
+        )
+    if not processes.chief:
+        return
     if json:
         print_json(result | {"out": str(data.out)})
     else:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +12,11 @@ from boxpen.cli.command import command
 from boxpen.cli.options import Device, Json
 from boxpen.cli.output import console, note, print_json
 from boxpen.cli.train import train
+from boxpen.cli.train.together import together
 from boxpen.report.plain_table import table_of
 
 if TYPE_CHECKING:
     from boxpen.nmt.config import NmtConfig, TrainConfig
-    from boxpen.training.processes import Processes
 
 __all__ = ["example", "plot", "scale", "train_nmt"]
 
@@ -71,7 +69,7 @@ def train_nmt(config: Config, device: Device = "auto", json: Json = False) -> No
         check_folder(found)  # before minutes of preparation
         return found
 
-    with _processes(device) as processes:
+    with together(device) as processes:
         given = processes.once(checked)
         data = prepare_once(given, processes, note)
         from boxpen.nmt.training import Training
@@ -166,7 +164,7 @@ def scale(
 
     if train_only and suite:
         raise NmtError("--suite and --train-only cannot be combined; choose one")
-    with _processes(device) as processes:
+    with together(device) as processes:
         shares = [parse_share(s) for s in share or ["1/16", "1/8", "1/4", "1/2", "1"]]
         given = processes.once(lambda: read_config(config))
         if processes.count > 1:  # or all of them would prepare it
@@ -196,24 +194,3 @@ def scale(
         screen.print(line, style="dim", soft_wrap=True)
     drawn = "" if train_only else f", plot in {out / 'scale.svg'}"
     note(f"points in {out / 'scale.json'}{drawn}")
-
-
-@contextlib.contextmanager
-def _processes(device: str) -> Iterator[Processes]:
-    """Yield the processes started by ``accelerate launch``; report errors only once."""
-    from boxpen.training.device import check_device
-    from boxpen.training.processes import Processes, ToldByChiefError
-
-    processes = Processes(device)
-    try:
-        processes.each(lambda: check_device(device))
-        yield processes
-    except ToldByChiefError:
-        time.sleep(1)  # the launcher kills the others when one exits; let the chief report first
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        if processes.chief:
-            raise
-        raise typer.Exit(130) from None
-    finally:
-        processes.part()

@@ -37,7 +37,9 @@ class Bidirectional(Trainable):
                     out.append(Feature(place, text, len(piece.ids)))
                 else:
                     cut += 1
-                    out.append(Feature(place, self._first(text, room), room))
+                    first = self._first(text, room)
+                    (kept,) = pieces(self.tokenizer, [Request(text=first)])
+                    out.append(Feature(place, first, len(kept.ids)))
         return Features(out, cut, empty)
 
     def batch(self, features: Sequence[Feature], epoch: int) -> dict[str, torch.Tensor]:  # noqa: ARG002
@@ -45,6 +47,10 @@ class Bidirectional(Trainable):
         from boxpen.lm.bilm.training import batch_of
 
         return batch_of(self.tokenizer, [feature.content for feature in features])
+
+    def predictions(self, feature: Feature) -> int:
+        """Return the number of tokens, with the end."""
+        return feature.length + 1
 
     def loss(self, batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the loss: the mean of both directions, summed over tokens."""

@@ -16,7 +16,6 @@ from boxpen.lm.classifier.data import Examples, read_choice
 from boxpen.lm.classifier.job import train
 from boxpen.lm.classifier.trainable import Classifier
 from boxpen.lm.options import Options
-from boxpen.lm.training import check_start
 
 __all__ = ["MultipleChoice", "train_choice"]
 
@@ -55,14 +54,14 @@ def train_choice(
     Raises:
         BoxpenError: If the data, the base, the folder or an option cannot be used.
     """
-    check_start(out, device)
 
     def read(source: str | Path, beside: str | Path | None) -> Examples[Choice]:
         return read_choice(source, labels=beside, columns=columns, label_start=label_start)
 
     return train(
-        MultipleChoice, read(data, labels),
-        read(valid, valid_labels) if valid is not None else None, base=base, out=out,
+        MultipleChoice,
+        lambda: (read(data, labels), read(valid, valid_labels) if valid is not None else None),
+        base=base, out=out,
         tokenizer=tokenizer, holdout=holdout, exclude=exclude, options=options, device=device,
         progress=progress, note=note,
     )  # fmt: skip

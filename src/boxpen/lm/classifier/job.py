@@ -7,7 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from boxpen.lm.classifier.trainable import Classifier
 from boxpen.lm.folder import OutFolder, digest
 from boxpen.lm.options import Options
 from boxpen.lm.split import given, groups_of, hold_out, without
-from boxpen.lm.training import ItemTraining, Plan, Trained
+from boxpen.lm.training import ItemTraining, Plan, Trained, check_start
 from boxpen.metrics.intervals import share
+from boxpen.training.processes import Processes
 
 __all__ = ["train"]
 
@@ -30,8 +31,7 @@ _RATE_FROM_SCRATCH = 5e-4
 
 def train(
     kind: type[Classifier],
-    examples: Examples[Any],
-    valid: Examples[Any] | None,
+    read: Callable[[], tuple[Examples[Any], Examples[Any] | None]],
     *,
     base: str,
     out: str | Path,
@@ -45,28 +45,23 @@ def train(
 ) -> dict[str, Any]:
     """Train, keep the best weights, and return the result; see ``train_nli``."""
     options = options or Options()
-    suites = _suites(exclude)
-    items, held = list(examples.items), list(valid.items if valid else ())
-    excluded = [item for suite in suites.values() for item in suite]
-    items, held = (
-        [side[i] for i in without(side, excluded)] if excluded else side for side in (items, held)
-    )
-    left_out = len(examples.items) + len(valid.items if valid else ()) - len(items) - len(held)
-    if not items or (valid and not held):
-        raise TrainError("every item shares its premise or goal with --exclude, so nothing is left")
-    split = given(items, held) if valid else hold_out(items, holdout, options.seed)
-    learnt = [items[i] for i in split.train]
-    held_out = [(held if valid else items)[i] for i in split.held_out]
+    seed = options.seed
+
+    def divided() -> _Data:
+        check_start(out, device)
+        return _divided(*read(), _suites(exclude), holdout, seed)
+
+    data = Processes(device).once(divided)
+    learnt, held_out = data.train, data.held_out
     settings = {
         "task": kind.kind,
         "base": base,
         "tokenizer": tokenizer,
-        "holdout": None if valid else holdout,
-        "exclude": {name: suite.hash for name, suite in suites.items()},
+        "holdout": None if data.digests["valid"] else holdout,
+        "exclude": data.suites,
         **asdict(options),
     }
-    digests = {"data": _digest(examples.items), "valid": _digest(valid.items) if valid else None}
-    folder = OutFolder(Path(out), settings, digests)
+    folder = OutFolder(Path(out), settings, data.digests)
 
     def make() -> Classifier:
         import transformers
@@ -76,7 +71,7 @@ def train(
         found = find_base(base, tokenizer=tokenizer, texts=(t for i in learnt for t in texts_of(i)))
         auto = getattr(transformers, kind.auto(found.config))
         module = found.load(auto, **kind.head(found.config))
-        return kind(module, found.tokenizer, options.seed)
+        return kind(module, found.tokenizer, seed)
 
     def report(trained: Trained) -> dict[str, Any]:
         return {
@@ -85,10 +80,7 @@ def train(
             **_accuracy(kind, learnt, held_out, trained.right),
             **trained.steps,
             "items": {
-                "read": examples.read + (valid.read if valid else 0),
-                "without_label": examples.skipped + (valid.skipped if valid else 0),
-                "excluded": left_out,
-                "shared_with_valid": split.removed,
+                **data.counts,
                 "train": len(learnt),
                 "held_out": len(held_out),
                 "cut": trained.cut,
@@ -101,7 +93,7 @@ def train(
         make=make,
         train=learnt,
         held_out=held_out,
-        files=_files(held_out, folder.folder.name, options.seed),
+        files=_files(held_out, folder.folder.name, seed),
         report=report,
         learning_rate=usual if options.learning_rate is None else options.learning_rate,
         options=options,
@@ -112,6 +104,47 @@ def train(
         note=note,
     )
     return ItemTraining(folder, plan).run()
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Items for training and held out, how many were left out, and what they come from."""
+
+    train: list[Any]
+    held_out: list[Any]
+    counts: dict[str, int]
+    digests: dict[str, str | None]
+    suites: dict[str, str]
+
+
+def _divided(
+    examples: Examples[Any],
+    valid: Examples[Any] | None,
+    suites: Mapping[str, Any],
+    holdout: float,
+    seed: int,
+) -> _Data:
+    items, held = list(examples.items), list(valid.items if valid else ())
+    excluded = [item for suite in suites.values() for item in suite]
+    items, held = (
+        [side[i] for i in without(side, excluded)] if excluded else side for side in (items, held)
+    )
+    left_out = len(examples.items) + len(valid.items if valid else ()) - len(items) - len(held)
+    if not items or (valid and not held):
+        raise TrainError("every item shares its premise or goal with --exclude, so nothing is left")
+    split = given(items, held) if valid else hold_out(items, holdout, seed)
+    return _Data(
+        train=[items[i] for i in split.train],
+        held_out=[(held if valid else items)[i] for i in split.held_out],
+        counts={
+            "read": examples.read + (valid.read if valid else 0),
+            "without_label": examples.skipped + (valid.skipped if valid else 0),
+            "excluded": left_out,
+            "shared_with_valid": split.removed,
+        },
+        digests={"data": _digest(examples.items), "valid": _digest(valid.items) if valid else None},
+        suites={name: suite.hash for name, suite in suites.items()},
+    )
 
 
 def _suites(names: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from boxpen.lm.classifier.data import Examples, read_nli
 from boxpen.lm.classifier.job import train
 from boxpen.lm.classifier.trainable import Classifier
 from boxpen.lm.options import Options
-from boxpen.lm.training import check_start
 
 __all__ = ["Inference", "train_nli"]
 
@@ -55,13 +54,13 @@ def train_nli(
     Raises:
         BoxpenError: If the data, the base, the folder or an option cannot be used.
     """
-    check_start(out, device)
 
     def read(source: str | Path) -> Examples[Entail]:
         return read_nli(source, columns=columns, label_order=label_order)
 
     return train(
-        Inference, read(data), read(valid) if valid is not None else None, base=base, out=out,
+        Inference, lambda: (read(data), read(valid) if valid is not None else None),
+        base=base, out=out,
         tokenizer=tokenizer, holdout=holdout, exclude=exclude, options=options, device=device,
         progress=progress, note=note,
     )  # fmt: skip

@@ -54,7 +54,7 @@ class Feed(feed.Feed):
         self.tokens, self.accumulate, self.seed = tokens, accumulate, seed
         self.pad, self.start, self.reads, self.pin = pad, start, reads, pin
         self._lengths = reads.source_lengths(examples), examples.target_lengths
-        self.rank, self.world = rank, world
+        self.rank, self.multiple = rank, world
 
     @property
     def pairs(self) -> int:
@@ -69,10 +69,10 @@ class Feed(feed.Feed):
         batches = plan(source, target, tokens=self.tokens, seed=self.seed, epoch=epoch, multiple=8)
         if self.chosen is not None:
             batches = [self.chosen[batch] for batch in batches]
-        size = self.accumulate * self.world
-        if len(batches) < self.world:
+        size = self.accumulate * self.multiple
+        if len(batches) < self.multiple:
             raise NmtError(
-                f"an epoch has {len(batches)} batches for {self.world} processes; lower 'tokens'"
+                f"an epoch has {len(batches)} batches for {self.multiple} processes; lower 'tokens'"
             )
         groups = [batches[at : at + size] for at in range(0, len(batches), size)]
         if len(groups) > 1 and len(groups[-1]) < size:
@@ -86,7 +86,7 @@ class Feed(feed.Feed):
             batch_of(
                 self.examples, batch, pad=self.pad, start=self.start, reads=self.reads, pin=self.pin
             )
-            for batch in group[self.rank :: self.world]
+            for batch in group[self.rank :: self.multiple]
         ], tokens
 
 
