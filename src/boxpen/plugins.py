@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.errors import (
     BoxpenError,
     BuildError,
+    ClusterError,
     ConfigError,
     ModelError,
     RunError,
@@ -360,5 +361,5 @@ TASKS = Registry(
     BuildError,
 )
 
-UNITS = Registry("unit kind", {"model": "boxpen.matrix.work:ModelWork"}, RunError)
+UNITS = Registry("unit kind", {"model": "boxpen.matrix.work:ModelWork"}, ClusterError)
 """By the kind of work: classes that load what a group of units shares, and run its units."""

@@ -38,6 +38,7 @@ def shared_of(model: Model) -> dict[str, Any]:
         "labels": getattr(model, "named", None),
         "fingerprint": model.fingerprint,
         "deterministic": model.deterministic,
+        "exactness": model.exactness(),
         "batch_size": model.batch_size,
         "token_budget": model.token_budget,
         "introduction": [

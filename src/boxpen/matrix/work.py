@@ -59,6 +59,13 @@ class ModelWork:
                 "same files, versions and settings everywhere"
             )
         self.model.load()
+        self._threads = _use_threads(shared["exactness"].get("threads"))
+        if self.model.exactness() != shared["exactness"]:
+            raise ModelError(
+                f"model '{name}' computes elsewhere on this worker than where the job was made "
+                f"({_said(self.model.exactness())}, expected {_said(shared['exactness'])}), and "
+                "deterministic scores depend on that; use the same device everywhere"
+            )
         device = getattr(self.model, "device_type", None)
         if device and self.model.token_budget is None and not self.model.deterministic:
             from boxpen.models.engine.memory import usual_tokens
@@ -102,6 +109,7 @@ class ModelWork:
         if self._answered is not None:
             self._answered.close()
         del self.model
+        _use_threads(self._threads)
         if not served:
             from boxpen.models.engine.memory import give_back
 
@@ -119,6 +127,21 @@ class ModelWork:
         budget = vars(self.model).get("budget")
         if budget is not None and budget.lowered:
             self.model.forget_settings()
+
+
+def _use_threads(count: int | None) -> int | None:
+    """Let PyTorch compute with so many threads, if told, and return how many it had."""
+    if count is None:
+        return None
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    return before
+
+
+def _said(exactness: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in exactness.items())
 
 
 def refuse_cost_limit(models: Sequence[Model], limit: float | None) -> None:
