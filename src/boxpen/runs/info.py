@@ -384,6 +384,7 @@ class RunInfo(_Part):
         unread_contexts: Number of items with a context that the model does not read.
         findings: What lint found in the suite.
         engine: What was computed and how.
+        hardware: What workers computed it on; several if it was mixed.
         human: The judges, if people answered.
         judge: The judge of free translations, if there is one.
     """
@@ -402,6 +403,7 @@ class RunInfo(_Part):
     unread_contexts: int
     findings: tuple[Finding, ...] = field(metadata={"read": _findings})
     engine: Mapping[str, Any] = field(default_factory=dict)
+    hardware: tuple[str, ...] | None = field(default=None, metadata={"read": _names, **_OPTIONAL})
     seconds: float = 0.0
     python: str = platform.python_version()
     human: HumanInfo | None = field(
@@ -463,6 +465,7 @@ class RunInfo(_Part):
             batch=model.batch,
             api=model.access,
             max=self.resolved_policy.get("max_length"),
+            hardware=" + ".join(mixed) if len(mixed := self.hardware or ()) > 1 else None,
         )
         return replace(self, signature=line)
 

@@ -1,0 +1,97 @@
+"""Run the cells of a matrix by units: workers do them, and the runs are made of what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from boxpen.cluster.drive import Executor, Outcome, have_done
+from boxpen.cluster.store import Store
+from boxpen.evaluate import asks
+from boxpen.matrix.cells import Cell
+from boxpen.matrix.cut import Slice, cut, unknown
+from boxpen.matrix.in_process import Done, run_cells
+from boxpen.matrix.results import distrust, fill
+from boxpen.matrix.work import refuse_cost_limit
+from boxpen.runs.directory import check_writable
+from boxpen.scoring.cache import ScoreCache
+
+if TYPE_CHECKING:
+    from boxpen.models.cached import Progress
+
+__all__ = ["share_cells", "units_of"]
+
+
+def share_cells(
+    cells: Sequence[Cell],
+    scores: ScoreCache,
+    store: Store,
+    executor: Executor,
+    progress: Progress | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Iterator[Done]:
+    """Have planned cells run by workers, and save each run.
+
+    A unit is done once: what the store has already, from whatever job, is taken from there. The
+    results go into the score cache, and the runs are made from it as always. A cell with a unit
+    that failed again and again gets the reason as its ``failure``, and the rest goes on.
+
+    Args:
+        cells: The cells; they lose their plans.
+        scores: The user's score cache.
+        store: Where units and results are kept.
+        executor: Who does the units.
+        progress: Called as the work goes on.
+        note: Called with the failures, as they happen.
+
+    Raises:
+        CacheError: If scores cannot be kept.
+        ClusterError: If the store or the executor cannot be used.
+        RunError: If a run cannot be saved.
+    """
+    planned = [cell for cell in cells if cell.plan is not None]
+    limits = {cell.settings.max_cost for cell in planned}
+    refuse_cost_limit([c.plan.model for c in planned if c.plan], next(filter(None, limits), None))
+    for place in dict.fromkeys(cell.settings.out for cell in planned):
+        check_writable(Path(place))
+    of = units_of(planned, scores)
+    wanted = {part.unit.id: part for parts in of for part in parts}
+    if wanted:
+        outcome = have_done(store, (part.unit for part in wanted.values()), executor, progress)
+        places = _kept(outcome, wanted, scores)
+        distrust([c.plan.model for c in planned if c.plan], outcome.missing.values(), scores)
+        for cell, parts in zip(planned, of, strict=True):
+            ids = dict.fromkeys(part.unit.id for part in parts)
+            cell.hardware = tuple(sorted({places[i] for i in ids if places.get(i)}))
+            lost = [i for i in ids if i in outcome.missing]
+            if lost:
+                cell.plan = None
+                cell.failure = f"{outcome.missing[lost[0]]} ({_counted(len(lost), len(ids))})"
+                note(f"{cell.suite} × {cell.model} failed: {cell.failure}")
+        outcome.forget()
+    yield from run_cells(cells, scores, progress, note)
+
+
+def units_of(cells: Sequence[Cell], scores: ScoreCache) -> list[list[Slice]]:
+    """Return the units of each cell that has a plan; those the score cache knows are left out."""
+    return [
+        unknown(cut(asks([cell.plan]), scores), scores)
+        for cell in cells
+        if cell.plan is not None
+    ]
+
+
+def _kept(outcome: Outcome, wanted: dict[str, Slice], scores: ScoreCache) -> dict[str, str]:
+    """Put all results into the score cache; return the hardware by unit."""
+    places = {}
+    for unit, result in outcome.results():
+        fill(scores, wanted[unit].ask, result.data)
+        facts = result.place
+        # Threads change the order in which units are done, and hardly a number.
+        places[unit] = ", ".join(facts[name] for name in sorted(facts) if name != "threads")
+    return places
+
+
+def _counted(lost: int, total: int) -> str:
+    return f"{lost} of {total} unit{'' if total == 1 else 's'} failed"
