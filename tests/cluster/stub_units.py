@@ -13,8 +13,8 @@ from typing import Any
 class Squares:
     """Squares numbers, and does whatever else a payload asks for.
 
-    ``shared`` may have ``log`` (a file that gets a line for every load and unit) and ``broken`` (why
-    it cannot be loaded).
+    ``shared`` may have ``log`` (a file that gets a line for every load and unit) and ``broken``
+    (why it cannot be loaded).
     """
 
     def __init__(self, shared: dict[str, Any]) -> None:

@@ -32,6 +32,7 @@ from boxpen.matrix.cut import Slice, cut  # noqa: E402
 from boxpen.matrix.results import distrust, fill, packed, unpacked  # noqa: E402
 from boxpen.matrix.work import ModelWork, refuse_cost_limit  # noqa: E402
 from boxpen.models.cached import Ask  # noqa: E402
+from boxpen.models.remote.twins import DistrustError  # noqa: E402
 from boxpen.plans import Plan, plan  # noqa: E402
 from boxpen.plugins import UNITS  # noqa: E402
 from boxpen.scoring.cache import ScoreCache  # noqa: E402
@@ -305,9 +306,21 @@ def test_a_server_that_a_worker_caught_lying_is_not_used_again(gpt2_dir):
         distrust([target.model], ["out of memory"], cache)
         assert cut(asks([plan(server.spec, few)]), cache)[0].unit.id == before.unit.id
         distrust([target.model], [f"model '{server.spec}' cannot be trusted: it lies"], cache)
+        work = ModelWork(before.unit.group.shared)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(work.model, "score", lying)
+            with pytest.raises(DistrustError):
+                work.run(before.unit.payload)
+        with pytest.raises(DistrustError, match="cannot be trusted: it lies"):
+            work.run(before.unit.payload)
+        work.close()
         after = cut(asks([plan(server.spec, few)]), cache)[0]
         assert after.unit.group.shared["fingerprint"] != before.unit.group.shared["fingerprint"]
         ModelWork(after.unit.group.shared).close()
+
+
+def lying(*_: Any) -> Any:
+    raise DistrustError("tiny", "it lies")
 
 
 def test_a_limit_on_the_cost_is_refused(gpt2):

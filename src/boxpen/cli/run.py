@@ -170,16 +170,16 @@ def run(
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
     from boxpen.evaluate import run_plans
-    from boxpen.matrix.settings import RunSettings
     from boxpen.folders import default_cache
+    from boxpen.matrix.settings import RunSettings
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
     settings = RunSettings(
-        suite=(*(suites or ()), *(suite or ())), model=tuple(model or ["smollm2"]), recipe=(recipe,),
-        template=template, labels=labels, judge=judge, limit=limit, seed=seed, full=full, bleu=bleu,
-        check_languages=check_languages, cache=cache, max_cost=max_cost, out=out,
-        **asdict(scoring), **asdict(loading),
+        suite=(*(suites or ()), *(suite or ())), model=tuple(model or ["smollm2"]),
+        recipe=(recipe,), template=template, labels=labels, judge=judge, limit=limit,
+        seed=seed, full=full, bleu=bleu, check_languages=check_languages,
+        cache=cache, max_cost=max_cost, out=out, **asdict(scoring), **asdict(loading),
     )  # fmt: skip
     plans = settings.plans(note)
     # Nothing is written before this point, so a failure above leaves nothing behind.

@@ -15,8 +15,8 @@ from annotated_types import MinLen
 from boxpen.config import ConfigPath, load_config
 from boxpen.errors import ConfigError, RunError
 from boxpen.evaluate import run_plans
-from boxpen.matrix.settings import RunSettings
 from boxpen.folders import default_cache
+from boxpen.matrix.settings import RunSettings
 from boxpen.metrics.summary import possible_metrics
 from boxpen.plans import Plan
 from boxpen.runs.directory import check_writable, run_directories

@@ -31,7 +31,7 @@ def _name(value: object, folder: Path) -> str:
 
 def _names(value: object, folder: Path) -> tuple[str, ...]:
     names = value if isinstance(value, list) and value else [value]
-    checked = [one for one in names if _name(one, folder)]
+    checked: list[Any] = [one for one in names if _name(one, folder)]
     return tuple(dict.fromkeys(each for one in checked for each in expanded(one, folder)))
 
 

@@ -76,9 +76,7 @@ def share_cells(
 def units_of(cells: Sequence[Cell], scores: ScoreCache) -> list[list[Slice]]:
     """Return the units of each cell that has a plan; those the score cache knows are left out."""
     return [
-        unknown(cut(asks([cell.plan]), scores), scores)
-        for cell in cells
-        if cell.plan is not None
+        unknown(cut(asks([cell.plan]), scores), scores) for cell in cells if cell.plan is not None
     ]
 
 

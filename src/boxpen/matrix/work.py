@@ -13,6 +13,7 @@ from boxpen.matrix.payload import ask_of, introduction_of
 from boxpen.matrix.results import packed
 from boxpen.models.base import Model
 from boxpen.models.cached import Ask, looked_up
+from boxpen.models.remote.twins import DistrustError
 from boxpen.models.resolve import resolve_model
 from boxpen.scoring.cache import ScoreCache
 
@@ -47,6 +48,7 @@ class ModelWork:
             deterministic=shared["deterministic"] or None,
             labels=shared["labels"],
         )
+        self._lie: DistrustError | None = None
         # What a server has answered stays here: if a unit fails, it is not paid for again.
         self._answered = ScoreCache(":memory:") if self.model.access else None
         if self._answered is not None:
@@ -74,9 +76,14 @@ class ModelWork:
 
     def run(self, payload: Any) -> bytes:
         """Ask the model for one slice, and return the answers for ``matrix.results``."""
+        if self._lie is not None:  # nothing that this server says is of use any more
+            raise self._lie
         ask = ask_of(self.model, payload)
         try:
             found = self._found(ask)
+        except DistrustError as error:
+            self._lie = error
+            raise
         finally:
             self._restore_budget()
         reasons = {

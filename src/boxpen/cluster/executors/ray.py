@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import secrets
 import signal
 import socket
@@ -31,7 +32,9 @@ _STARTS = 10  # of one slot, in a row, without a unit done by anybody in between
 _GRACE = 20.0  # seconds for giving back what is under way
 _REACHED = 10.0  # seconds in which a node must answer
 _PATIENCE = 30.0  # seconds without a worker before the user is told what is waited for
-_CALLS = 4  # an actor must hear leave() while it runs, and run() again after a broken connection
+_CALLS = 16  # an actor must hear leave() while it runs, and run() again after a broken connection
+# Objects of Ray hold nothing of ours.
+_LOCAL = {"include_dashboard": False, "object_store_memory": 80 << 20}
 
 _log = logging.getLogger(__name__)
 
@@ -230,8 +233,7 @@ def _connected() -> tuple[Any, bool]:
     try:
         _check_address(address or "")
         ray.init(
-            log_to_driver=False, logging_level=logging.CRITICAL,
-            **({} if address else {"include_dashboard": False}),
+            log_to_driver=False, logging_level=logging.CRITICAL, **({} if address else _LOCAL),
         )  # fmt: skip
     except Exception as error:  # of many kinds
         ray.shutdown()
@@ -256,11 +258,10 @@ def _check_address(address: str) -> None:
 
 def _death(error: BaseException) -> str:
     """Return why an actor is dead, in one line."""
-    if getattr(error, "actor_init_failed", False) and (cause := getattr(error, "cause", None)):
-        error = cause
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    known = ("The node", "Worker exits", "Memory on the node", "ModuleNotFoundError", "ImportError")
-    for line in lines:
-        if line.startswith(known) or "Error: " in line:
-            return one_line(f"a worker died: {line}")
-    return "a worker died"
+    text = str(error)
+    if "low on memory" in text:
+        return "a worker died: its node ran low on memory; use fewer workers"
+    if because := re.search(r"The actor (?:is dead|died) because (its [^.]+)\.", text):
+        return one_line(f"a worker died: {because[1]}")
+    raised = [line.strip() for line in text.splitlines() if re.match(r"\s*[\w.]*Error: ", line)]
+    return one_line(f"a worker died: {raised[-1]}") if raised else "a worker died"
