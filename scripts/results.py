@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import boxpen
-from boxpen.cli.run import QUICK
+from boxpen.cli.evaluate.run import QUICK
 from boxpen.report.failure_formats import failures_markdown
 from boxpen.report.failures import failure_tables
 from boxpen.report.formats.markdown import cell

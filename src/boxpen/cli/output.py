@@ -32,6 +32,7 @@ __all__ = [
     "print_csv",
     "print_json",
     "print_lines",
+    "print_matrix",
     "print_runs",
     "progress_bar",
     "runs_object",
@@ -185,9 +186,27 @@ def print_runs(
             screen.print(shown)
 
 
+def print_matrix(runs: Sequence[Run], metric: str, by: str | None = None) -> None:
+    """Print one table: a row per model, a column per suite or per value of a tag."""
+    from boxpen.report.tables import matrix, matrix_tables
+
+    found = matrix(runs, metric, by)
+    screen = console()
+    for table in matrix_tables(found, screen.width):
+        screen.print(table)
+        screen.print()
+    for line in found.notes:
+        note(f"• {line}")
+
+
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """Show progress on stderr, with rate and time left, while the block runs."""
+def progress_bar(most: int | None = None) -> Iterator[Progress]:
+    """Show progress on stderr, with rate and time left, while the block runs.
+
+    Args:
+        most: Maximum number of bars besides those of labels with "all": the ones under way, newest
+            first. All bars are shown if None.
+    """
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -218,6 +237,7 @@ def progress_bar() -> Iterator[Progress]:
         transient=False,
     )
     tasks: dict[str, Any] = {}
+    newest: dict[str, None] = {}  # under way
 
     def report(label: str, done: int, total: int, detail: str = "") -> None:
         if not tasks:
@@ -226,6 +246,16 @@ def progress_bar() -> Iterator[Progress]:
             tasks[label] = bars.add_task(printable(label), total=total, completed=done, known=done)
         shown = f"{label} ({detail})" if detail else label
         bars.update(tasks[label], completed=done, total=total, description=printable(shown))
+        if most is not None:
+            show_newest(label, under_way=0 < done < total)
+
+    def show_newest(label: str, *, under_way: bool) -> None:
+        newest.pop(label, None)
+        if under_way:
+            newest[label] = None
+        shown = [*list(newest)[-(most or 0) :], *(one for one in tasks if one.startswith("all "))]
+        for name, task in tasks.items():
+            bars.update(task, visible=name in shown)
 
     try:
         yield report

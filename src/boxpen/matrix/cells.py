@@ -63,7 +63,7 @@ def cells_of(matrices: Sequence[RunSettings]) -> list[Cell]:
     cells: dict[tuple[object, ...], Cell] = {}
     for settings in matrices:
         for model in settings.model:
-            for suite in settings.suite:
+            for suite in settings.suite or ("starter",):
                 for recipe in settings.recipe:
                     cell = Cell(settings=settings, model=model, suite=suite, recipe=recipe)
                     cells.setdefault(cell.key(), cell)

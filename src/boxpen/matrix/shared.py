@@ -58,7 +58,8 @@ def share_cells(
     of = units_of(planned, scores)
     wanted = {part.unit.id: part for parts in of for part in parts}
     if wanted:
-        outcome = have_done(store, (part.unit for part in wanted.values()), executor, progress)
+        units = (part.unit for part in wanted.values())
+        outcome = have_done(store, units, executor, progress and _summed(progress))
         places = _kept(outcome, wanted, scores)
         distrust([c.plan.model for c in planned if c.plan], outcome.missing.values(), scores)
         for cell, parts in zip(planned, of, strict=True):
@@ -89,6 +90,18 @@ def _kept(outcome: Outcome, wanted: dict[str, Slice], scores: ScoreCache) -> dic
         # Threads change the order in which units are done, and hardly a number.
         places[unit] = ", ".join(facts[name] for name in sorted(facts) if name != "threads")
     return places
+
+
+def _summed(progress: Progress) -> Progress:
+    """Return a report on the units of each label that also counts all of them."""
+    seen: dict[str, tuple[int, int]] = {}
+
+    def report(label: str, done: int, total: int) -> None:
+        progress(label, done, total)
+        seen[label] = done, total
+        progress("all units", *map(sum, zip(*seen.values(), strict=True)))
+
+    return report
 
 
 def _counted(lost: int, total: int) -> str:

@@ -11,7 +11,15 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.command import command
 from boxpen.cli.options import Json, Markdown, NliOption, NormOption, Runs, TiesOption, load_runs
-from boxpen.cli.output import console, note, print_csv, print_json, print_runs, runs_object
+from boxpen.cli.output import (
+    console,
+    note,
+    print_csv,
+    print_json,
+    print_matrix,
+    print_runs,
+    runs_object,
+)
 from boxpen.errors import RunError
 
 if TYPE_CHECKING:
@@ -137,20 +145,13 @@ def _show(
 
 
 def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -> None:
-    from boxpen.report.tables import matrix, matrix_tables
-
-    found = matrix(runs, metric, by)
-    if latex:
-        from boxpen.report.formats.latex import matrix_latex
-
-        print(matrix_latex(found, [run.signature for run in runs]), end="")
+    if not latex:
+        print_matrix(runs, metric, by)
         return
-    screen = console()
-    for table in matrix_tables(found, screen.width):
-        screen.print(table)
-        screen.print()
-    for line in found.notes:
-        note(f"• {line}")
+    from boxpen.report.formats.latex import matrix_latex
+    from boxpen.report.tables import matrix
+
+    print(matrix_latex(matrix(runs, metric, by), [run.signature for run in runs]), end="")
 
 
 def _show_failures(runs: list[Run], form: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command
+from boxpen.cli.evaluate.matrix import estimate_matrix, run_matrix
+from boxpen.cli.evaluate.workers import Workers
 from boxpen.cli.options import Json, NliOption, NormOption, TiesOption
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.items import Suite
@@ -18,6 +20,7 @@ from boxpen.sampling import QUICK
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll
 
 if TYPE_CHECKING:
+    from boxpen.matrix.settings import RunSettings
     from boxpen.runs.run import Run
 
 __all__ = ["QUICK", "run"]
@@ -94,13 +97,25 @@ def run(
         ),
     ] = None,
     recipe: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            metavar="NAME",
+            metavar="NAME...",
             help="How to present items: sound, paper, translate (with a prompt), ask, ask-letters, "
             "or generate (judge free translations).",
+            show_default="sound",
         ),
-    ] = "sound",
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="TOML file with models × suites × recipes; options replace what it says.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only print how much work it is, timed on a sample."),
+    ] = False,
     template: Annotated[
         str | None, typer.Option(help="Custom prompt with {source} or {context}.")
     ] = None,
@@ -123,7 +138,9 @@ def run(
         int | None,
         typer.Option(help="Sample N items, stratified by set; blocks stay whole."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed for sampling.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed for sampling.", show_default="0")
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Run all of starter, not a quick sample.")
     ] = False,
@@ -136,11 +153,13 @@ def run(
         ),
     ] = None,
     check_languages: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--check-languages/--any-language", help="Skip languages the model cannot read."
+            "--check-languages/--any-language",
+            help="Skip languages the model cannot read.",
+            show_default="check-languages",
         ),
-    ] = True,
+    ] = None,
     cache: Annotated[
         str | None,
         typer.Option(
@@ -157,46 +176,69 @@ def run(
             help="Stop before the cost of models behind an API exceeds this.",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for run directories.", metavar="FOLDER")] = Path(
-        "runs"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for run directories.", metavar="FOLDER", show_default="runs"),
+    ] = None,
     json: Json = False,
     *,
     scoring: Scoring,
     loading: Loading,
+    workers: Workers,
 ) -> None:
     """Evaluate models on suites.
 
     Without options: the model 'smollm2' on a quick sample of the suite 'starter'.
     """
+    from boxpen.matrix.settings import RunSettings
+
+    given: dict[str, Any] = {
+        "suite": (*(suites or ()), *(suite or ())), "model": tuple(model or ()),
+        "recipe": tuple(recipe or ()), "template": template, "labels": labels, "judge": judge,
+        "limit": limit, "seed": seed, "full": full or None, "bleu": bleu,
+        "check_languages": check_languages, "cache": cache, "max_cost": max_cost, "out": out,
+        **asdict(scoring), **asdict(loading), "deterministic": loading.deterministic or None,
+    }  # fmt: skip
+    # What was not given keeps its default, or what the plan file says.
+    given = {name: value for name, value in given.items() if value is not None and value != ()}
+    if plan is not None:
+        from boxpen.matrix.plan_file import read_plan
+
+        matrices = read_plan(plan, given)
+    else:
+        matrices = [RunSettings(**given)]
+    if dry_run:
+        estimate_matrix(matrices, json=json)
+    elif plan is not None or workers.chosen() is not None:
+        if not run_matrix(matrices, workers, whole=plan is not None, json=json):
+            raise typer.Exit(1)
+    else:
+        _run(matrices[0], model or [], json=json)
+
+
+def _run(settings: RunSettings, models: list[str], *, json: bool) -> None:
+    """Run in this process, all suites of a model in one go, and print every run."""
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
-    from boxpen.matrix.settings import RunSettings
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
-    settings = RunSettings(
-        suite=(*(suites or ()), *(suite or ())), model=tuple(model or ["smollm2"]),
-        recipe=(recipe,), template=template, labels=labels, judge=judge, limit=limit,
-        seed=seed, full=full, bleu=bleu, check_languages=check_languages,
-        cache=cache, max_cost=max_cost, out=out, **asdict(scoring), **asdict(loading),
-    )  # fmt: skip
     plans = settings.plans(note)
     # Nothing is written before this point, so a failure above leaves nothing behind.
-    check_writable(out)
-    with ScoreCache(cache or default_cache()) as scores, progress_bar() as progress:
+    check_writable(settings.out)
+    with ScoreCache(settings.cache or default_cache()) as scores, progress_bar() as progress:
         # The smaller sample is part of the larger one.
         if settings.quick and plans[0].judged:
             first = settings.smaller(plans[0], _FIRST)
             note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
         runs = run_plans(plans, scores, progress=progress)
-        places = [r.save(out) for r in runs]
+        places = [r.save(settings.out) for r in runs]
     if json:
         print_json(runs_object(runs, places))
         return
     print_runs(runs, places)
     if not settings.suite:
-        note(_next_steps(plans[0].suite, model or [], out))
+        note(_next_steps(plans[0].suite, models, settings.out))
 
 
 def _first_number(run: Run) -> str:
