@@ -21,8 +21,8 @@ from pathlib import Path
 
 import boxpen
 from boxpen.cli.evaluate.run import QUICK
-from boxpen.report.failure_formats import failures_markdown
 from boxpen.report.failures import failure_tables
+from boxpen.report.formats.failures import failures_markdown
 from boxpen.report.formats.markdown import cell
 from boxpen.report.terminal import notes, run_table
 

@@ -17,8 +17,8 @@ from boxpen.catalog import recipes_of
 from boxpen.cli.app import app
 from boxpen.metrics.choice import chance
 from boxpen.metrics.intervals import share
-from boxpen.report import failure_formats as formats
 from boxpen.report.failures import ALL, failure_tables
+from boxpen.report.formats import failures as formats
 from boxpen.report.tables import matrix
 from boxpen.review.human_run import human_run
 from small_runs import Liking, human_table, small_run

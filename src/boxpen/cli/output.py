@@ -158,8 +158,8 @@ def print_runs(
         places: Their directories; None for a run that was not saved.
         where: Label for the directories.
     """
-    from boxpen.report.failure_formats import failures_terminal
     from boxpen.report.failures import failure_tables
+    from boxpen.report.formats.failures import failures_terminal
     from boxpen.report.recipes import recipes_page
     from boxpen.report.terminal import main_tags, notes, run_table
 

@@ -52,9 +52,11 @@ def worker(
             show_default="SLURM_ARRAY_TASK_ID or 0",
         ),
     ] = None,
-    job: Annotated[str | None, typer.Option(hidden=True)] = None,
-    name: Annotated[str | None, typer.Option(hidden=True)] = None,
-    tied: Annotated[bool, typer.Option("--tied", hidden=True)] = False,
+    job: Annotated[str | None, typer.Option(hidden=True, help="Work on this job only.")] = None,
+    name: Annotated[str | None, typer.Option(hidden=True, help="Name in the store.")] = None,
+    tied: Annotated[
+        bool, typer.Option("--tied", hidden=True, help="Leave when stdin is closed.")
+    ] = False,
 ) -> None:
     """Do units of jobs that boxpen run has put into a store.
 

@@ -155,8 +155,8 @@ def _show_matrix(runs: list[Run], metric: str, by: str | None, *, latex: bool) -
 
 
 def _show_failures(runs: list[Run], form: str) -> None:
-    from boxpen.report import failure_formats as formats
     from boxpen.report.failures import failure_tables
+    from boxpen.report.formats import failures as formats
 
     tables = failure_tables(runs)
     signatures = list(dict.fromkeys(run.signature for run in runs))
