@@ -126,7 +126,10 @@ class TestPlans:
         assert [{suite for suite, _ in rows} for rows in found] == [{"one", "two"}] * 3 + [{"two"}]
 
     def test_several_recipes_need_no_plan(self, here):
-        done = invoke("run", "one.csv", "--model", "./step-9", "--recipe", "sound", "paper",
+        path = here / "step-9" / "tokenizer_config.json"
+        chat = {"chat_template": "{% for m in messages %}{{ m.content }}\n{% endfor %}"}
+        path.write_text(json.dumps(json.loads(path.read_text()) | chat))
+        done = invoke("run", "one.csv", "--model", "./step-9", "--recipe", "sound", "ask-letters",
                       "--cache", "c.sqlite", "--json")  # fmt: skip
         assert done.exit_code == 0, done.output
         assert len(json.loads(done.stdout)["runs"]) == 2
