@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from boxpen.cluster.drive import Executor, Outcome, have_done
 from boxpen.cluster.store import Store
+from boxpen.cluster.units import Result, read_result
 from boxpen.evaluate import asks
 from boxpen.matrix.cells import Cell
 from boxpen.matrix.cut import Slice, cut, unknown
@@ -20,7 +21,7 @@ from boxpen.scoring.cache import ScoreCache
 if TYPE_CHECKING:
     from boxpen.models.cached import Progress
 
-__all__ = ["share_cells", "units_of"]
+__all__ = ["share_cells"]
 
 
 def share_cells(
@@ -55,30 +56,34 @@ def share_cells(
     refuse_cost_limit([c.plan.model for c in planned if c.plan], next(filter(None, limits), None))
     for place in dict.fromkeys(cell.settings.out for cell in planned):
         check_writable(Path(place))
-    of = units_of(planned, scores)
-    wanted = {part.unit.id: part for parts in of for part in parts}
+    of = [cut(asks([cell.plan]), scores) for cell in planned if cell.plan is not None]
+    wanted = {part.unit.id: part for parts in of for part in unknown(parts, scores)}
+    places = _places({part.unit.id for parts in of for part in parts} - wanted.keys(), store)
+    missing: dict[str, str] = {}
     if wanted:
         units = (part.unit for part in wanted.values())
         outcome = have_done(store, units, executor, progress and _summed(progress))
-        places = _kept(outcome, wanted, scores)
-        distrust([c.plan.model for c in planned if c.plan], outcome.missing.values(), scores)
-        for cell, parts in zip(planned, of, strict=True):
-            ids = dict.fromkeys(part.unit.id for part in parts)
-            cell.hardware = tuple(sorted({places[i] for i in ids if places.get(i)}))
-            lost = [i for i in ids if i in outcome.missing]
-            if lost:
-                cell.plan = None
-                cell.failure = f"{outcome.missing[lost[0]]} ({_counted(len(lost), len(ids))})"
-                note(f"{cell.suite} × {cell.model} failed: {cell.failure}")
+        missing = outcome.missing
+        places |= _kept(outcome, wanted, scores)
+        distrust([c.plan.model for c in planned if c.plan], missing.values(), scores)
+    for cell, parts in zip(planned, of, strict=True):
+        ids = dict.fromkeys(part.unit.id for part in parts)
+        cell.hardware = tuple(sorted({places[i] for i in ids if places.get(i)}))
+        lost = [i for i in ids if i in missing]
+        if lost:
+            cell.plan = None
+            cell.failure = f"{missing[lost[0]]} ({_counted(len(lost), len(ids))})"
+            note(f"{cell.suite} × {cell.model} failed: {cell.failure}")
+    if wanted:
         outcome.forget()
     yield from run_cells(cells, scores, progress, note)
 
 
-def units_of(cells: Sequence[Cell], scores: ScoreCache) -> list[list[Slice]]:
-    """Return the units of each cell that has a plan; those the score cache knows are left out."""
-    return [
-        unknown(cut(asks([cell.plan]), scores), scores) for cell in cells if cell.plan is not None
-    ]
+def _places(units: set[str], store: Store) -> dict[str, str]:
+    """Return the hardware of units whose answers are in the score cache already."""
+    there = {name.rpartition("/")[2] for name in store.names("done/")} if units else set()
+    found = {unit: read_result(store, unit) for unit in sorted(units & there)}
+    return {unit: _said(result) for unit, result in found.items() if result is not None}
 
 
 def _kept(outcome: Outcome, wanted: dict[str, Slice], scores: ScoreCache) -> dict[str, str]:
@@ -86,10 +91,15 @@ def _kept(outcome: Outcome, wanted: dict[str, Slice], scores: ScoreCache) -> dic
     places = {}
     for unit, result in outcome.results():
         fill(scores, wanted[unit].ask, result.data)
-        facts = result.place
-        # Threads change the order in which units are done, and hardly a number.
-        places[unit] = ", ".join(facts[name] for name in sorted(facts) if name != "threads")
+        places[unit] = _said(result)
     return places
+
+
+def _said(result: Result) -> str:
+    """Return the hardware in words."""
+    facts = result.place
+    # Threads change the order in which units are done, and hardly a number.
+    return ", ".join(facts[name] for name in sorted(facts) if name != "threads")
 
 
 def _summed(progress: Progress) -> Progress:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 from boxpen.cluster.store import Store
@@ -21,12 +22,18 @@ __all__ = ["LocalExecutor", "cores", "gpus"]
 _STARTS = 10  # of one slot, in a row, without a unit done by anybody in between
 _GRACE = 20.0  # seconds for giving back what is under way
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
+_DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # of CUDA, ROCm, and CUDA in WSL
 
 
 def gpus() -> int:
-    """Return how many GPUs can be used; torch is only asked if something else has loaded it."""
-    torch = sys.modules.get("torch")
-    return torch.cuda.device_count() if torch is not None else 0
+    """Return how many GPUs can be used; torch is only loaded if there may be any."""
+    if "torch" not in sys.modules and not any(Path(place).exists() for place in _DRIVERS):
+        return 0
+    try:
+        import torch
+    except ImportError:
+        return 0
+    return int(torch.cuda.device_count())
 
 
 def cores() -> int:
