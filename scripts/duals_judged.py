@@ -52,8 +52,9 @@ from boxpen.build.duals.rows import Row, read_rows, write_rows
 from boxpen.build.duals.stages import PROPOSALS, SOURCE
 from boxpen.catalog import read_suite, write_suite
 from boxpen.english.sentence import plain, read
-from boxpen.metrics.intervals import Estimate, wilson
-from boxpen.report.robustness import robust_runs
+from boxpen.metrics.intervals import wilson
+from boxpen.report.numbers import percent
+from boxpen.report.robustness import robust_runs, share_of_pairs
 from boxpen.review import (
     Journal,
     Judgement,
@@ -588,8 +589,9 @@ def models(paths: Sequence[Path]) -> str:
         out += [f"#### {whole.name}, % [95 %]", "", f"| operation | n | {' | '.join(heads)} |"]
         out.append("|---|" + "---:|" * (len(heads) + 1))
         for row in sorted((*whole.rows, *parts.rows[:-1]), key=_place):
-            shown = (row.original, row.dual, row.both, row.consistency, row.survives, row.same)
-            cells = (_percent(one) for one in shown)
+            cells = [percent(one) for one in (row.original, row.dual)]
+            shares = (row.both, row.consistency, row.survives, row.same)
+            cells += [share_of_pairs(one) for one in shares]
             out.append(f"| {row.operation} | {row.pairs} | {' | '.join(cells)} |")
         out.append("")
     out.append("Runs: " + ", ".join(f"`{run.signature}`" for run in runs))
@@ -598,11 +600,6 @@ def models(paths: Sequence[Path]) -> str:
 
 def _place(row: Robustness) -> int:
     return [*OPERATIONS, "all", "flipped", "kept"].index(row.operation)
-
-
-def _percent(found: Estimate) -> str:
-    value, low, high, n = found
-    return f"{100 * value:.1f} [{100 * low:.1f}, {100 * high:.1f}]" if n else "–"
 
 
 def accepted_suites(sample: int) -> str:

@@ -53,6 +53,27 @@ def test_the_numbers_by_operation(dual):
     assert (run["kept"], "items" in run) == (3, False)
 
 
+def test_shares_of_few_pairs_are_not_shown(tmp_path):
+    suite = dual_suite(["add"] * 12 + ["swap"] * 9)
+    run = dual_run("++" * 10 + "+-" * 2 + "++" * 9, suite).save(tmp_path)
+    shown = invoke("robust", run, "--markdown").stdout
+    rows = [[c.strip() for c in x.split("|")[1:-1]] for x in shown.splitlines() if x[:2] == "| "]
+    add, swap = ([row for row in rows if row[0] == name] for name in ("add", "swap"))
+    assert add[0][4:] == [add[0][5], "83.3 [55.2, 95.3]"]
+    assert swap[0][1:] == ["9", "100.0 [70.1, 100.0]", "100.0 [70.1, 100.0]", "–", "–"]
+    assert swap[1][1:4] == ["–", "–", "–"]
+    assert "–: a share of fewer than 10 pairs" in shown
+    # Programs get the numbers, with how many pairs they are of.
+    data = json.loads(invoke("robust", run, "--json").stdout)
+    assert data["runs"][0]["operations"][1]["both"]["n"] == 9
+    assert not any(note.startswith("–") for note in data["notes"])
+    section = html_report([Run.load(run)]).partition('<section id="robustness">')[2]
+    rows = [section.partition(f"<td>{name}</td>")[2] for name in ("add", "swap")]
+    add, swap = (row.partition("</tr>")[0] for row in rows)
+    assert (add.count("–</td>"), swap.count("–</td>")) == (0, 3)
+    assert add.count("83.3 [") == 3  # duals, both right, and what survives
+
+
 def test_only_ties_of_pairs_whose_truth_flips_are_left_out_of_them(tmp_path):
     suite = dual_suite(["add"] * 3 + ["swap="])
     for outcome, told in (
@@ -113,7 +134,7 @@ def test_the_page_has_a_section_only_where_there_are_duals(dual):
     assert '<a href="#robustness">' in page
     section = page[page.index('<section id="robustness">') :].partition("</section>")[0]
     assert section.count("<tr>") == 1 + 3
-    assert "33.3 [" in section  # what survives of 'add'
+    assert "75.0 [" in section  # originals of 'add'
     assert "robustness" not in html_report([small_run("++--")])
 
 

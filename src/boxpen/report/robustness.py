@@ -10,7 +10,7 @@ from typing import Any
 from boxpen.analysis.kept import Kept, kept_answers
 from boxpen.analysis.robustness import Robustness, dual_pairs, find_pairs, robustness
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.numbers import DASH, p_value, percent, plain
+from boxpen.report.numbers import DASH, FEWEST_BLOCKS, p_value, percent, plain
 from boxpen.report.plain_table import Grid, Page
 from boxpen.runs.comparison import labels
 from boxpen.runs.run import Run
@@ -21,6 +21,7 @@ __all__ = [
     "robust_object",
     "robust_page",
     "robust_runs",
+    "share_of_pairs",
 ]
 
 _ACCURACY = ("operation", "n", "originals", "duals", "both right", "consistent")
@@ -69,7 +70,11 @@ def robust_page(found: Sequence[RobustRun], *, items: bool = False, top: int | N
         grids += _grids(one)
         if items:
             grids.append(_items(one.run, one.kept[:top]))
-    return Page(grids, robust_notes(found), [one.run.signature for one in found])
+    notes = robust_notes(found)
+    shares = (e for one in found for r in one.rows for e in (r.both, r.survives, r.same))
+    if any(share.n < FEWEST_BLOCKS for share in shares):
+        notes.append(f"{DASH}: a share of fewer than {FEWEST_BLOCKS} pairs")
+    return Page(grids, notes, [one.run.signature for one in found])
 
 
 def robust_object(
@@ -118,6 +123,11 @@ def robust_notes(found: Sequence[RobustRun]) -> list[str]:
     return notes
 
 
+def share_of_pairs(found: Estimate) -> str:
+    """Return a share of pairs in per cent with its interval; a dash if they are too few."""
+    return DASH if found.n < FEWEST_BLOCKS else percent(found)
+
+
 def robust_html(runs: Sequence[tuple[str, Run]]) -> list[tuple[str, Sequence[Robustness]]]:
     """Return the numbers of those named runs that have duals, for the page."""
     pairs = [(name, find_pairs(run)) for name, run in runs]
@@ -130,17 +140,21 @@ def _grids(one: RobustRun) -> Iterator[Grid]:
         title="accuracy, % [95 %]",
         heads=_ACCURACY,
         lines=[
-            [r.operation, f"{r.pairs:,}", *map(_share, (r.original, r.dual, r.both, r.consistency))]
+            [
+                r.operation, f"{r.pairs:,}", *map(percent, (r.original, r.dual)),
+                *map(share_of_pairs, (r.both, r.consistency)),
+            ]
             for r in one.rows
         ],
-    )
+    )  # fmt: skip
     yield Grid(
         name=one.name,
         title="what survives, % [95 %]",
         heads=_SURVIVES,
         lines=[
             [
-                r.operation, _share(r.survives), _share(r.same), f"{100 * r.both.value:.1f}",
+                r.operation, share_of_pairs(r.survives), share_of_pairs(r.same),
+                DASH if r.both.n < FEWEST_BLOCKS else f"{100 * r.both.value:.1f}",
                 f"{100 * r.independent:.1f}", p_value(r.p),
                 "" if r is one.rows[-1] else p_value(r.adjusted),
             ]
@@ -192,10 +206,6 @@ def _shown(kept: Kept) -> str:
 def _guessed(found: Sequence[RobustRun]) -> str:
     shares = sorted({f"{100 * one.rows[-1].guessing:.1f}" for one in found}, key=float)
     return " or ".join(shares)
-
-
-def _share(found: Estimate) -> str:
-    return percent(found) if found.n else DASH
 
 
 def _signed(margin: float) -> str:
