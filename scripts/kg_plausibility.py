@@ -22,7 +22,7 @@ from boxpen.build.kg.wording.wordings import Wording, wordings
 
 
 class Judged(NamedTuple):
-    """A triple and what people say of it."""
+    """A triple, and whether judges find it sensible."""
 
     relation: str
     head: str

@@ -5,7 +5,7 @@ kept. Its *plausibility* is the pointwise mutual information of the tail and the
 in nats: log p(tail | head, relation) - log p(tail alone). A rare tail is not less plausible for
 being rare; a tail that this head makes no likelier is. The number orders triples roughly within a
 relation, and means nothing across relations. ``scripts/kg_plausibility.py`` compares it with others
-on triples that people have judged.
+on triples that were judged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""boxpen errors: types of translation errors, as people judged them."""
+"""boxpen errors: types of translation errors, as judges typed them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["errors"]
 
 @command(app, "errors", panel="Look")
 def errors(runs: Runs, *, journal: JournalFile = None, verdicts: Verdicts, form: Format) -> None:
-    """Show translation errors by type, as judged by people."""
+    """Show translation errors by type, as judges typed them."""
     from boxpen.analysis.translation_errors import ErrorTask, outputs_of
     from boxpen.report import translation_errors as shown
     from boxpen.report.tables import systems
