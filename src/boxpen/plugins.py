@@ -255,7 +255,10 @@ SUITE_FORMATS = Registry(
     },
     SuiteError,
 )
-"""Formats of other tools: functions that write a suite, under a recipe, into a new folder."""
+"""Formats of other tools: functions that write a suite, under a recipe, into a new folder.
+
+They return how many items the format cannot hold, by reason.
+"""
 
 RUN_FORMATS = Registry(
     "run format",

@@ -18,6 +18,7 @@ from boxpen.analysis.reading_judge import ReadingJudge
 from boxpen.exchange import export_runs
 from boxpen.models.base import Encoded
 from boxpen.review.human_run import human_run
+from boxpen.runs.directory import run_directories
 from boxpen.scoring.reading import ReadingRule
 from small_runs import Liking, human_table, small_run, small_suite
 
@@ -159,6 +160,7 @@ def test_every_kind_of_run_comes_back(make: Callable[[Path], Run], tmp_path):
             assert getattr(back, part) == getattr(run, part)
         assert back.tokens == run.tokens
         assert back.to_polars("records").equals(run.to_polars("records"))
+    assert run_directories([tmp_path / "out"]) == [path]
     again = Run.load(back.save(tmp_path / "runs"))
     assert again.verdicts == run.verdicts
     first, second = (tmp_path / name for name in ("first", "second"))

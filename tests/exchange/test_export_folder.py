@@ -1,8 +1,10 @@
 """Folders of exports: what --overwrite may replace, and what it never does."""
 
 import pytest
+from typer.testing import CliRunner
 
-from boxpen import Choice, Suite, SuiteError
+from boxpen import Choice, Entail, Suite, SuiteError, Translate, write_suite
+from boxpen.cli.app import app
 from boxpen.exchange import export_suite
 from small_runs import small_suite
 
@@ -31,6 +33,34 @@ def test_the_current_folder_is_not_replaced(place, tmp_path, monkeypatch):
         export_suite(small_suite(2), "inspect", place, overwrite=True)
     export_suite(small_suite(2), "inspect", "new")
     assert (tmp_path / "out" / "in" / "new" / "small.py").is_file()
+
+
+_ENTAIL = {"an entailment item needs an inference classifier": 1}
+_TRANSLATE = {"an item to translate, without a wrong translation to tell apart": 2}
+
+
+@pytest.mark.parametrize(
+    ("form", "left_out"),
+    [("lm-eval", _ENTAIL | _TRANSLATE), ("hf", {}), ("inspect", _TRANSLATE)],
+)
+def test_the_command_counts_what_the_format_cannot_hold(form, left_out, tmp_path):
+    items = (
+        Choice(id="c", candidates=("a", "b"), gold=0),
+        Entail(id="e", premise="It rains.", hypothesis="It is wet.", label="entailment"),
+        Translate(id="t", source="Das Haus", reference="The house"),
+        Translate(id="u", source="Der Baum", reference="The tree"),
+    )
+    suite = Suite("four", items)
+    assert export_suite(suite, form, tmp_path / "folder") == left_out
+    write_suite(suite, tmp_path / "four.jsonl")
+    done = CliRunner().invoke(
+        app, ["suite", "export", str(tmp_path / "four.jsonl"), "--to", form, str(tmp_path / "out")]
+    )
+    assert done.exit_code == 0
+    said = " ".join(done.output.split())
+    assert f"four: {4 - sum(left_out.values())} items written to" in said
+    for reason, count in left_out.items():
+        assert f"left out, {count} item(s): {reason}" in said
 
 
 @pytest.mark.parametrize("form", ["lm-eval", "hf", "inspect"])

@@ -128,12 +128,17 @@ def test_commands_take_a_log(own: Path, gpt2_dir: Path, tmp_path: Path, capsys) 
 def test_a_folder_of_logs_is_a_folder_of_runs(own: Path, tmp_path: Path) -> None:
     results = results_in(own)
     assert run_directories([own]) == run_directories([own.parent]) == [results]
+    dotted = tmp_path / "results" / "..__model"  # of --model_args pretrained=../model
+    shutil.copytree(own, dotted)
+    assert run_directories([tmp_path / "results"]) == [results_in(dotted)]
     assert _boxpen("report", own) == 0
     with pytest.raises(RunError, match=re.escape(f"no run.json; load the log {results}")):
         Run.load(own)
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(RunError, match=r"a run\.json or the results of another tool"):
         run_directories([tmp_path])
+    with pytest.raises(RunError, match=r"nowhere does not exist$"):
+        run_directories([tmp_path / "nowhere"])
 
 
 def test_a_minimal_pair_as_lm_eval_has_it(foreign: Path) -> None:

@@ -239,12 +239,17 @@ def export_suite(
     if out is not None:
         check_free(out, overwrite=overwrite)
     found = load_suite(name)
+    left_out: dict[str, int] = {}
     if out is not None:
         write_suite(found, out)
     if to is not None:
         form, out = to
-        exchange.export_suite(found, form, out, recipe=recipe or "sound", overwrite=overwrite)
-    note(f"{found.name}: {len(found)} items written to {out}")
+        chosen = recipe or "sound"
+        left_out = exchange.export_suite(found, form, out, recipe=chosen, overwrite=overwrite)
+    written = len(found) - sum(left_out.values())
+    note(f"{found.name}: {written:,} items written to {out}")
+    for reason, count in left_out.items():
+        note(f"left out, {count:,} item(s): {reason}")
 
 
 def _column(what: str) -> Any:

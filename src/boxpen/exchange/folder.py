@@ -31,7 +31,7 @@ def export_suite(
     *,
     recipe: str = "sound",
     overwrite: bool = False,
-) -> None:
+) -> dict[str, int]:
     """Write a suite into a folder, in the format of another tool.
 
     Args:
@@ -40,6 +40,9 @@ def export_suite(
         folder: The folder to make.
         recipe: How items become texts, for formats that hold prompts.
         overwrite: Replace a folder that an earlier export made.
+
+    Returns:
+        How many items are left out because the format cannot hold them, by reason.
 
     Raises:
         SuiteError: If the format or the recipe is unknown, the format cannot hold the suite, or
@@ -53,12 +56,13 @@ def export_suite(
         )
     with _folder(Path(folder), SuiteError, overwrite=overwrite) as new:
         try:
-            write(suite, recipes[recipe], new)
+            left_out: dict[str, int] = write(suite, recipes[recipe], new)
         except UnicodeEncodeError:
             raise SuiteError(
                 f"suite '{printable(suite.name)}' has a text with half of a surrogate pair, which "
                 "no format holds; correct it"
             ) from None
+    return left_out
 
 
 def export_runs(

@@ -54,8 +54,11 @@ class _Config:
     items: int
 
 
-def write_dataset(suite: Suite, recipe: Recipe, folder: Path) -> None:
+def write_dataset(suite: Suite, recipe: Recipe, folder: Path) -> dict[str, int]:
     """Write a suite as a data set: one Parquet file per configuration, and a card.
+
+    Returns:
+        How many items are left out, by reason: none.
 
     Raises:
         SuiteError: If a recipe is asked for, as items are written and no prompts.
@@ -71,6 +74,7 @@ def write_dataset(suite: Suite, recipe: Recipe, folder: Path) -> None:
     for config in configs:
         (folder / config.path).write_bytes(config.content)
     (folder / "README.md").write_bytes(card)
+    return {}
 
 
 def config_of(value: str) -> str:

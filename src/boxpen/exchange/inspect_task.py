@@ -35,13 +35,16 @@ _USED = {
 """A function of such a name would be called in the place of what the file needs."""
 
 
-def write_task(suite: Suite, recipe: Recipe, folder: Path) -> None:
+def write_task(suite: Suite, recipe: Recipe, folder: Path) -> dict[str, int]:
     """Write a task, its data and a README into a folder.
 
     Args:
         suite: The suite.
         recipe: ``ask``; ``sound``, the default of exports, stands for it.
         folder: An empty folder.
+
+    Returns:
+        How many items are left out, by reason.
 
     Raises:
         SuiteError: If the recipe is another one, or no item can be asked.
@@ -68,6 +71,7 @@ def write_task(suite: Suite, recipe: Recipe, folder: Path) -> None:
     (folder / f"{name}.jsonl").write_text("".join(lines), "utf-8")
     (folder / f"{name}.py").write_text(_task(suite, name, several=several), "utf-8")
     (folder / "README.md").write_text(_readme(suite, name, len(rows), left_out), "utf-8")
+    return dict(left_out)
 
 
 def task_name(suite: str) -> str:

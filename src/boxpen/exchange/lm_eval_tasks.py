@@ -56,8 +56,11 @@ class _Exported:
         return [doc for docs in self.tasks.values() for doc in docs]
 
 
-def write_tasks(suite: Suite, recipe: Recipe, folder: Path) -> None:
+def write_tasks(suite: Suite, recipe: Recipe, folder: Path) -> dict[str, int]:
     """Write a task for every set of a suite, a group over them, the data and a card.
+
+    Returns:
+        How many items are left out, by reason.
 
     Raises:
         SuiteError: If the recipe does not score candidates, or nothing is left to choose from.
@@ -76,6 +79,7 @@ def write_tasks(suite: Suite, recipe: Recipe, folder: Path) -> None:
         _write(folder / f"{made.name}.yaml", _group(made))
     _write(folder / "boxpen_data.py", _LOADER)
     _write(folder / "README.md", _card(made))
+    return made.left_out
 
 
 def _write(path: Path, text: str) -> None:

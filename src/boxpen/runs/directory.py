@@ -45,6 +45,10 @@ __all__ = [
     "write_run",
 ]
 
+# Results of lm-eval, alone or by model, and the datastore of Every Eval Ever. lm-eval names the
+# folder of the model ../name "..__name", so folders may begin with a dot.
+_LOGS = ("*.json", "*/*.json", "data/*/*/*/*.json")
+
 
 def write_run(run: RunContent, target: Path) -> None:
     """Write a run directory.
@@ -249,6 +253,8 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
         # Runs still being written are in folders whose names begin with a dot.
         inside = sorted(p.parent for p in path.glob("[!.]*/run.json")) or _logs_in(path)
         if not inside:
+            if not path.exists():
+                raise RunError(f"{path} does not exist")
             raise RunError(
                 f"{path} is not a run directory or a log: neither it nor a folder in it has a "
                 "run.json or the results of another tool"
@@ -258,8 +264,8 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
 
 
 def _logs_in(folder: Path) -> list[Path]:
-    """Return the results of other tools in a folder, and in the folders of models in it."""
-    found = [*folder.glob("*.json"), *folder.glob("[!.]*/*.json")]
+    """Return the results of other tools in a folder, in and in the folders of models in it."""
+    found = {path for where in _LOGS for path in folder.glob(where)}
     return sorted(path for path in found if path.is_file() and log_of(path))
 
 
