@@ -102,7 +102,8 @@ def lacking(header: Sequence[str]) -> str:
         return f"but none named {listed(missing)}"
     return (
         "expected 'correct' and 'wrong', 'good' and 'bad', 'sent0', 'sent1' and 'label', "
-        "'choices' and 'answer', or 'premise', 'hypothesis' and 'label'"
+        "'choices' and 'answer', 'sentence', 'option1', 'option2' and 'answer', 'premise', "
+        "'choice1', 'choice2', 'question' and 'label', or 'premise', 'hypothesis' and 'label'"
     )
 
 
