@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from suites import PAGE as NAME
@@ -14,7 +16,9 @@ from typer.testing import CliRunner
 import boxpen
 from boxpen.catalog import entries
 from boxpen.cli.app import app
+from boxpen.errors import BoxpenError
 from boxpen.items import Choice
+from boxpen.models.loading.presets import PRESETS
 from boxpen.sampling import draw_sample
 
 PAGE = (Path(__file__).parents[1] / "docs" / "results" / NAME).read_text("utf-8")
@@ -88,6 +92,42 @@ def test_demetr_is_imported_by_the_commands(
     (place,) = (tmp_path / "runs").iterdir()
     assert place.match("runs/demetr-antonym-*")
     assert _run(sliced.replace("runs/demetr-antonym-*", f"runs/{place.name}")) == 0
+
+
+def test_demetr_is_scored_by_a_translation_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two files of its form, of two languages, and one that is left out; a tiny Marian model."""
+    for needed in ("pandas", "torch"):
+        pytest.importorskip(needed)
+    monkeypatch.syspath_prepend(Path(__file__).parent / "models")
+    import tiny
+
+    tiny.build("marian", tmp_path / "marian")
+    mixed = [{**row, "lang_tag": tag} for row in DEMETR for tag in ("chinese_simple", "german")]
+    (tmp_path / "dataset").mkdir()
+    for name in ("critical_id7_antonym", "minor_id15_case", "base_id33_empty"):
+        rows = [{**row, "id": number} for number, row in enumerate(mixed, start=1)]
+        (tmp_path / "dataset" / f"{name}.json").write_text(json.dumps(rows), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"```python\n(.+?)```", PAGE, re.S)
+    assert "opus-mt-zh-en" in PRESETS
+    names: dict[str, Any] = {}
+    code = code.replace('"opus-mt-zh-en", suite', '"hf:marian", suite, cache=":memory:"')
+    exec(compile(code, "docs/results/suites.md", "exec"), names)
+    kinds = ("critical_id7_antonym", "minor_id15_case")
+    assert [v.id for v in names["run"].verdicts] == [
+        f"{kind}-{n}" for kind in kinds for n in (1, 3)
+    ]
+    first = names["suite"].items[0]
+    assert (first.source, first.candidates[first.gold]) == (
+        "Der Tisch ist alt.",
+        "The table is old.",
+    )
+    assert first.tags == {"severity": "critical", "kind": "critical_id7_antonym"}
+    unsaid = replace(names["suite"], card=replace(names["suite"].card, source_language=None))
+    with pytest.raises(BoxpenError, match=r"do not say their languages .*--source-language"):
+        boxpen.evaluate("hf:marian", unsaid, cache=":memory:")
 
 
 def _run(command: str) -> int:

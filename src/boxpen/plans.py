@@ -231,6 +231,11 @@ class Plan:
         language, source_language = self.suite.languages_of(item)
         if encoder and self.model.direction not in (None, (source_language, language)):
             pair = "-".join(self.model.direction or ())
+            if language is None or source_language is None:
+                return (
+                    f"it translates {pair}, and the items do not say their languages (boxpen suite "
+                    "import has --language and --source-language)"
+                )
             return f"it translates {pair}, and the items are {source_language}-{language}"
         choice = item.as_choice() if isinstance(item, Translate) else item
         sees_source = isinstance(choice, Choice) and self.recipe.sees_source(
