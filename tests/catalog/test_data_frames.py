@@ -117,6 +117,22 @@ def test_tuples_are_lists():
     assert [item.candidates for item in Suite.from_pandas(frame)] == [("a", "b"), ("c", "d")]
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"label": np.array(["A", "B"], object), "text": np.array(["fire", "ice"], object)},
+        np.array([{"label": "A", "text": "fire"}, {"label": "B", "text": "ice"}], object),
+        np.array(["fire", "ice"], object),
+    ],
+    ids=["struct of lists", "list of structs", "list"],
+)
+def test_multiple_choice_as_datasets_of_the_hub_give_it_to_pandas(choices):
+    """CommonsenseQA, ARC and MMLU: ``load_dataset(...).to_pandas()`` has arrays in structs."""
+    frame = pd.DataFrame({"question": ["What is cold?"], "choices": [choices], "answerKey": ["B"]})
+    expected = Choice(id="1", context="What is cold?", candidates=("fire", "ice"), gold=1)
+    assert Suite.from_pandas(frame).items == (expected,)
+
+
 def test_an_index_with_a_name_is_a_column():
     frame = pd.DataFrame({"key": [7, 9], **PAIRS}).set_index("key")
     assert [i.id for i in Suite.from_pandas(frame, id="key")] == ["7", "9"]

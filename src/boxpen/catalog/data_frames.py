@@ -113,7 +113,7 @@ def _plain(values: Sequence[Any], missing: Callable[[Any], bool]) -> list[Any]:
     """Return the cells of a column as plain values, None where there is none."""
     found: list[Any] = []
     for value in values:
-        plain = value.tolist() if hasattr(value, "tolist") else value
+        plain = _without_arrays(value)
         if plain is None or missing(plain):
             found.append(None)
         elif isinstance(plain, float) and plain.is_integer():
@@ -121,3 +121,11 @@ def _plain(values: Sequence[Any], missing: Callable[[Any], bool]) -> list[Any]:
         else:
             found.append(list(plain) if isinstance(plain, tuple) else plain)
     return found
+
+
+def _without_arrays(value: Any) -> Any:
+    """Return a cell with lists in place of arrays: pandas has them inside structs, too."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(plain, dict):
+        return {key: _without_arrays(inner) for key, inner in plain.items()}
+    return [_without_arrays(inner) for inner in plain] if isinstance(plain, list) else plain
