@@ -4,13 +4,15 @@
     kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
     kg_judged.py tables                  -> docs/results/kg.md
     kg_judged.py refused                 the same: what today's rules refuse of that
+    kg_judged.py again --out FOLDER      two sheets of tests of the suite that these rules made
 
-The sheets are of tests of the suite after review, of tests of the suite without review, and of all
-wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which is
-which. A sheet has a number and a text in each row, its key what the row is; a reader returns
+The first sheets are of tests of the suite after review, of tests of the suite without review, and
+of all wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which
+is which. A sheet has a number and a text in each row, its key what the row is; a reader returns
 ``NAME.READER.tsv`` with the number and the verdicts (``INSTRUCTIONS.md`` beside the sheets says
-how). The files that are kept name items by their ids and say nothing of their texts, which are
-not ours.
+how). The two sheets of ``again``, which differ in order, have columns to fill in. ``gather`` reads
+the sheets whose keys it finds and keeps what was said of other samples. The files that are kept
+name items by their ids and say nothing of their texts, which are not ours.
 
 ``docs/results/kg-judged.csv`` is an earlier reading, of triples before and after each step and of
 tests of the suite as it was then (kg@3c1391f2). It is kept, and its tables are made here too.
@@ -38,7 +40,7 @@ from boxpen.catalog import load_suite
 from boxpen.english.wordnet import WordNet, open_wordnet
 from boxpen.items import Choice, Entail, Item
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
-from boxpen.metrics.intervals import Estimate, share
+from boxpen.metrics.intervals import Estimate, between, share
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -61,6 +63,7 @@ ASKED = {
     "tails-2": {"tail": "war"},
     "tails-3": {"tail": "war"},
     "tails-4": {"tail": "war"},
+    "reader": {"english": "yn", "answer": "yn", "tail": "war-"},
 }
 SHEETS = {
     "tests-1": "reviewed",
@@ -69,6 +72,7 @@ SHEETS = {
     "tails-2": "exchanged once",
     "tails-3": "exchanged",
     "tails-4": "last exchange",
+    "reader": "with rules",
 }
 # Triples of starter-graph that exchanged a wrong tail which a reader had found arguable.
 ONCE = [
@@ -76,12 +80,13 @@ ONCE = [
     "xEffect-26", "xEffect-28", "xIntent-11", "xIntent-18", "xIntent-27", "xIntent-30",
 ]  # fmt: skip
 AGAIN = ["xEffect-21", "xIntent-19", "xIntent-24", "xIntent-26"]
+TASKS = ("nli", "nli, wrong tails", "qa", "pairs")
 TIGHTENED = ("desires", "hasa", "xAttr", "xWant")  # whose wrong tails were weak
-EACH = {"tests-1": 20, "tests-2": 10}
+EACH = {"tests-1": 20, "tests-2": 10, "reader": 20}
 CONTROLS = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
-SEED = 1961
-INSTRUCTIONS = """\
+SEED, AGAIN = 1961, 1962
+HEAD = """\
 # Reading tests of common sense
 
 Three sheets: `tests-1.tsv`, `tests-2.tsv`, `tails.tsv`. Each row has a number and a text, separated
@@ -95,6 +100,19 @@ header, every row of the sheet once:
 
 You may add a last column with a short comment (no tabs); it is not kept.
 
+"""
+HEAD_AGAIN = """\
+# Reading tests of common sense
+
+One sheet, a CSV file with the columns `row`, `text`, `english`, `answer`, `tail`, `comment`. Each
+row has a number and the text of a test. Read every row by itself, without looking into the folder
+`keys` or at another reader's verdicts. Fill in `english` (`y` or `n`), `answer` (`y` or `n`) and
+`tail` (`w`, `a`, `r` or `-`) in every row; leave numbers and texts as they are.
+
+You may write a short comment in the last column; it is not kept.
+
+"""
+QUESTIONS = """\
 A test has one of these forms:
 
 - `P: … H: … expected: entailment`: given the premise P, most adults would say that H is true.
@@ -115,6 +133,8 @@ TAIL: is the wrong answer, or H where "not entailed" is expected, really wrong? 
 no reasonable person would defend it as typical or likely. `a`: arguable: unusual or not meant, yet
 it may well hold. `r`: right. `-`: the test has no wrong answer (`expected: entailment`, with or
 without "or neutral").
+"""
+TAILS = """\
 
 In `tails.tsv` each row is one sentence, or two. Some state something sensible, most do not. TAIL as
 above: `w` surely wrong, `a` arguable, `r` right: a sensible thing to say of such things or events.
@@ -126,6 +146,10 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("sheets").add_argument("--out", type=Path, required=True)
     commands.add_parser("gather").add_argument("--sheets", type=Path, required=True)
+    fresh = commands.add_parser("again")
+    fresh.add_argument("--out", type=Path, required=True)
+    fresh.add_argument("--build", type=Path, default=BUILD, help="made with the rules")
+    fresh.add_argument("--before", type=Path, required=True, help="the build that was read last")
     commands.add_parser("tables")
     commands.add_parser("refused").add_argument("--build", type=Path, default=BUILD)
     given = parser.parse_args()
@@ -133,6 +157,8 @@ def main() -> None:
         sheets(given.out)
     elif given.command == "gather":
         gather(given.sheets)
+    elif given.command == "again":
+        again(given.out, given.build, given.before)
     elif given.command == "refused":
         write("kg.md", "refused", "\n".join(refused(_rows(READ), given.build)))
     else:
@@ -142,7 +168,7 @@ def main() -> None:
 def sheets(out: Path) -> None:
     """Write the sheets, their keys and what readers are told."""
     (out / "keys").mkdir(parents=True, exist_ok=True)
-    (out / "INSTRUCTIONS.md").write_text(INSTRUCTIONS, "utf-8")
+    (out / "INSTRUCTIONS.md").write_text(HEAD + QUESTIONS + TAILS, "utf-8")
     before = {row["item"] for row in _rows(JUDGED)}
     fresh = {
         name: [i for i in load_suite(BUILD / folder / "kg.jsonl").items if i.id not in before]
@@ -165,30 +191,78 @@ def sheets(out: Path) -> None:
         print(f"{out / name}.tsv: {len(found):,} rows")
 
 
+def again(out: Path, build: Path, before: Path) -> None:
+    """Write two sheets of tests that nobody has read, by id or in the same words.
+
+    A row has the same number in both sheets, which differ in their order. Ids count the wrong tails
+    of a triple, so a test that was read may have another id since the rules took some.
+    """
+    (out / "keys").mkdir(parents=True, exist_ok=True)
+    (out / "INSTRUCTIONS.md").write_text(HEAD_AGAIN + QUESTIONS, "utf-8")
+    rows = [row for row in _rows(READ) if row["sample"] != SHEETS["reader"]]
+    read = {row["item"] for row in rows}
+    texts = {
+        _shown(item)
+        for folder in ("files", "automatic")
+        for item in load_suite(before / folder / "kg.jsonl").items
+        if item.id in read
+    }
+    read |= {row["item"] for row in _rows(JUDGED)}
+    items = load_suite(build / "files" / "kg.jsonl").items
+    fresh = [i for i in items if i.id not in read and _shown(i) not in texts]
+    drawn = _tests(fresh, EACH["reader"], AGAIN)
+    random.Random(f"{AGAIN} key").shuffle(drawn)
+    key = [(n, i.tags["relation"], task_of(i), i.id) for n, i in enumerate(drawn, 1)]
+    _write(out / "keys" / "reader.tsv", key)
+    for reader in (1, 2):
+        shown = [(n, _shown(i), *[""] * 4) for n, i in enumerate(drawn, 1)]
+        random.Random(f"{AGAIN} {reader}").shuffle(shown)
+        _write_csv(
+            out / f"reader-{reader}.csv", ("row", "text", *ASKED["reader"], "comment"), shown
+        )
+    print(f"{out}: {len(drawn)} of {len(fresh):,} tests, {len(items) - len(fresh):,} were read")
+
+
 def gather(folder: Path) -> None:
-    """Join what readers wrote with the keys; nothing may be left out."""
-    found = []
+    """Join what readers wrote with the keys; nothing may be left out, other samples stay."""
+    found: list[tuple[str, ...]] = []
     for name, asked in ASKED.items():
+        if not (folder / "keys" / f"{name}.tsv").is_file():
+            continue
         key = {row[0]: row[1:] for row in _read(folder / "keys" / f"{name}.tsv")}
-        for path in sorted(folder.glob(f"{name}.?.tsv")):
-            said = {row[0]: row[1:] for row in _read(path)}
-            if set(said) != set(key):
-                odd = min(set(said) ^ set(key))
-                raise SystemExit(f"{path} lacks or adds {len(set(said) ^ set(key))} rows: {odd}")
+        paths = sorted((*folder.glob(f"{name}.?.tsv"), *folder.glob(f"{name}-?.csv")))
+        if len(paths) != 2:
+            raise SystemExit(f"{folder} has {len(paths)} readers of {name}, not two")
+        for path in paths:
+            said = _said(path, asked)
+            if odd := set(said) ^ set(key):
+                raise SystemExit(f"{path} lacks or adds {len(odd)} rows: {min(odd)}")
             for number, verdicts in said.items():
                 for (what, allowed), verdict in zip(asked.items(), verdicts, strict=False):
                     given = verdict.strip().lower()
+                    if "-" in allowed:  # says that the test has no wrong answer
+                        allowed = "-" if key[number][1] == "nli" else allowed.strip("-")
                     if len(verdicts) < len(asked) or given not in tuple(allowed):
                         raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                     if given != "-":
-                        reader = path.stem.rpartition(".")[2]
+                        reader = path.stem[-1]
                         found.append((SHEETS[name], *key[number], what, reader, given))
-    order = list(SHEETS.values())
+    order, new = list(SHEETS.values()), {row[0] for row in found}
+    if READ.is_file():
+        found += (tuple(row.values()) for row in _rows(READ) if row["sample"] not in new)
     found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
-    with READ.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(("sample", "relation", "task", "item", "question", "reader", "verdict"))
-        rows.writerows(found)
+    _write_csv(READ, ("sample", "relation", "task", "item", "question", "reader", "verdict"), found)
+
+
+def _said(path: Path, asked: Iterable[str]) -> dict[str, list[str]]:
+    """Return what a reader says of each row, from a file of verdicts or from a sheet itself."""
+    rows = _read(path)
+    if path.suffix == ".csv":
+        rows = [[row.get(name) or "" for name in ("row", *asked)] for row in _rows(path)]
+    said = {row[0].strip(): row[1:] for row in rows}
+    if len(said) < len(rows):
+        raise SystemExit(f"{path} has {len(rows) - len(said)} rows twice")
+    return said
 
 
 def tables() -> None:
@@ -202,6 +276,8 @@ def tables() -> None:
         tasks = tuple(dict.fromkeys(sorted(row["task"] for row in rows)))
         write("kg.md", "read-tasks", "\n".join(read_shares(rows, "task", tasks)))
         write("kg.md", "read-agreement", "\n".join(read_agreement(rows)))
+        if any(row["sample"] == SHEETS["reader"] for row in rows):
+            write("kg.md", "read-again", "\n".join(read_again(rows)))
 
 
 COLUMNS = {
@@ -223,24 +299,52 @@ def read_shares(rows: list[dict[str, str]], by: str, groups: Sequence[str]) -> l
     out = [f"| {by} | " + " | ".join(COLUMNS.values()) + " |", "|---|" + "---|" * len(COLUMNS)]
     kept = [row for row in rows if row["task"] != CONTROL]
     for group in (*(g for g in groups if g != CONTROL), None):
-        cells = []
-        for sample, question in COLUMNS:
-            items: dict[str, list[float]] = defaultdict(list)
-            for row in kept:
-                if (row["sample"], row["question"]) == (sample, question) and (
-                    group in (None, row[by])
-                ):
-                    items[row["item"]].append(float(row["verdict"] in "yw"))
-            found = [sum(v) / len(v) for v in items.values()]
-            cells.append(_cell(share(found)) if found else "")
+        some = [row for row in kept if group in (None, row[by])]
+        cells = [_cell(e) if (e := _share(some, *column)).n else "" for column in COLUMNS]
         out.append(f"| {group or '**all**'} | " + " | ".join(cells) + " |")
     return out
+
+
+def read_again(rows: list[dict[str, str]]) -> list[str]:
+    """Return the same shares of the suite with the rules beside those of the suite before."""
+    new, asked = SHEETS["reader"], ("english", "answer", "tail")
+    heads = [COLUMNS["reviewed", what].removeprefix("reviewed: ") for what in asked]
+    titles = [f"{head}: {when}" for head in heads for when in ("before", new, "difference")]
+    out = ["| | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
+    both = [row for row in rows if row["sample"] in ("reviewed", new)]
+    groups = {
+        relation: [row for row in both if row["relation"] == relation] for relation in RELATIONS
+    }
+    groups["the four with rules"] = [row for row in both if row["relation"] in TIGHTENED]
+    groups |= {task: [row for row in both if row["task"] == task] for task in TASKS}
+    groups["**all**"] = both
+    for group, some in groups.items():
+        cells = []
+        for what in asked:
+            before, after = (_share(some, sample, what) for sample in ("reviewed", new))
+            cells += (
+                [_cell(before), _cell(after), _points(between(after, before))]
+                if after.n
+                else [""] * 3
+            )
+        out.append(f"| {group} | " + " | ".join(cells) + " |")
+    return out
+
+
+def _share(rows: Iterable[dict[str, str]], sample: str, question: str) -> Estimate:
+    """Return the share of a sample's items that readers find good."""
+    items: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if (row["sample"], row["question"]) == (sample, question):
+            items[row["item"]].append(float(row["verdict"] in "yw"))
+    return share([sum(v) / len(v) for v in items.values()])
 
 
 def read_agreement(rows: list[dict[str, str]]) -> list[str]:
     """Return how far the readers agree, and how they judge right answers among the wrong ones."""
     out = ["| sample | question | rows | agree | Cohen's kappa |", "|---|---|---|---|---|"]
-    for sample, question in (*COLUMNS, (CONTROL, "tail")):
+    again = [(SHEETS["reader"], question) for question in ASKED["reader"]]
+    for sample, question in (*COLUMNS, *again, (CONTROL, "tail")):
         said: dict[str, dict[str, str]] = defaultdict(dict)
         for row in rows:
             control = row["task"] == CONTROL
@@ -326,9 +430,9 @@ def _answers() -> list[tuple[str, str, str, str]]:
     return found
 
 
-def _tests(items: Sequence[Item], each: int) -> list[Item]:
+def _tests(items: Sequence[Item], each: int, seed: int = SEED) -> list[Item]:
     """Return so many tests of every relation, of all tasks, each of another triple if it can be."""
-    dice = random.Random(SEED)
+    dice = random.Random(seed)
     out: list[Item] = []
     for relation in RELATIONS:
         of = [i for i in items if i.tags["relation"] == relation]
@@ -358,6 +462,13 @@ def _shown(item: Item) -> str:
 def _write(path: Path, rows: Iterable[Sequence[object]]) -> None:
     lines = ("\t".join(map(str, row)) + "\n" for row in rows)
     path.write_text("".join(lines), "utf-8")
+
+
+def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        written = csv.writer(stream, lineterminator="\n")
+        written.writerow(head)
+        written.writerows(rows)
 
 
 def _read(path: Path) -> list[list[str]]:
@@ -402,6 +513,11 @@ def agreement(rows: list[dict[str, str]]) -> list[str]:
 
 def _cell(e: Estimate) -> str:
     return f"{e.value:.0%} [{e.low:.0%}, {e.high:.0%}] of {e.n}"
+
+
+def _points(e: Estimate) -> str:
+    """Return a difference of shares in points of a per cent."""
+    return f"{100 * e.value:+.0f} [{100 * e.low:+.0f}, {100 * e.high:+.0f}]"
 
 
 if __name__ == "__main__":

@@ -101,3 +101,33 @@ def test_a_sheet_that_is_not_filled_in_is_refused(folder, lines, message):
     with pytest.raises(SystemExit, match=message):
         kg_judged.gather(folder)
     assert not (folder / "read.csv").exists()
+
+
+def fill(folder, reader, rows):
+    lines = ["row,text,english,answer,tail,comment", *(f"{row}," for row in rows)]
+    (folder / f"reader-{reader}.csv").write_text("\n".join(lines), "utf-8")
+
+
+def test_a_later_reading_is_added_and_compared(folder):
+    kg_judged.gather(folder)
+    first = kg_judged._rows(folder / "read.csv")
+    later = folder / "later"
+    (later / "keys").mkdir(parents=True)
+    kg_judged._write(later / "keys" / "reader.tsv", KEYS["tests-1"])
+    fill(later, 1, ['1,"goal: P, H",y,y,w', '2,"P, H",y,y,-', '3,"P, H",n,y,w'])
+    with pytest.raises(SystemExit, match="1 readers of reader, not two"):
+        kg_judged.gather(later)
+    fill(later, 2, ['3,"P, H",n,y,w', '2,"P, H",y,n,-', '1,"goal: P, H",y,y,a'])
+    kg_judged.gather(later)
+    kg_judged.gather(later)  # a second time, nothing is counted twice
+    rows = kg_judged._rows(folder / "read.csv")
+    assert [row for row in rows if row["sample"] != "with rules"] == first
+    table = {line.split(" | ")[0]: line.split(" | ")[1:] for line in kg_judged.read_again(rows)[2:]}
+    shown = [cell.split(" ")[0] for cell in table["| **all**"]]
+    assert shown == ["83%", "67%", "-17", "83%", "83%", "+0", "75%", "75%", "+0"]
+    assert table["| nli, wrong tails"][7].endswith("of 1")
+    agreement = {tuple(x.split(" | ")[:2]): x for x in kg_judged.read_agreement(rows)[2:]}
+    assert "| 3 | 66.7% |" in agreement["| with rules", "answer"]
+    fill(later, 2, ['3,"P, H",n,y,-', '2,"P, H",y,n,-', '1,"goal: P, H",y,y,a'])
+    with pytest.raises(SystemExit, match="row 3: tail is '-'"):
+        kg_judged.gather(later)
