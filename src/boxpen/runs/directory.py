@@ -253,8 +253,6 @@ def run_directories(paths: Sequence[Path]) -> list[Path]:
         # Runs still being written are in folders whose names begin with a dot.
         inside = sorted(p.parent for p in path.glob("[!.]*/run.json")) or _logs_in(path)
         if not inside:
-            if not path.exists():
-                raise RunError(f"{path} does not exist")
             raise RunError(
                 f"{path} is not a run directory or a log: neither it nor a folder in it has a "
                 "run.json or the results of another tool"
