@@ -188,6 +188,9 @@ class Queue:
             owner = self._owner(f"{unit}.{attempt}")
             if owner is None or watch.alive(owner):
                 continue
+            if self.store.get(done_key(unit)) is not None:  # it committed, and then left
+                self.done.add(unit)
+                continue
             self.fail(self.rows[unit], owner, "")
             freed = True
         return freed

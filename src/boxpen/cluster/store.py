@@ -77,8 +77,9 @@ class DirectoryStore:
         try:
             self._unfinished.mkdir(parents=True, exist_ok=True)
             for place in self._unfinished.iterdir():
-                if time.time() - place.lstat().st_mtime > _ABANDONED:
-                    place.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # somebody has just finished it
+                    if time.time() - place.lstat().st_mtime > _ABANDONED:
+                        place.unlink()
         except OSError as error:
             raise self._refused(error) from None
 
