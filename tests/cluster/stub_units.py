@@ -13,8 +13,8 @@ from typing import Any
 class Squares:
     """Squares numbers, and does whatever else a payload asks for.
 
-    ``shared`` may have ``log`` (a file that gets a line for every load and unit) and ``broken``
-    (why it cannot be loaded).
+    ``shared`` may have ``log`` (a file that gets a line for every load and unit), ``broken``
+    (why it cannot be loaded) and ``fatal`` (whether loading it kills the process).
     """
 
     def __init__(self, shared: dict[str, Any]) -> None:
@@ -22,6 +22,8 @@ class Squares:
         self._note("load")
         if shared.get("broken"):
             raise RuntimeError(shared["broken"])
+        if shared.get("fatal"):
+            os.kill(os.getpid(), signal.SIGKILL)
         self.place = {"device": "stub"}
 
     def run(self, payload: dict[str, Any]) -> bytes:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from boxpen.cluster.queue import Queue
+from boxpen.cluster.queue import ERRORS, Queue, Watch
 from boxpen.cluster.store import Store
 from boxpen.cluster.units import Job, Result, Unit, read_result, submit
+from boxpen.cluster.worker import LEASE
 
 __all__ = ["Executor", "Outcome", "have_done"]
 
@@ -94,14 +95,15 @@ def have_done(
     queue.clear(failures_only=True)  # what was given up is tried again
     _forget_unloadable(store, queue)
     shown = _Shown(queue, progress)
+    watch = Watch(store, LEASE)
     while True:
-        _wait(queue, executor, shown)
+        _wait(queue, executor, shown, watch)
         damaged = [u for u in queue.done if read_result(store, u) is None]
         if not damaged:
             break
         for unit in damaged:
             queue.discard(unit)
-    reasons = _unloadable(store, queue)
+    reasons = _unloadable(queue, watch)
     missing = {
         row.id: queue.why(row.id)
         if row.id in queue.given_up
@@ -113,7 +115,7 @@ def have_done(
     return Outcome(store, job, missing, queue.lost)
 
 
-def _wait(queue: Queue, executor: Executor, shown: _Shown) -> None:
+def _wait(queue: Queue, executor: Executor, shown: _Shown, watch: Watch) -> None:
     """Return when all is done or given up, or nobody is left to do it."""
     shown()
     if queue.finished:
@@ -125,7 +127,7 @@ def _wait(queue: Queue, executor: Executor, shown: _Shown) -> None:
             working = executor.tend(len(queue.done))
             queue.refresh()
             shown()
-            if queue.finished or not working or _hopeless(queue):
+            if queue.finished or not working or _hopeless(queue, watch):
                 return
             time.sleep(max(_POLL, _SHARE * (time.monotonic() - started)))
     finally:
@@ -151,19 +153,23 @@ class _Shown:
                 self._progress(self._queue.job.labels[label], counts[label], total)
 
 
-def _hopeless(queue: Queue) -> bool:
+def _hopeless(queue: Queue, watch: Watch) -> bool:
     """Whether all that is left cannot be loaded anywhere."""
-    left = {row.group for row in queue.left}
-    if not left:
+    loaded = {row.group for row in queue.job.rows if row.id in queue.done}
+    left = {queue.group_ids[row.group] for row in queue.left if row.group not in loaded}
+    if not left or any(row.group in loaded for row in queue.left):
         return False
     counts = Counter(name.partition(".")[0] for name in queue.store.names("unloadable/"))
-    loaded = {row.group for row in queue.job.rows if row.id in queue.done}
-    return all(counts[queue.group_ids[g]] >= 3 and g not in loaded for g in left)
+    refused = {group for group, count in counts.items() if count >= ERRORS}
+    return left <= refused or left <= refused | watch.fatal()
 
 
-def _unloadable(store: Store, queue: Queue) -> dict[str, str]:
+def _unloadable(queue: Queue, watch: Watch) -> dict[str, str]:
     """Return why groups could not be loaded."""
-    found = {}
+    store = queue.store
+    found = dict.fromkeys(
+        watch.fatal(), f"{ERRORS} workers died while they loaded it; is there enough memory?"
+    )
     for name in store.names("unloadable/"):
         group = name.partition(".")[0]
         data = store.get(f"unloadable/{name}") if group in queue.group_ids else None
@@ -173,6 +179,7 @@ def _unloadable(store: Store, queue: Queue) -> dict[str, str]:
 
 
 def _forget_unloadable(store: Store, queue: Queue) -> None:
-    for name in store.names("unloadable/"):
-        if name.partition(".")[0] in queue.group_ids:
-            store.delete(f"unloadable/{name}")
+    for kind in ("unloadable/", "loading/"):
+        for name in store.names(kind):
+            if name.partition(".")[0] in queue.group_ids:
+                store.delete(kind + name)

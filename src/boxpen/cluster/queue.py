@@ -3,6 +3,7 @@
     claims/<unit>.<n>     who does it; n counts the failures before
     failures/<unit>.<n>   how the nth attempt ended: an error, or its worker died
     workers/<id>          changes as long as the worker lives
+    loading/<group>.<id>  there while a worker loads what a group shares
 
 Every step creates an object that must not be there yet, so of several workers one succeeds. Clocks
 of machines are never compared: a worker is dead if its sign of life has not changed for a whole
@@ -27,7 +28,7 @@ from boxpen.cluster.units import Job, Result, Row, done_key
 __all__ = ["ERRORS", "Failure", "Queue", "Watch"]
 
 ERRORS = 3
-"""How often a unit may end in an error before it is given up."""
+"""How often a unit may end in an error, or loading in a death, before it is given up."""
 _DEATHS = 6
 """How often it may fail in all: the death of a worker is seldom the unit's fault."""
 
@@ -77,6 +78,19 @@ class Watch:
             if sign is not None:
                 counts[str(_read(sign).get("group"))] += 1
         return counts
+
+    def fatal(self, but: str = "") -> set[str]:
+        """Return the groups that several workers died of while they loaded them.
+
+        Args:
+            but: The worker who asks.
+        """
+        deaths: Counter[str] = Counter()
+        for name in self.store.names("loading/"):
+            group, _, worker = name.partition(".")
+            if worker != but and not self.alive(worker):
+                deaths[group] += 1
+        return {group for group, count in deaths.items() if count >= ERRORS}
 
 
 class Queue:

@@ -150,8 +150,10 @@ class Worker:
                 queue, row = self._row
                 queue.release(row)
                 self._row = None
+        group = self._group
         self._unload()
         with contextlib.suppress(ClusterError):
+            self.store.delete(f"loading/{group}.{self.name}")
             self.store.delete(f"workers/{self.name}")
 
     def _do(self, job: Job) -> None:
@@ -164,7 +166,7 @@ class Worker:
             if group is None:
                 queue.refresh()
                 groups = {queue.group_ids[row.group] for row in queue.left}
-                if groups <= self.told.failed.keys():
+                if groups <= self._hopeless(queue):
                     return
                 if self._choose(queue) is None and not queue.take_from_the_dead(self._watch):
                     self.stopping.wait(wait)
@@ -181,16 +183,14 @@ class Worker:
 
     def _choose(self, queue: Queue) -> int | None:
         """Return the group to work on: the one that is loaded, or where most is left to do."""
-        open_ = {
-            group: rows
-            for group, rows in queue.open().items()
-            if queue.group_ids[group] not in self.told.failed
-        }
-        if not open_:
-            return None
+        open_ = queue.open()
         for group in open_:
             if queue.group_ids[group] == self._group:
                 return group
+        hopeless = self._hopeless(queue) if open_ else set()
+        open_ = {g: rows for g, rows in open_.items() if queue.group_ids[g] not in hopeless}
+        if not open_:
+            return None
         # Groups with the most work for each worker; those that start together spread.
         others = self._watch.groups(self.name)
         left = {group: sum(row.weight for row in rows) for group, rows in open_.items()}
@@ -199,6 +199,11 @@ class Worker:
         )
         free = [g for g in ranked if not others[queue.group_ids[g]]] or ranked
         return free[self._ordinal % len(free)] if self._group is None else free[0]
+
+    def _hopeless(self, queue: Queue) -> set[str]:
+        """Return the groups that cannot be loaded here, or that killed whoever tried."""
+        loaded = {queue.group_ids[row.group] for row in queue.job.rows if row.id in queue.done}
+        return self.told.failed.keys() | (self._watch.fatal(self.name) - loaded)
 
     def _units(self, queue: Queue, group: int) -> Any:
         """Do the open units of a group; yield an error for each, or None."""
@@ -249,6 +254,7 @@ class Worker:
         self._unload()
         self._group = group.id
         self._sign()
+        self.store.put(f"loading/{group.id}.{self.name}", b"")  # stays there if this is fatal
         started = time.perf_counter()
         try:
             self._work = _class(group.kind)(group.shared)
@@ -262,6 +268,8 @@ class Worker:
                 json.dumps({"error": _said(error)}).encode(),
             )
             return False
+        finally:
+            self.store.delete(f"loading/{group.id}.{self.name}")
         self._loading = time.perf_counter() - started
         self.told.loads += 1
         self.told.loading += self._loading

@@ -178,7 +178,6 @@ class LocalExecutor:
         code = slot.process.returncode if slot.process else 0
         last = next((line for line in reversed(lines) if line.strip()), "")
         last = last.removeprefix("boxpen: ")
-        if code and code > 0 and last and last not in self.problems:
-            self.problems.append(last)
-        elif code and code < 0:
-            self.problems.append(f"a worker was killed by signal {-code}")
+        problem = f"a worker was killed by signal {-code}" if code < 0 else last
+        if code and problem and problem not in self.problems:
+            self.problems.append(problem)
