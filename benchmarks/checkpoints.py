@@ -20,7 +20,7 @@ from typing import Any
 
 from tools import Text
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "random_smollm2"]
 
 PIECES = 4000
 SPREAD = 0.05
@@ -50,7 +50,18 @@ def checkpoint(kind: str, root: Path, texts: Sequence[Text]) -> Path:
     return place
 
 
-def _smollm2(folder: Path, _texts: Sequence[Text]) -> None:
+def random_smollm2(root: Path, seed: int) -> Path:
+    """Return the folder of a model with the shape and tokenizer of smollm2 and random weights."""
+    place = root / f"random-{seed}"
+    if not place.is_dir():
+        import torch
+
+        torch.manual_seed(seed)
+        _smollm2(place, (), random=True)
+    return place
+
+
+def _smollm2(folder: Path, _texts: Sequence[Text], *, random: bool = False) -> None:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from boxpen.models.resolve import resolve_model
@@ -59,7 +70,8 @@ def _smollm2(folder: Path, _texts: Sequence[Text]) -> None:
     # Transformers does not save what was read from GGUF, though the weights are plain by now.
     shape = {k: v for k, v in model.config.to_dict().items() if k != "quantization_config"}
     plain = AutoModelForCausalLM.from_config(AutoConfig.for_model(**shape)).float()
-    plain.load_state_dict(model.module.state_dict())
+    if not random:
+        plain.load_state_dict(model.module.state_dict())
     plain.save_pretrained(folder)
     model.tokenizer.save_pretrained(folder)
 

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import small_matrix
 from ray_driver import units
 
 from boxpen.cluster.drive import have_done
@@ -111,3 +112,26 @@ def test_workers_end_with_a_driver_that_is_killed_and_another_one_goes_on(tmp_pa
     counts = begun(log)
     assert len(counts) == 60
     assert sum(counts.values()) - 60 <= 2
+
+
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.heavy)])
+def test_runs_are_the_same_bytes_with_any_number_of_workers_killed_or_not(tmp_path, workers):
+    pytest.importorskip("torch")
+    settings = small_matrix.build(tmp_path)
+    one = small_matrix.run(
+        settings, tmp_path / "a", DirectoryStore(tmp_path / "s"), LocalExecutor(workers=1)
+    )
+    assert len(one) >= 6 * 3  # verdicts, records and tokens of each run
+    executor = LocalExecutor(workers=workers)
+    store = DirectoryStore(tmp_path / "t")
+
+    def kill():
+        while not store.names("done/"):
+            time.sleep(0.02)
+        os.kill(executor.pids[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    assert small_matrix.run(settings, tmp_path / "b", store, executor) == one
+    killer.join()
+    assert executor.problems == ["a worker was killed by signal 9"]

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import small_matrix
 from ray_driver import units
 
 from boxpen.cluster.drive import have_done
@@ -71,6 +72,19 @@ def test_results_are_those_of_local_workers(cluster, tmp_path, monkeypatch):
         assert not outcome.missing
         assert results(outcome) == results(local)
         assert store.names("workers/") == set()
+
+
+def test_runs_are_the_same_bytes_as_those_of_one_local_worker(cluster, tmp_path):
+    pytest.importorskip("torch")
+    settings = small_matrix.build(tmp_path)
+    one, three = (
+        small_matrix.run(settings, tmp_path / name, DirectoryStore(tmp_path / name / "s"), executor)
+        for name, executor in (
+            ("a", executor_of("local", workers=1)), ("b", executor_of("ray", workers=3))
+        )
+    )  # fmt: skip
+    assert len(one) >= 6 * 3
+    assert one == three
 
 
 def test_workers_are_spread_and_load_each_group_once(cluster, tmp_path):
