@@ -85,7 +85,7 @@ TIGHTENED = ("desires", "hasa", "xAttr", "xWant")  # whose wrong tails were weak
 EACH = {"tests-1": 20, "tests-2": 10, "reader": 20}
 CONTROLS = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
-SEED, AGAIN = 1961, 1962
+SEED, AGAIN_SEED = 1961, 1962
 HEAD = """\
 # Reading tests of common sense
 
@@ -210,13 +210,13 @@ def again(out: Path, build: Path, before: Path) -> None:
     read |= {row["item"] for row in _rows(JUDGED)}
     items = load_suite(build / "files" / "kg.jsonl").items
     fresh = [i for i in items if i.id not in read and _shown(i) not in texts]
-    drawn = _tests(fresh, EACH["reader"], AGAIN)
-    random.Random(f"{AGAIN} key").shuffle(drawn)
+    drawn = _tests(fresh, EACH["reader"], AGAIN_SEED)
+    random.Random(f"{AGAIN_SEED} key").shuffle(drawn)
     key = [(n, i.tags["relation"], task_of(i), i.id) for n, i in enumerate(drawn, 1)]
     _write(out / "keys" / "reader.tsv", key)
     for reader in (1, 2):
         shown = [(n, _shown(i), *[""] * 4) for n, i in enumerate(drawn, 1)]
-        random.Random(f"{AGAIN} {reader}").shuffle(shown)
+        random.Random(f"{AGAIN_SEED} {reader}").shuffle(shown)
         _write_csv(
             out / f"reader-{reader}.csv", ("row", "text", *ASKED["reader"], "comment"), shown
         )

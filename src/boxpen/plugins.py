@@ -364,5 +364,9 @@ TASKS = Registry(
     BuildError,
 )
 
-UNITS = Registry("unit kind", {"model": "boxpen.matrix.work:ModelWork"}, ClusterError)
+UNITS = Registry(
+    "unit kind",
+    {"model": "boxpen.matrix.work:ModelWork", "part": "boxpen.build.workers:PartWork"},
+    ClusterError,
+)
 """By the kind of work: classes that load what a group of units shares, and run its units."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 
 import pytest
@@ -159,10 +158,8 @@ def test_another_tense(sentence: str, tense: str | None, other: str | None) -> N
     assert tense is None or with_tense(sentence, tense) == other
 
 
-def test_rules_can_be_sent_to_processes() -> None:
-    for pair in (("en", "zh"), ("zh_CN", "en-GB")):
-        rules = built_in(*pair)
-        assert pickle.loads(pickle.dumps(rules)) == rules
+def test_regions_do_not_matter() -> None:
+    assert built_in("zh_CN", "en-GB") == built_in("zh", "en") != ()
     assert built_in("de", "en") == ()
 
 

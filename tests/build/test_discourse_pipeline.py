@@ -1,7 +1,6 @@
 """Subtitles become a suite, stage by stage."""
 
 import re
-from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -9,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import boxpen
-from boxpen.build.discourse import mine
+from boxpen.build.discourse import mine, work
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig
 from boxpen.build.discourse.mine import read_rows
 from boxpen.build.discourse.phenomena.connectives import SETTLED
-from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, lot, sample_candidates
 from boxpen.build.discourse.stages import BUILDER
@@ -36,6 +34,7 @@ pronoun = 3
 connective = 2
 ellipsis = 2
 """
+FILES = ("lines.parquet", "candidates.parquet")
 GROUPS = ("girls", "nurses", "queens", "sisters", "mothers", "ladies")
 CLASSES = {"她们": "pronoun", "or-否则": "connective"}
 
@@ -100,7 +99,7 @@ def suite_of(folder):
 
 def test_all_stages_make_a_suite(tmp_path):
     done = built(tmp_path)
-    assert list(done) == ["read", "mine", "sample", "write"]
+    assert list(done) == ["read", "clean", "mine", "sample", "write"]
     suite = suite_of(tmp_path)
     assert [item.tags["class"] for item in suite] == ["她们"] * 3 + ["or-否则"]
     assert done["write"].report["hash"] == suite.hash
@@ -145,7 +144,7 @@ def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
     done = built(tmp_path)
     lines = list(films())
     assert done["read"].report["lines"] == {"films": len(lines)}
-    assert done["read"].report["documents"] == 7
+    assert done["clean"].report["documents"] == 7
     assert done["mine"].report["snippets"] == 3 * len(GROUPS) + 1
     assert by_class(done["mine"].report, "found")["她们"] == 3 * len(GROUPS)
     assert done["sample"].report["short"] == {
@@ -180,7 +179,7 @@ def test_lines_that_are_empty_or_not_utf8_are_dropped_once(tmp_path):
     dropped = {step["step"]: step["dropped"] for step in done.report["steps"]}
     assert dropped["encoding"] + dropped["empty"] == 3
     assert done.report["steps"][-1]["left"] == 1
-    assert "1 of 4 lines stay" in done.report["says"]
+    assert "1 of 4 lines have text" in done.report["says"]
 
 
 def test_texts_of_other_suites_are_not_found_again(tmp_path):
@@ -239,18 +238,29 @@ def test_a_journal_with_another_verdict_is_refused(tmp_path):
 
 
 @pytest.mark.usefixtures("real_rules")
-def test_two_processes_find_what_one_does(tmp_path):
-    built(tmp_path, stage="read")
-    path = tmp_path / "out" / "lines.parquet"
-    runs = [
-        list(mine.mined(path, PHENOMENA, None, 0.0, processes, chunk=7)) for processes in (1, 2)
+@pytest.mark.parametrize("part", [1, 2, 7, 1000])
+def test_parts_find_what_the_whole_does(tmp_path, monkeypatch, part):
+    """Nothing is lost or found twice where a table is cut, whether in cleaning or in mining."""
+    text = CONFIG + "[clean]\nmax_characters = 26\n"
+    built(tmp_path, text)
+    whole = [pl.read_parquet(tmp_path / "out" / name).rows() for name in FILES]
+    monkeypatch.setattr(work, "PART", part)
+    runner = BUILDER.runner(BUILDER.load(tmp_path / "discourse.toml"))
+    again = {n: next(runner.run(n, force=True)).report for n in ("clean", "mine")}
+    assert again["clean"]["steps"][-1]["left"] < len(list(films()))
+    assert [pl.read_parquet(tmp_path / "out" / name).rows() for name in FILES] == whole
+
+
+def test_lines_of_a_part_are_cleaned_as_in_one_go(tmp_path):
+    """The slow twin: all lines through one filter, and every two neighbours."""
+    built(tmp_path, CONFIG + "[clean]\nmax_characters = 26\n")
+    kept = [
+        (f"films/{doc}", line, en, zh)
+        for doc, line, en, zh in films()
+        if max(len(en), len(zh)) <= 26
     ]
-    assert len(runs[0]) == -(-len(list(films())) // 7)
-    assert runs[0] == runs[1]
-    rows = [row for run in runs[0] for row in run.rows]
-    assert {row["class"] for row in rows} >= {"她们", "or-否则"}
-    whole = [row for run in mine.mined(path, PHENOMENA, None, 0.0) for row in run.rows]
-    assert rows == whole  # a snippet across two runs is not lost
+    assert mine.read_lines(tmp_path / "out" / "lines.parquet", 0, 1000) == kept
+    assert mine.height(tmp_path / "out" / "texts.parquet") == len(list(films())) > len(kept)
 
 
 rows = st.lists(
@@ -329,7 +339,7 @@ def test_the_example_is_a_configuration(tmp_path):
     assert config.wanted["though-不过"] == 20
     assert config.wanted["你们"] == 80
     assert config.journal == tmp_path / "my-discourse" / "review.jsonl"
-    assert replace(config.mine, processes=1) == MineConfig()
+    assert config.mine == MineConfig()
 
 
 @pytest.mark.parametrize(
@@ -339,8 +349,7 @@ def test_the_example_is_a_configuration(tmp_path):
         (CONFIG + "[minee]\n", r"unknown key 'minee', did you mean 'mine'"),
         (CONFIG + "[mine]\npol = 1\n", r"unknown key 'mine.pol', did you mean 'pool'"),
         (CONFIG + "[mine]\npool = 0\n", r"mine\.pool is 0, expected 1 or more"),
-        (CONFIG + "[mine]\nprocesses = 257\n", r"mine\.processes is 257, expected 1 to 256"),
-        (CONFIG + "[mine]\nprocesses = 0\n", r"mine\.processes is 0, expected 1 to 256"),
+        (CONFIG + "[mine]\nprocesses = 2\n", r"unknown key 'mine\.processes', "),
         (CONFIG + "[mine]\nmin_score = 1.01\n", r"mine\.min_score is 1.01, expected 0 to 1"),
         (CONFIG + "[mine]\nmin_score = 2\n", r"mine\.min_score is 2, expected 0 to 1"),
         (CONFIG + "[mine]\nmin_score = -0.01\n", r"mine\.min_score is -0.01, expected 0 to 1"),
@@ -379,7 +388,7 @@ def test_what_cannot_be_built_is_refused(tmp_path, text, message):
 
 
 def test_the_edges_of_mining_are_allowed():
-    for edge in ({"min_score": 0}, {"min_score": 1}, {"processes": 256}):
+    for edge in ({"min_score": 0}, {"min_score": 1}):
         assert check_config(MineConfig, edge, "c.toml") == MineConfig(**edge)
 
 

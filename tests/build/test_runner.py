@@ -24,7 +24,7 @@ for library in ("inflect", "lemminflect", "nltk", "sentencepiece", "spellchecker
 
 STAGES = {
     "kg": ["read", "filter", "rank", "sample", "negatives", "render"],
-    "discourse": ["read", "mine", "sample", "write"],
+    "discourse": ["read", "clean", "mine", "sample", "write"],
     "duals": ["propose", "rank"],
     "nmt": ["clean", "subwords", "encode"],
 }

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from boxpen.build.runner import Progress, Report, Runner, Stage
+from boxpen.build.runner import Parts, Progress, Runner, Share, Stage
 from boxpen.errors import ConfigError, nearest
 from boxpen.plugins import BUILDERS
 
@@ -47,9 +47,17 @@ class Builder(Generic[C]):
     shown: tuple[str, ...] = ()
     folder: Callable[[C], Path] = attrgetter("folder")
 
-    def runner(self, config: C, progress: Progress = lambda *_: None) -> Runner:
-        """Return what runs the stages of a configuration."""
-        return Runner(self.folder(config), self.stages(config, progress), self.version)
+    def runner(
+        self, config: C, progress: Progress = lambda *_: None, share: Share | None = None
+    ) -> Runner:
+        """Return what runs the stages of a configuration.
+
+        Args:
+            config: The configuration.
+            progress: Called as the work goes on.
+            share: Who does the parts of stages; this process if None.
+        """
+        return Runner(self.folder(config), self.stages(config, progress), self.version, share)
 
 
 def builder_named(name: str) -> Builder[Any]:
@@ -83,11 +91,17 @@ def _guarded(builder: Builder[Any], name: str) -> Builder[Any]:
     def stages(config: Any, progress: Progress) -> list[Stage]:
         with BUILDERS.guarding(name):
             made = builder.stages(config, progress)
-            return [replace(stage, run=partial(run, stage.run)) for stage in made]
+            return [guarded(stage) for stage in made]
 
-    def run(inner: Callable[[], Report]) -> Report:
+    def guarded(stage: Stage) -> Stage:
+        parts = stage.parts
+        if parts is not None:
+            parts = Parts(listed=partial(call, parts.listed), do=partial(call, parts.do))
+        return replace(stage, run=partial(call, stage.run), parts=parts)
+
+    def call(inner: Callable[..., Any], *args: Any) -> Any:
         with BUILDERS.guarding(name):
-            return inner()
+            return inner(*args)
 
     return replace(builder, stages=stages)
 

@@ -4,6 +4,9 @@ A stage reads files, writes files into the folder of the build, and reports what
 it never ran, or if its settings, the version of its code, the content of a file that it reads or of
 one that it wrote have changed since. What ran is recorded in ``stages.json`` after every stage, so
 that a build that was interrupted or killed resumes with the stage that was under way.
+
+A stage may consist of parts, which do not depend on each other. They are done one after the other
+here, or by workers anywhere (``boxpen.build.workers``); the result is the same.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from boxpen.errors import BuildError, nearest
 from boxpen.files import replaced
@@ -24,7 +27,18 @@ from boxpen.files import replaced
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["RECORD", "Done", "Progress", "Report", "Runner", "Stage", "State", "steps_of"]
+__all__ = [
+    "RECORD",
+    "Done",
+    "Parts",
+    "Progress",
+    "Report",
+    "Runner",
+    "Share",
+    "Stage",
+    "State",
+    "steps_of",
+]
 
 RECORD = "stages.json"
 """The file with the record of the stages that ran."""
@@ -37,12 +51,27 @@ of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a stage is divided into; the parts depend neither on each other nor on who does them.
+
+    Attributes:
+        listed: Returns what is to be done in every part, JSON values, no two of them equal.
+        do: Does one part, in this process or another.
+    """
+
+    listed: Callable[[], Iterable[Any]]
+    do: Callable[[Any], bytes]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """A step of a build.
 
     Attributes:
         name: Its name.
-        run: Writes the files, each whole or not at all, and reports.
+        run: Writes the files, each whole or not at all, and reports. If there are parts, it is
+            given an iterator over their results, in order.
+        parts: What may be done by workers.
         reads: Files it reads: names in the folder of the build, or paths of other files.
         writes: Names of the files it writes into the folder.
         settings: Everything else that the result depends on.
@@ -54,7 +83,8 @@ class Stage:
     """
 
     name: str
-    run: Callable[[], Report]
+    run: Callable[..., Report]
+    parts: Parts | None = None
     reads: Sequence[str | Path] = ()
     writes: Sequence[str] = ()
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -82,6 +112,23 @@ class State:
     seconds: float
 
 
+class Share(Protocol):
+    """Has workers do the parts of stages."""
+
+    def __call__(self, stage: Stage, content: Mapping[str, Any]) -> Iterator[bytes]:
+        """Return the results of all parts, in order.
+
+        Args:
+            stage: A stage with parts.
+            content: What its result depends on.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Remove the results, as the stage is recorded."""
+        ...
+
+
 class Runner:
     """Runs the stages of one build.
 
@@ -89,12 +136,20 @@ class Runner:
         folder: Where the files are; created when the first stage runs.
         stages: In the order in which they run.
         version: Of the builder's code; raise it when the same input gives another result.
+        share: Who does the parts of stages; this process if None.
     """
 
-    def __init__(self, folder: Path, stages: Sequence[Stage], version: int = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        stages: Sequence[Stage],
+        version: int = 0,
+        share: Share | None = None,
+    ) -> None:
         self.folder = folder
         self.stages = {stage.name: stage for stage in stages}
         self._version = version
+        self._share = share
         self._record = _read(folder / RECORD)
 
     def run(self, only: str | None = None, *, force: bool = False) -> Iterator[Done]:
@@ -158,13 +213,25 @@ class Runner:
             raise BuildError(f"name the step whose dropped rows to list: {', '.join(reread)}")
         return find_dropped(files, reread, step, where or {}, limit)
 
+    def content(self, stage: Stage) -> dict[str, Any]:
+        """Return what the result of a stage depends on, as JSON values.
+
+        Raises:
+            BuildError: If a file that it reads does not exist or cannot be read.
+        """
+        return {
+            "stage": stage.name,
+            "settings": self._settings(stage),
+            "inputs": self._inputs(stage),
+        }
+
     def _run(self, stage: Stage, *, force: bool) -> Done:
         inputs = self._inputs(stage)
         if not force and not self._changed(stage, inputs):
             return Done(stage.name, self._record[stage.name]["report"], False)
         _create(self._folders(*self.stages.values()))
         started = time.time()
-        report = stage.run()
+        report = stage.run(*self._results(stage))
         if not _is_report(report):
             raise BuildError(f"stage '{stage.name}' returned no report: a dict with 'says'")
         self._record[stage.name] = {
@@ -176,7 +243,18 @@ class Runner:
         }
         with replaced(self.folder / RECORD, BuildError) as stream:
             stream.write((json.dumps(self._record, indent=1, ensure_ascii=False) + "\n").encode())
+        if self._share is not None:
+            self._share.forget()
         return Done(stage.name, report, True)
+
+    def _results(self, stage: Stage) -> Iterator[Iterator[bytes]]:
+        """Yield what a stage is given: the results of its parts, if it has any."""
+        if stage.parts is None:
+            return
+        if self._share is not None:
+            yield self._share(stage, self.content(stage))
+        else:
+            yield map(stage.parts.do, stage.parts.listed())
 
     def _folders(self, *stages: Stage) -> list[Path]:
         """Return the folders that stages write into."""

@@ -10,6 +10,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command, group
+from boxpen.cli.evaluate.workers import Workers
 from boxpen.cli.options import Json, Overwrite
 from boxpen.cli.output import console, note, print_json, progress_bar
 from boxpen.errors import BoxpenError, BuildError
@@ -32,15 +33,26 @@ def run(
     stage: Annotated[str | None, typer.Option(help="Run this stage only.", metavar="STAGE")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run stages even if up to date.")] = False,
     json: Json = False,
+    *,
+    workers: Workers,
 ) -> None:
-    """Run the stages of a build that are out of date."""
+    """Run the stages of a build that are out of date.
+
+    With --executor, workers divide the stages that take long; the files are the same.
+    """
     from boxpen.build.builders import open_build
 
+    workers.check()
     builder, settings = open_build(config)
     done: list[Done] = []
     try:
         with progress_bar() as progress:
-            done.extend(builder.runner(settings, progress).run(stage, force=force))
+            share = None
+            if workers.executor is not None:
+                from boxpen.build.workers import Shared
+
+                share = Shared(config, *workers.opened(workers.executor), progress)
+            done.extend(builder.runner(settings, progress, share).run(stage, force=force))
     except BoxpenError:
         if not json:
             _print(done)  # earlier stages explain why this one failed

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from boxpen.cluster.queue import ERRORS, Queue, Watch
 from boxpen.cluster.store import Store
-from boxpen.cluster.units import Job, Result, Unit, read_result, submit
+from boxpen.cluster.units import Job, Result, Unit, done_key, read_result, submit
 from boxpen.cluster.worker import LEASE
 
 __all__ = ["Executor", "Outcome", "have_done"]
@@ -67,9 +67,12 @@ class Outcome:
                 assert found is not None  # have_done() has read it
                 yield row.id, found
 
-    def forget(self) -> None:
-        """Remove everything but the results from the store."""
+    def forget(self, *, results: bool = False) -> None:
+        """Remove everything from the store, or everything but the results."""
         Queue(self.store, self.job).clear()
+        if results:
+            for row in self.job.rows:
+                self.store.delete(done_key(row.id))
 
 
 def have_done(

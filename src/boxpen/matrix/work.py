@@ -42,7 +42,7 @@ class ModelWork:
         self.model = resolve_model(
             name,
             dtype=shared["dtype"],
-            device=None if served else os.environ.get(DEVICE) or None,
+            device=None if served else os.environ.get(DEVICE) or shared.get("device"),
             batch_size=shared["batch_size"],
             token_budget=shared["token_budget"],
             deterministic=shared["deterministic"] or None,

@@ -23,8 +23,6 @@ from boxpen.text.normal import base_language
 
 __all__ = ["EXAMPLE", "DiscourseConfig", "MineConfig", "SampleConfig", "SuiteConfig"]
 
-_MOST_PROCESSES = 256
-
 
 def _language(value: object, _: Path) -> str:
     if not isinstance(value, str) or not re.fullmatch("[A-Za-z]{2,3}(?:[-_][A-Za-z]+)*", value):
@@ -85,12 +83,10 @@ class MineConfig:
     Attributes:
         pool: Candidates per class, the best ones.
         min_score: Minimum score of a candidate.
-        processes: How many work at the same time; the outcome does not depend on it.
     """
 
     pool: AtLeast1 = 2000
     min_score: Annotated[float, Ge(0), Le(1)] = 0.0
-    processes: Annotated[AtLeast1, Le(_MOST_PROCESSES)] = 1
 
 
 @dataclass(frozen=True, kw_only=True)

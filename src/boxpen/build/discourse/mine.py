@@ -22,16 +22,15 @@ from boxpen.text.overlap import Overlap
 __all__ = [
     "CANDIDATES",
     "LINES",
-    "Mined",
+    "Line",
+    "Miner",
     "height",
-    "mined",
+    "read_lines",
     "read_rows",
     "snippets",
     "write_rows",
 ]
 
-CHUNK = 100_000
-"""Lines per run."""
 LINES = {"document": pl.String, "line": pl.Int64, "source": pl.String, "target": pl.String}
 """The columns of the table of lines."""
 CANDIDATES: dict[str, Any] = {
@@ -57,60 +56,25 @@ CANDIDATES: dict[str, Any] = {
 Line = tuple[str, int, str, str]
 
 
-@dataclass(frozen=True)
-class Mined:
-    """What a run of lines holds.
-
-    Attributes:
-        rows: The candidates, in the order of the lines.
-        counts: 'lines', 'snippets' and what was left out: 'score', 'overlap SUITE, SIDE'.
-    """
-
-    rows: list[Row]
-    counts: Counter[str]
-
-
 def height(path: Path) -> int:
     """Return how many rows a table has.
 
     Raises:
         BuildError: If it cannot be read.
     """
-    found: int = _collected(pl.scan_parquet(path, glob=False).select(pl.len()), path).item()
+    with parquet_errors(path):
+        found: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     return found
 
 
-def mined(
-    path: Path,
-    phenomena: Sequence[Phenomenon],
-    overlap: Overlap | None,
-    min_score: float,
-    processes: int = 1,
-    chunk: int = CHUNK,
-) -> Iterator[Mined]:
-    """Look for candidates in the table of lines, a run of lines at a time.
-
-    Args:
-        path: The Parquet file, with the columns of ``LINES``.
-        phenomena: The rules, one or more, all for the same languages.
-        overlap: Texts that must not be found.
-        min_score: Minimum score of a candidate.
-        processes: How many work at the same time.
-        chunk: Lines per run.
+def read_lines(path: Path, start: int, count: int) -> list[Line]:
+    """Return rows of a table of lines, by number.
 
     Raises:
-        BuildError: If the file cannot be read.
+        BuildError: If it cannot be read.
     """
-    work = _Work(path, tuple(phenomena), overlap, min_score, chunk)
-    starts = range(0, height(path), chunk)
-    if processes == 1:
-        yield from map(work, starts)
-        return
-    import multiprocessing
-
-    # Not a fork: Polars has threads, which a forked process would wait for in vain.
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap(work, starts)
+    with parquet_errors(path):
+        return pl.scan_parquet(path, glob=False).slice(start, count).collect().rows()
 
 
 def snippets(lines: Iterable[Line]) -> Iterator[Snippet]:
@@ -124,21 +88,39 @@ def snippets(lines: Iterable[Line]) -> Iterator[Snippet]:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """Looks for candidates in the lines that begin at a row."""
+class Miner:
+    """Looks for candidates in a part of the table of lines.
+
+    Attributes:
+        path: The Parquet file, with the columns of ``LINES``.
+        phenomena: The rules, one or more, all for the same languages.
+        overlap: Texts that must not be found.
+        min_score: Minimum score of a candidate.
+    """
 
     path: Path
-    phenomena: tuple[Phenomenon, ...]
-    overlap: Overlap | None
-    min_score: float
-    chunk: int
+    phenomena: Sequence[Phenomenon]
+    overlap: Overlap | None = None
+    min_score: float = 0.0
 
-    def __call__(self, start: int) -> Mined:
-        # The last line of the run before is the context of the first one of this.
-        first = max(start - 1, 0)
-        scan = pl.scan_parquet(self.path, glob=False).slice(first, start + self.chunk - first)
-        lines: list[Line] = _collected(scan, self.path).rows()
-        counts = Counter(lines=len(lines) - (start - first))
+    def __call__(self, start: int, count: int) -> tuple[list[Row], Counter[str]]:
+        """Return the candidates of a part, in the order of the lines, and counts.
+
+        Args:
+            start: The first line.
+            count: How many lines.
+
+        Returns:
+            The candidates, and how many 'lines' and 'snippets' there were and what was left out:
+            'score', 'overlap SUITE, SIDE'.
+
+        Raises:
+            BuildError: If the file cannot be read.
+        """
+        # The last line of the part before is the context of the first one of this.
+        before = min(start, 1)
+        lines = read_lines(self.path, start - before, count + before)
+        counts = Counter(lines=len(lines) - before)
         rows: list[Row] = []
         source_language, _ = self.phenomena[0].pair
         for snippet in snippets(lines):
@@ -150,7 +132,7 @@ class _Work:
                     counts[f"overlap {where}"] += 1
                 else:
                     rows.append(_row(found, source_language))
-        return Mined(rows, counts)
+        return rows, counts
 
     def _known(self, snippet: Snippet) -> str | None:
         """Return the suite that has one of both sentences, and on which side."""
@@ -165,11 +147,6 @@ class _Work:
             if found is not None:
                 return f"{found.suite}, {found.side}"
         return None
-
-
-def _collected(lines: pl.LazyFrame, path: Path) -> pl.DataFrame:
-    with parquet_errors(path):
-        return lines.collect()
 
 
 def _row(candidate: Candidate, language: str) -> Row:

@@ -1,6 +1,6 @@
 """The build of a suite from subtitles.
 
-``read`` → ``mine`` → ``sample`` → (``accept``) → ``write``.
+``read`` → ``clean`` → ``mine`` → ``sample`` → (``accept``) → ``write``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from boxpen.build.discourse.config import EXAMPLE, DiscourseConfig
 from boxpen.build.discourse.filters import LineFilter
 from boxpen.build.discourse.texts import text_files
 from boxpen.build.discourse.work import Work
-from boxpen.build.runner import Progress, Stage
+from boxpen.build.runner import Parts, Progress, Stage
 from boxpen.config import load_config
 
 __all__ = ["BUILDER"]
@@ -35,9 +35,19 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
             name="read",
             run=work.read,
             reads=[file for spec in config.texts for file in text_files(spec)],
-            writes=[files.LINES],
+            writes=[files.TEXTS],
             settings={
                 "texts": [_without(spec, *_PATHS) for spec in config.texts],
+                "languages": config.languages,
+            },
+        ),
+        Stage(
+            name="clean",
+            run=work.clean,
+            parts=Parts(listed=partial(work.parts_of, files.TEXTS), do=work.clean_part),
+            reads=[files.TEXTS],
+            writes=[files.LINES],
+            settings={
                 "clean": _without(config.clean, "exclude"),
                 "languages": config.languages,
             },
@@ -49,10 +59,11 @@ def _stages(config: DiscourseConfig, progress: Progress) -> list[Stage]:
         Stage(
             name="mine",
             run=work.mine,
+            parts=Parts(listed=partial(work.parts_of, files.LINES), do=work.mine_part),
             reads=[files.LINES, words],
             writes=[files.CANDIDATES],
             settings=seed
-            | {"mine": _without(config.mine, "processes"), "exclude": excluded}
+            | {"mine": asdict(config.mine), "exclude": excluded}
             | {"languages": config.languages, "phenomena": [asdict(p) for p in config.phenomena]},
         ),
         Stage(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,12 +26,14 @@ from boxpen.catalog import load_suite, write_suite
 from boxpen.errors import BuildError
 from boxpen.items import Card, Suite, Translate
 from boxpen.review import Journal
+from boxpen.text.corpus import Pair
 from boxpen.text.overlap import overlap_of
 
 __all__ = ["Work"]
 
 _BATCH = 50_000  # lines that are written in one go
-LINES, CANDIDATES = "lines.parquet", "candidates.parquet"
+PART = 20_000  # lines of a part; about a second of work
+TEXTS, LINES, CANDIDATES = "texts.parquet", "lines.parquet", "candidates.parquet"
 SAMPLED, NOT_SAMPLED = "sampled.parquet", "dropped-sample.parquet"
 ACCEPTED, REJECTED = "accepted.parquet", "rejected.parquet"
 
@@ -43,54 +46,71 @@ class Work:
         self.progress = progress
 
     def read(self) -> Report:
-        """Read the texts, and keep the lines that are speech in both languages."""
+        """Read the texts."""
         counts: dict[str, Counter[str]] = {}
-        rules = LineFilter(self.config.clean, *self.config.languages)
-        documents = 0
-        last: str | None = None
-        with ParquetSink(self.at(LINES), mine.LINES) as sink:
+        with ParquetSink(self.at(TEXTS), mine.LINES) as sink:
             for spec in self.config.texts:
                 counts[spec.name] = Counter()
                 pairs = read_text(
                     spec, self.config.languages, counts[spec.name], self._foretold(spec.name)
                 )
-                kept = rules.keep(pairs)
-                while batch := [(p.doc, p.line, p.source, p.target) for p in islice(kept, _BATCH)]:
-                    for document, *_ in batch:
-                        documents += document != last
-                        last = document
+                while batch := [(p.doc, p.line, p.source, p.target) for p in islice(pairs, _BATCH)]:
                     sink.add(pl.DataFrame(batch, schema=mine.LINES, orient="row"))
         total: Counter[str] = sum(counts.values(), Counter())
         # A line that is not UTF-8 is read as empty; if neither side is, it was counted twice.
         spoilt = min(total["encoding"], total["empty"])
-        by_rule = rules.counts
-        by_rule = {"empty": total["empty"] - spoilt + by_rule.pop("empty", 0), **by_rule}
+        dropped = {"encoding": spoilt, "empty": total["empty"] - spoilt}
         if not sink.rows:
-            dropped = {"not UTF-8": spoilt, **by_rule}
-            told = ", ".join(f"{name} {count:,}" for name, count in dropped.items() if count)
-            raise BuildError(f"no line of {total['lines']:,} is left: {told or 'there is none'}")
+            raise _nothing_left(total["lines"], {"not UTF-8": spoilt, "empty": dropped["empty"]})
         return {
-            "says": f"{sink.rows:,} of {total['lines']:,} lines stay, in {documents:,} documents",
-            "steps": steps_of(total["lines"], {"encoding": spoilt, **by_rule}),
+            "says": f"{sink.rows:,} of {total['lines']:,} lines have text",
+            "steps": steps_of(total["lines"], dropped),
             "lines": {name: count["lines"] for name, count in counts.items()},
+        }
+
+    def clean(self, results: Iterator[bytes]) -> Report:
+        """Keep the lines that are speech in both languages."""
+        total = mine.height(self.at(TEXTS))
+        dropped: Counter[str] = Counter()
+        documents, last, seen = 0, None, 0
+        self.progress("clean", 0, total)
+        with ParquetSink(self.at(LINES), mine.LINES) as sink:
+            for found in map(json.loads, results):
+                for document, *_ in found["lines"]:
+                    documents += document != last
+                    last = document
+                sink.add(pl.DataFrame(found["lines"], schema=mine.LINES, orient="row"))
+                dropped.update(found["dropped"])
+                seen += found["seen"]
+                self.progress("clean", seen, total)
+        by_rule = {rule: dropped[rule] for rule in self._line_filter().counts}
+        if not sink.rows:
+            raise _nothing_left(total, by_rule)
+        return {
+            "says": f"{sink.rows:,} of {total:,} lines stay, in {documents:,} documents",
+            "steps": steps_of(total, by_rule),
             "documents": documents,
         }
 
-    def mine(self) -> Report:
+    def clean_part(self, part: Sequence[int]) -> bytes:
+        """Return the lines of a part that stay, and how many each rule drops."""
+        rules = self._line_filter()
+        read = mine.read_lines(self.at(TEXTS), *part)
+        kept = rules.keep(Pair(source, target, doc, n, "") for doc, n, source, target in read)
+        lines = [(pair.doc, pair.line, pair.source, pair.target) for pair in kept]
+        return _json({"seen": len(read), "lines": lines, "dropped": rules.counts})
+
+    def mine(self, results: Iterator[bytes]) -> Report:
         """Look for candidates among neighbours, and keep the best of every class."""
         config = self.config.mine
-        lines = self.at(LINES)
-        total = mine.height(lines)
+        total = mine.height(self.at(LINES))
         pool = Pool(config.pool, self.config.seed)
         counts: Counter[str] = Counter()
         found: Counter[str] = Counter()
-        overlap = overlap_of(self.excluded, *self.config.languages) if self.excluded else None
         self.progress("mine", 0, total)
-        for run in mine.mined(
-            lines, self.config.rules, overlap, config.min_score, config.processes
-        ):
-            counts += run.counts
-            for row in run.rows:
+        for part in map(json.loads, results):
+            counts.update(part["counts"])
+            for row in part["rows"]:
                 found[row["class"]] += 1
                 pool.add(row)
             self.progress("mine", counts["lines"], total)
@@ -122,6 +142,17 @@ class Work:
             "overlap": known,
             "duplicates": pool.duplicates,
         }
+
+    def mine_part(self, part: Sequence[int]) -> bytes:
+        """Return the candidates of a part, and counts."""
+        start, count = part
+        rows, counts = self._miner(start, count)
+        return _json({"rows": rows, "counts": counts})
+
+    def parts_of(self, name: str) -> Iterator[tuple[int, int]]:
+        """Yield the parts of a table of lines: the first line, and how many."""
+        for start in range(0, mine.height(self.at(name)), PART):
+            yield start, PART
 
     def sample(self) -> Report:
         """Draw candidates of every class."""
@@ -235,10 +266,20 @@ class Work:
 
     def dropped_lines(self, rule: str) -> Iterator[pl.LazyFrame]:
         """Read the texts again for the lines that a rule dropped."""
-        filters = LineFilter(self.config.clean, *self.config.languages)
+        filters = self._line_filter()
         for spec in self.config.texts:
             pairs = read_text(spec, self.config.languages, Counter())
             yield from pairs_dropped_by(rule, pairs, filters.keep, lambda: filters.counts)
+
+    def _line_filter(self) -> LineFilter:
+        return LineFilter(self.config.clean, *self.config.languages)
+
+    @cached_property
+    def _miner(self) -> mine.Miner:
+        overlap = overlap_of(self.excluded, *self.config.languages) if self.excluded else None
+        return mine.Miner(
+            self.at(LINES), self.config.rules, overlap, self.config.mine.min_score
+        )
 
     def _foretold(self, name: str) -> Callable[[float, int], None]:
         def progress(share: float, lines: int) -> None:
@@ -292,6 +333,17 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         for row in rows
     )
     return Suite(config.name, items, card).validate()
+
+
+def _nothing_left(total: int, dropped: Mapping[str, int]) -> BuildError:
+    told = ", ".join(f"{name} {count:,}" for name, count in dropped.items() if count)
+    return BuildError(f"no line of {total:,} is left: {told or 'there is none'}")
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def _left_out(counts: Mapping[str, int]) -> list[str]:

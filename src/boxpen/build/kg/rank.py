@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from boxpen.scoring.cache import ScoreCache
     from boxpen.scoring.requests import Record, Request
 
-__all__ = ["Ranked", "Said", "rank_triples", "score_wordings"]
+__all__ = [
+    "Ranked",
+    "Said",
+    "check_wordings",
+    "rank_triples",
+    "score_wordings",
+    "wording_requests",
+]
 
 DIGITS = 3
 """Decimals of a plausibility: engines differ in the fifth, and ranks should not."""
@@ -109,14 +116,8 @@ def rank_triples(
     """
     if model is not None:
         check_ranker(model, "triples")
-    ways = [wordings(*row) for row in table.select("relation", "head", "tail").iter_rows()]
+    ways = check_wordings(table, wordings)
     sayable = pl.Series([bool(way) for way in ways], dtype=pl.Boolean)
-    if not sayable.any():
-        reason, count = Counter(_why(table)).most_common(1)[0]
-        raise BuildError(
-            f"none of {table.height:,} triples can be expressed in English; most frequent reason "
-            f"({count:,} times): {reason}"
-        )
     best = _best([way for way in ways if way], model, cache, progress)
     said = table.filter(sayable).with_columns(
         pl.Series("head_text", [b.wording.head for b in best], dtype=pl.String),
@@ -147,14 +148,7 @@ def score_wordings(
     progress: Progress | None = None,
 ) -> list[Said]:
     """Return the log-probabilities of wordings; all of them are scored in one go."""
-    from boxpen.scoring.requests import Request
-
-    asked: list[tuple[Request, Request, Request]] = []
-    for way in wordings:
-        rest = way.sentence.removeprefix(way.stem)
-        bare = rest.strip()
-        alone = Request(text=bare[:1].upper() + bare[1:])
-        asked.append((Request(text=way.sentence), Request(text=rest, prefix=way.stem), alone))
+    asked = [_asked(way) for way in wordings]
     records = _scored(list(dict.fromkeys(r for few in asked for r in few)), model, cache, progress)
     return [
         Said(
@@ -166,6 +160,37 @@ def score_wordings(
         )
         for whole, rest, alone in asked
     ]
+
+
+def check_wordings(table: pl.DataFrame, wordings: Wordings) -> list[Sequence[Wording]]:
+    """Return the wordings of triples, in their order.
+
+    Raises:
+        BuildError: If none can be worded.
+    """
+    ways = [wordings(*row) for row in table.select("relation", "head", "tail").iter_rows()]
+    if not any(ways):
+        reason, count = Counter(_why(table)).most_common(1)[0]
+        raise BuildError(
+            f"none of {table.height:,} triples can be expressed in English; most frequent reason "
+            f"({count:,} times): {reason}"
+        )
+    return ways
+
+
+def wording_requests(wordings: Iterable[Wording]) -> list[Request]:
+    """Return what a model scores for wordings, everything once."""
+    return list(dict.fromkeys(request for way in wordings for request in _asked(way)))
+
+
+def _asked(way: Wording) -> tuple[Request, Request, Request]:
+    """Return the requests for the whole sentence, for its tail, and for the tail alone."""
+    from boxpen.scoring.requests import Request
+
+    rest = way.sentence.removeprefix(way.stem)
+    bare = rest.strip()
+    alone = Request(text=bare[:1].upper() + bare[1:])
+    return Request(text=way.sentence), Request(text=rest, prefix=way.stem), alone
 
 
 class _Best(NamedTuple):

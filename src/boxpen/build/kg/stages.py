@@ -16,7 +16,7 @@ from boxpen.build.builders import Builder
 from boxpen.build.kg.config import EXAMPLE, KgConfig, read_config
 from boxpen.build.kg.filter.filters import dropped_schema, filter_triples
 from boxpen.build.kg.negatives import sample_negatives
-from boxpen.build.kg.rank import rank_triples
+from boxpen.build.kg.rank_parts import RankParts
 from boxpen.build.kg.read.chunk import broken_schema
 from boxpen.build.kg.read.graph import read_graph
 from boxpen.build.kg.sample import sample_triples
@@ -24,7 +24,7 @@ from boxpen.build.kg.triples import read_table, schema
 from boxpen.build.kg.wording.render import render
 from boxpen.build.kg.wording.templates import load_templates
 from boxpen.build.libraries import need_libraries
-from boxpen.build.runner import Progress, Report, Stage, steps_of
+from boxpen.build.runner import Parts, Progress, Report, Stage, steps_of
 from boxpen.build.sink import ParquetSink
 from boxpen.build.tables import write_table
 from boxpen.config import one_of
@@ -54,6 +54,7 @@ class Work:
         self.chosen = SAMPLED if config.review is None else ACCEPTED
         language = pl.col("language")
         wanted = config.filter.language
+        self.ranking = RankParts(self._at(FILTERED), config.rank, config.seed)
         self.keep = None if wanted is None else language.is_null() | (language == wanted)
 
     def stages(self) -> list[Stage]:
@@ -97,6 +98,7 @@ class Work:
             Stage(
                 name="rank",
                 run=self.rank,
+                parts=Parts(listed=self.ranking.listed, do=self.ranking.do),
                 reads=[FILTERED],
                 writes=[RANKED, DROPPED_BY_RANK],
                 settings=seed | asdict(config.rank),
@@ -202,24 +204,11 @@ class Work:
             **report.as_dict(),
         }
 
-    def rank(self) -> Report:
+    def rank(self, results: Iterator[bytes]) -> Report:
         """Word the triples and rank them."""
-        from boxpen.models.resolve import resolve_model
-
-        config = self.config.rank
-        table = read_table(self._at(FILTERED))
-        model = None
-        if config.model != "none":
-            model = resolve_model(config.model, device=config.device)
-        drawn = sample_triples(table, config.most, self.config.seed, by="random", per_head=None)
-        ranked = rank_triples(
-            drawn.table,
-            model,
-            fluent=config.fluent,
-            keep=config.keep,
-            least=config.least,
-            progress=self.progress,
-        )
+        ranked = self.ranking.ranked(results, self.progress)
+        drawn = self.ranking.drawn
+        triples = drawn.table.height + drawn.dropped.height
         undrawn = drawn.dropped.with_columns(step=pl.lit("draw"))
         dropped = pl.concat([undrawn, ranked.dropped.select(undrawn.columns)])
         write_table(dropped, self._at(DROPPED_BY_RANK))
@@ -227,8 +216,8 @@ class Work:
         went = Counter(dropped["step"])
         counts = {step: went[step] for step in ("draw", "wording", "fluency", "rank")}
         return {
-            "says": f"{ranked.table.height:,} of {table.height:,} triples stay",
-            "steps": steps_of(table.height, counts),
+            "says": f"{ranked.table.height:,} of {triples:,} triples stay",
+            "steps": steps_of(triples, counts),
             "kept": ranked.table.height,
         }
 

@@ -56,11 +56,11 @@ class Workers:
         ),
     ] = None
 
-    def chosen(self) -> str | None:
-        """Return the executor that was asked for, or that several GPUs call for.
+    def check(self) -> None:
+        """Check that the options fit each other.
 
         Raises:
-            ClusterError: If there is an option for workers but no executor.
+            ClusterError: If there is an option for workers but no executor, or no store to meet in.
         """
         if self.executor is None:
             given = {"store": self.store, "workers": self.workers, "threads": self.threads,
@@ -68,14 +68,23 @@ class Workers:
             for name, value in given.items():
                 if value is not None:
                     raise ClusterError(f"--{name} requires --executor local, ray or worker")
-            from boxpen.cluster.executors.local import gpus
-
-            return "local" if gpus() > 1 else None
         if self.executor == "worker" and self.store is None:
             raise ClusterError(
                 "--executor worker requires --store, a folder or URL that the workers see too"
             )
-        return self.executor
+
+    def chosen(self) -> str | None:
+        """Return the executor that was asked for, or that several GPUs call for.
+
+        Raises:
+            ClusterError: If the options do not fit each other.
+        """
+        self.check()
+        if self.executor is not None:
+            return self.executor
+        from boxpen.cluster.executors.local import gpus
+
+        return "local" if gpus() > 1 else None
 
     def opened(self, name: str) -> tuple[Store, Executor]:
         """Return the store, and an executor that is not yet started."""

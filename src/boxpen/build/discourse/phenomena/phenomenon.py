@@ -21,8 +21,6 @@ Contrasts = Callable[[str, str, str, str, str], tuple[str, ...]]
 class Phenomenon:
     """A rule for one pair of languages.
 
-    Its functions are picklable: several processes use them.
-
     Attributes:
         name: Also the tag ``set`` of its items.
         pair: Codes of the source and the target language.

@@ -1,0 +1,256 @@
+"""Stages in parts: workers write the files that one process writes, whatever happens to them."""
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from toy_builds import DISCOURSE, FILMS, GRAPH, KG
+from typer.testing import CliRunner
+
+from boxpen.build.builders import open_build
+from boxpen.build.discourse import mine
+from boxpen.build.runner import RECORD, Parts, Runner, Stage
+from boxpen.build.workers import PartWork, Shared
+from boxpen.cli.app import app
+from boxpen.cluster.executors.local import LocalExecutor
+from boxpen.cluster.store import DirectoryStore
+from boxpen.cluster.worker import Worker
+from boxpen.errors import BuildError
+from boxpen.matrix import cut
+
+for library in ("inflect", "lemminflect", "nltk", "spellchecker"):
+    pytest.importorskip(library)
+
+EPISODES = 3600  # of twelve lines: three parts
+
+
+class Here:
+    """An executor whose workers are threads of this process; each leaves after some units."""
+
+    problems: list[str] = []  # noqa: RUF012
+
+    def __init__(self, workers: int = 1) -> None:
+        self.workers, self.threads, self.told = workers, [], []
+
+    def start(self, store, job):
+        def work(number):
+            self.told.append(Worker(store, ordinal=number).run(job))
+
+        self.threads = [threading.Thread(target=work, args=(n,)) for n in range(self.workers)]
+        for thread in self.threads:
+            thread.start()
+
+    def tend(self, done):
+        return any(thread.is_alive() for thread in self.threads)
+
+    def stop(self):
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.fixture
+def films(tmp_path):
+    """Return a configuration for subtitles of more than one part."""
+    with (tmp_path / "films.tsv").open("w") as stream:
+        for episode in range(EPISODES):
+            for line, (en, zh) in enumerate(FILMS):
+                stream.write(f"{episode}\t{line}\t{en}\t{zh}\n")
+    path = tmp_path / "films.toml"
+    path.write_text(DISCOURSE)
+    return path
+
+
+@pytest.fixture
+def graph(tmp_path, gpt2_dir, monkeypatch):
+    """Return a configuration for a graph that a model ranks in several parts."""
+    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(cut._BYTES, "score", 2000)
+    path = tmp_path / "graph.toml"
+    text = KG.replace("GRAPH", str(GRAPH)).replace('model = "none"', f'model = "hf:{gpt2_dir}"')
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture(params=["films", "graph"])
+def config(request):
+    return request.getfixturevalue(request.param)
+
+
+def build(config, share=None):
+    """Build everything; return the files, and drop them and the user's scores."""
+    builder, settings = open_build(config)
+    list(builder.runner(settings, share=share).run())
+    found = {
+        path.name: path.read_bytes() for path in settings.folder.iterdir() if path.name != RECORD
+    }
+    for path in settings.folder.iterdir():
+        path.unlink()
+    for path in config.parent.glob("cache/*"):
+        if path.is_file():
+            path.unlink()
+    return found
+
+
+def shared(config, store, executor):
+    return Shared(config, store, executor, lambda *_: None)
+
+
+def left_in(store):
+    return store.names("jobs/") | store.names("sheets/") | store.names("done/")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_workers_write_the_same_bytes_and_leave_nothing_in_the_store(config, tmp_path, workers):
+    alone = build(config)
+    store = DirectoryStore(tmp_path / "store")
+    executor = Here(workers)
+    assert build(config, shared(config, store, executor)) == alone
+    assert sum(told.units for told in executor.told) > 2
+    assert left_in(store) == set()
+
+
+def test_processes_write_the_same_bytes_though_one_is_killed(films, tmp_path):
+    alone = build(films)
+    store, executor = DirectoryStore(tmp_path / "store"), LocalExecutor(workers=2)
+
+    def kill():
+        while not store.names("claims/"):
+            time.sleep(0.01)
+        with contextlib.suppress(IndexError):
+            os.kill(executor.pids[0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    assert build(films, shared(films, store, executor)) == alone
+    killer.join()
+    assert left_in(store) == set()
+
+
+def test_what_is_done_when_a_build_is_interrupted_is_not_done_again(films, tmp_path, monkeypatch):
+    alone = build(films)
+    store = DirectoryStore(tmp_path / "store")
+
+    class Interrupted(Here):
+        def tend(self, done):
+            if done:
+                raise KeyboardInterrupt
+            return True
+
+    with pytest.raises(KeyboardInterrupt):
+        build(films, shared(films, store, Interrupted()))
+    before = len(store.names("done/"))
+    assert before >= 1
+    executor = Here()
+    # The stage that was under way resumes with the parts that are left.
+    assert build(films, shared(films, store, executor)) == alone
+    assert executor.told[0].units <= 3 - before or before == 3
+    assert left_in(store) == set()
+
+
+def test_a_part_that_fails_ends_the_build_in_one_sentence(films, tmp_path, monkeypatch):
+    def broken(*_):
+        raise ValueError("no such rule")
+
+    monkeypatch.setattr(mine, "candidates", broken)
+    store = DirectoryStore(tmp_path / "store")
+    said = "2 of 2 parts of the stage 'mine' failed: ValueError: no such rule"
+    with pytest.raises(BuildError, match=said):
+        build(films, shared(films, store, Here(2)))
+    folder = films.parent / "out"
+    assert (folder / "lines.parquet").is_file()
+    assert not (folder / "candidates.parquet").exists()
+    monkeypatch.undo()
+    assert "candidates.parquet" in build(films, shared(films, store, Here()))
+
+
+class TestAnotherWorker:
+    """A worker that would do something else is refused."""
+
+    def shared(self, config, stage="mine"):
+        builder, settings = open_build(config)
+        runner = builder.runner(settings)
+        return {"config": str(config), **runner.content(runner.stages[stage])}
+
+    @pytest.fixture(autouse=True)
+    def _built(self, films):
+        builder, settings = open_build(films)
+        list(builder.runner(settings).run("read"))
+        list(builder.runner(settings).run("clean"))
+
+    def test_the_same_is_taken(self, films):
+        work = PartWork(self.shared(films))
+        assert work.run([0, 12])
+        work.close()
+
+    def test_another_file(self, films):
+        content = self.shared(films)
+        (films.parent / "out" / "lines.parquet").write_bytes(b"something else")
+        with pytest.raises(BuildError, match=r"^lines\.parquet is not the same file for this wor"):
+            PartWork(content)
+
+    def test_other_settings(self, films):
+        content = self.shared(films)
+        films.write_text(films.read_text() + "[mine]\nmin_score = 0.5\n")
+        with pytest.raises(BuildError, match="^the stage 'mine' of .* is not the same for this"):
+            PartWork(content)
+
+    def test_no_file(self, films):
+        content = self.shared(films)
+        (films.parent / "out" / "lines.parquet").unlink()
+        with pytest.raises(BuildError, match="there is no .*lines.parquet"):
+            PartWork(content)
+
+    def test_no_stage(self, films):
+        with pytest.raises(BuildError, match="has no stage 'sample' with parts"):
+            PartWork({**self.shared(films), "stage": "sample"})
+
+
+def test_a_runner_gives_results_in_the_order_of_parts(tmp_path):
+    """The mechanism by itself: parts are done lazily, and in order."""
+    done = []
+
+    def do(number):
+        done.append(number)
+        return str(number * number).encode()
+
+    def run(results):
+        assert next(results) == b"0"
+        assert done == [0]
+        (tmp_path / "squares.txt").write_bytes(b" ".join(results))
+        return {"says": "squared"}
+
+    stage = Stage(
+        name="square", run=run, parts=Parts(listed=lambda: range(5), do=do), writes=["squares.txt"]
+    )
+    assert [d.fresh for d in Runner(tmp_path, [stage]).run()] == [True]
+    assert (tmp_path / "squares.txt").read_text() == "1 4 9 16"
+
+
+def test_the_command_shares_a_build(films, tmp_path):
+    alone = build(films)
+    words = ["build", "run", str(films), "--executor", "local", "--workers", "2"]
+    found = CliRunner().invoke(app, [*words, "--store", str(tmp_path / "store")])
+    assert found.exit_code == 0, found.output
+    out = films.parent / "out"
+    assert {p.name: p.read_bytes() for p in out.iterdir() if p.name != RECORD} == alone
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workers", "2"], "--workers requires --executor local, ray or worker"),
+        (["--store", "s"], "--store requires --executor local, ray or worker"),
+        (["--executor", "worker"], "--executor worker requires --store"),
+        (["--executor", "local", "--gpus-per-worker", "0.5"], "--gpus-per-worker is for --exec"),
+        (["--executor", "slurm"], "'slurm' is not one of"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(films: Path, options, said):
+    found = CliRunner().invoke(app, ["build", "run", str(films), *options])
+    assert found.exit_code == 2
+    assert said in " ".join(found.output.split()) + str(found.exception)
+    assert not (films.parent / "out").exists()
