@@ -2,25 +2,27 @@
 
     python benchmarks/discourse_scale.py --folder /tmp/discourse-scale --lines 30000000
 
-Writes a made-up corpus of subtitles (once; it stays in the folder), then lets ``boxpen build
-discourse run`` mine it in a process of its own, twice: a small part and all of it. If memory is
-bounded, the second takes not much more of it than the first. Ends with status 1 if it takes twice
-as much.
+Writes a made-up corpus of subtitles (once; it stays in the folder), then lets ``boxpen build run``
+mine a small part of it and all of it, in one process and with workers, and compares the files. If
+memory is bounded, all of it takes not much more than the small part. Ends with status 1 if it takes
+twice as much, or if workers write other files.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from boxpen.build.runner import RECORD
 
 DOCUMENT = 700
 """Lines of an episode."""
@@ -38,23 +40,27 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where the corpus goes")
     parser.add_argument("--lines", type=int, default=30_000_000)
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2], help="0: no workers")
     parser.add_argument("--out", type=Path, help="JSON file")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    found = [mined(args, max(DOCUMENT, args.lines // PART)), mined(args, args.lines)]
+    sizes = max(DOCUMENT, args.lines // PART), args.lines
+    found = [mined(args, lines, workers) for workers in args.workers for lines in sizes]
     result = {"cores": len(os.sched_getaffinity(0)), "runs": found}
     text = json.dumps(result, indent=2)
     print(text)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         args.out.write_text(text + "\n")
-    if found[1]["megabytes"] > 2 * found[0]["megabytes"]:
-        sys.exit("memory is not bounded")
+    for small, large in zip(found[::2], found[1::2], strict=True):
+        if large["megabytes"] > 2 * small["megabytes"]:
+            sys.exit("memory is not bounded")
+        if large["digest"] != found[1]["digest"]:
+            sys.exit(f"{large['workers']} workers write other files")
 
 
-def mined(args: argparse.Namespace, lines: int) -> dict[str, Any]:
-    """Let boxpen build a suite of so many lines, and measure it."""
+def mined(args: argparse.Namespace, lines: int, workers: int) -> dict[str, Any]:
+    """Let boxpen build a suite of so many lines with so many workers, and measure it."""
     table = args.folder / f"subtitles-{lines}-{args.seed}.tsv"
     if not table.is_file():
         write(table, lines, args.seed)
@@ -68,8 +74,6 @@ folder = "scale-{lines}"
 name = "made-up"
 tsv = "{table.name}"
 columns = {{doc = 0, line = 1, source = 2, target = 3}}
-[mine]
-processes = {args.processes}
 [sample]
 pronoun = 10
 connective = 0
@@ -79,15 +83,28 @@ ellipsis = 10
     )
     shutil.rmtree(args.folder / f"scale-{lines}", ignore_errors=True)
     started = time.perf_counter()
-    command = [sys.executable, "-m", "boxpen", "build", "discourse", "run", str(config)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "boxpen", "build", "run", str(config)]
+    if workers:
+        store = str(args.folder / "store")
+        command += ["--executor", "local", "--workers", str(workers), "--store", store]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    if status:
+        sys.exit(f"boxpen build run {config} failed")
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024  # of the largest process
+    out = args.folder / f"scale-{lines}"
+    stages = json.loads((out / RECORD).read_text("utf-8"))
+    digest = hashlib.sha256()
+    for file in sorted(path for path in out.iterdir() if path.name != RECORD):
+        digest.update(file.read_bytes())
     return {
         "lines": lines,
+        "workers": workers,
         "seconds": round(seconds, 1),
         "lines_per_second": round(lines / seconds),
-        "megabytes": peak,
+        "stages": {name: round(stage["seconds"], 1) for name, stage in stages.items()},
+        "megabytes": used.ru_maxrss // 1024,  # of the largest process
+        "digest": digest.hexdigest(),
     }
 
 

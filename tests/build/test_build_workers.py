@@ -2,7 +2,10 @@
 
 import contextlib
 import os
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,7 +15,7 @@ from toy_builds import DISCOURSE, FILMS, GRAPH, KG
 from typer.testing import CliRunner
 
 from boxpen.build.builders import open_build
-from boxpen.build.discourse import mine
+from boxpen.build.discourse import mine, work
 from boxpen.build.runner import RECORD, Parts, Runner, Stage
 from boxpen.build.workers import PartWork, Shared
 from boxpen.cli.app import app
@@ -25,7 +28,7 @@ from boxpen.matrix import cut
 for library in ("inflect", "lemminflect", "nltk", "spellchecker"):
     pytest.importorskip(library)
 
-EPISODES = 3600  # of twelve lines: three parts
+EPISODES, PART = 60, 300  # twelve lines an episode: three parts
 
 
 class Here:
@@ -53,8 +56,9 @@ class Here:
 
 
 @pytest.fixture
-def films(tmp_path):
+def films(tmp_path, monkeypatch):
     """Return a configuration for subtitles of more than one part."""
+    monkeypatch.setattr(work, "PART", PART)  # the workers of a build are told
     with (tmp_path / "films.tsv").open("w") as stream:
         for episode in range(EPISODES):
             for line, (en, zh) in enumerate(FILMS):
@@ -130,24 +134,36 @@ def test_processes_write_the_same_bytes_though_one_is_killed(films, tmp_path):
     assert left_in(store) == set()
 
 
-def test_what_is_done_when_a_build_is_interrupted_is_not_done_again(films, tmp_path, monkeypatch):
+class OneResult(DirectoryStore):
+    """A store whose worker is stopped after the first result."""
+
+    worker: Worker
+
+    def put_new(self, key, data):
+        new = super().put_new(key, data)
+        if key.startswith("done/"):
+            self.worker.stopping.set()
+        return new
+
+
+def test_what_is_done_when_a_build_is_interrupted_is_not_done_again(films, tmp_path):
     alone = build(films)
-    store = DirectoryStore(tmp_path / "store")
+    store = OneResult(tmp_path / "store")
 
     class Interrupted(Here):
+        def start(self, store, job):
+            store.worker = Worker(store)
+            store.worker.run(job)
+
         def tend(self, done):
-            if done:
-                raise KeyboardInterrupt
-            return True
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         build(films, shared(films, store, Interrupted()))
-    before = len(store.names("done/"))
-    assert before >= 1
+    assert len(store.names("done/")) == 1
     executor = Here()
-    # The stage that was under way resumes with the parts that are left.
-    assert build(films, shared(films, store, executor)) == alone
-    assert executor.told[0].units <= 3 - before or before == 3
+    assert build(films, shared(films, DirectoryStore(tmp_path / "store"), executor)) == alone
+    assert executor.told[0].units == 2  # of the three parts of the stage that was under way
     assert left_in(store) == set()
 
 
@@ -195,13 +211,13 @@ class TestAnotherWorker:
     def test_other_settings(self, films):
         content = self.shared(films)
         films.write_text(films.read_text() + "[mine]\nmin_score = 0.5\n")
-        with pytest.raises(BuildError, match="^the stage 'mine' of .* is not the same for this"):
+        with pytest.raises(BuildError, match=r"^the stage 'mine' of .* is not the same for this"):
             PartWork(content)
 
     def test_no_file(self, films):
         content = self.shared(films)
         (films.parent / "out" / "lines.parquet").unlink()
-        with pytest.raises(BuildError, match="there is no .*lines.parquet"):
+        with pytest.raises(BuildError, match=r"there is no .*lines.parquet"):
             PartWork(content)
 
     def test_no_stage(self, films):
@@ -230,12 +246,26 @@ def test_a_runner_gives_results_in_the_order_of_parts(tmp_path):
     assert (tmp_path / "squares.txt").read_text() == "1 4 9 16"
 
 
-def test_the_command_shares_a_build(films, tmp_path):
-    alone = build(films)
-    words = ["build", "run", str(films), "--executor", "local", "--workers", "2"]
-    found = CliRunner().invoke(app, [*words, "--store", str(tmp_path / "store")])
+@pytest.mark.parametrize(
+    ("kind", "who"), [("films", "local --workers 8"), ("graph", "worker --store /shared/boxpen")]
+)
+def test_the_commands_of_the_documentation(kind, who, tmp_path, request):
+    """docs/many-machines.md, with this file and a store in this folder."""
+    config = request.getfixturevalue(kind)
+    page = (Path(__file__).parents[2] / "docs" / "many-machines.md").read_text("utf-8")
+    assert len(re.findall(rf"^boxpen build run \w+.toml --executor {who}$", page, re.M)) == 1
+    alone = build(config)
+    store = str(tmp_path / "store")
+    options = who.replace("/shared/boxpen", store).replace("8", f"2 --store {store}").split()
+    if "worker" in who:
+        join = [sys.executable, "-m", "boxpen", "worker", "--join", store]
+        joined = subprocess.Popen(join, stderr=subprocess.PIPE, text=True)
+    found = CliRunner().invoke(app, ["build", "run", str(config), "--executor", *options])
+    if "worker" in who:
+        joined.terminate()
+        assert "Traceback" not in joined.communicate(timeout=60)[1]
     assert found.exit_code == 0, found.output
-    out = films.parent / "out"
+    out = config.parent / "out"
     assert {p.name: p.read_bytes() for p in out.iterdir() if p.name != RECORD} == alone
 
 

@@ -306,13 +306,17 @@ def test_the_builder_of_the_documentation(tmp_path):
     module = ModuleType("pairs_builder")
     sys.modules[module.__name__] = module  # where dataclasses look for annotations
     try:
-        exec(page.split("```python\n")[1].split("```")[0], module.__dict__)
+        for part in page.split("```python\n")[1:]:
+            exec(part.split("```")[0], module.__dict__)
         (tmp_path / "pairs.tsv").write_text(f"good\tbad\nYes.\tNo.\n{'x' * 81}.\tNo.\n")
         (tmp_path / "pairs.toml").write_text(module.EXAMPLE)
         config = module.BUILDER.load(tmp_path / "pairs.toml")
         assert fresh(module.BUILDER.runner(config).run()) == ["filter", "write"]
         runner = module.BUILDER.runner(config)
         assert fresh(runner.run()) == []
+        parts = module.parts(config)
+        kept = [row for start in parts.listed() for row in json.loads(parts.do(start))]
+        assert kept == [{"good": "Yes.", "bad": "No."}]
     finally:
         del sys.modules[module.__name__]
     assert len(boxpen.load_suite(tmp_path / "my-pairs" / "my-pairs.jsonl")) == 1

@@ -96,6 +96,8 @@ def test_every_command_of_the_second_page_is_tested() -> None:
         "boxpen run --plan plan.toml --executor worker --store s3://bucket/boxpen",
         "boxpen run --plan plan.toml --executor ray --store DIR",
         "boxpen run --plan plan.toml --executor ray --store /shared/boxpen",
+        "boxpen build run discourse.toml --executor local --workers 8",
+        "boxpen build run kg.toml --executor worker --store /shared/boxpen",
         "boxpen worker --join DIR",
         "boxpen worker --join s3://bucket/boxpen",
     }

@@ -5,6 +5,9 @@ import csv
 import kg_judged
 import pytest
 
+from boxpen import load_suite
+from boxpen.catalog.files import write_suite
+
 KEYS = {
     "tests-1": [
         ("1", "isa", "qa", "isa-1-qa-1"),
@@ -53,6 +56,8 @@ def test_verdicts_are_joined_by_row_and_counted(folder):
         rows = list(csv.DictReader(stream))
     tails = 2 * 2 + 2 + 2 + 2
     assert len(rows) == 3 * 3 * 2 - 2 + 3 * 2 + tails  # a right tail has no wrong one to judge
+    readers = {row["reader"] for row in rows if row["sample"] == "last exchange"}
+    assert readers == {"reading 1", "reading 2"}  # one reader, twice
     by_relation = kg_judged.read_shares(rows, "relation", ("isa", "hasa", "xEffect"))
     isa, hasa, effect, everything = (
         [cell.strip() for cell in x.split("|")[2:-1]] for x in by_relation[2:]
@@ -131,3 +136,47 @@ def test_a_later_reading_is_added_and_compared(folder):
     fill(later, 2, ['3,"P, H",n,y,-', '2,"P, H",y,n,-', '1,"goal: P, H",y,y,a'])
     with pytest.raises(SystemExit, match="row 3: tail is '-'"):
         kg_judged.gather(later)
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """A build of the tests of starter-graph, all of them with review and without."""
+    suite = load_suite("starter-graph")
+    for folder in ("files", "automatic"):
+        (tmp_path / "kg" / folder).mkdir(parents=True)
+        write_suite(suite, tmp_path / "kg" / folder / "kg.jsonl")
+    monkeypatch.setattr(kg_judged, "BUILD", tmp_path / "kg")
+    return tmp_path / "kg"
+
+
+def test_sheets_are_blind_and_their_keys_name_every_row(build, tmp_path):
+    kg_judged.sheets(tmp_path / "one")
+    kg_judged.sheets(tmp_path / "two")
+    sizes = {}
+    for name in kg_judged.ASKED.keys() - {"reader"}:
+        rows = kg_judged._read(tmp_path / "one" / f"{name}.tsv")
+        assert rows == kg_judged._read(tmp_path / "two" / f"{name}.tsv")
+        key = kg_judged._read(tmp_path / "one" / "keys" / f"{name}.tsv")
+        assert [row[0] for row in rows] == [row[0] for row in key]
+        assert {len(row) for row in rows} == {2}
+        assert len({item for *_, item in key}) == len(key)
+        sizes[name] = len(rows)
+    wrong = {"tails": 12 * (30 * 5 + 10), "tails-2": 12 * 5, "tails-3": 16 * 5, "tails-4": 30 * 5}
+    assert sizes == {"tests-1": 12 * 20, "tests-2": 12 * 10, **wrong}
+
+
+def test_sheets_of_another_reading_have_no_test_that_was_read(build, tmp_path, monkeypatch):
+    read = [i for i in load_suite("starter-graph") if i.tags["relation"] == "isa"][::2]
+    rows = [("reviewed", "isa", "qa", i.id, "english", "A", "y") for i in read]
+    head = ("sample", "relation", "task", "item", "question", "reader", "verdict")
+    monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
+    kg_judged._write_csv(tmp_path / "read.csv", head, rows)
+    kg_judged.again(tmp_path / "out", build, build)
+    key = {row[0]: row[-1] for row in kg_judged._read(tmp_path / "out" / "keys" / "reader.tsv")}
+    assert len(set(key.values())) == len(key) == 12 * 20
+    assert not set(key.values()) & {i.id for i in read}
+    one, two = ([(r["row"], r["text"]) for r in kg_judged._rows(p)]
+                for p in sorted((tmp_path / "out").glob("reader-?.csv")))  # fmt: skip
+    assert one != two
+    assert sorted(one) == sorted(two)
+    assert {number for number, _ in one} == set(key)

@@ -1,7 +1,7 @@
 """Parts of stages as units: workers do them, on this machine or others.
 
-A worker reads the same configuration and does the same stage; what the result depends on is compared
-first, so that a worker with another version, another configuration or another file is refused.
+A worker reads the same configuration and does the same stage. What the result depends on is
+compared first: a worker with another version, configuration or file is refused.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Whether pronouns, connectives and elided verbs are translated right, by rule and by people."""
+"""Whether pronouns, connectives and elided verbs are translated right, by rule and by readers."""

@@ -15,6 +15,7 @@ import polars as pl
 from boxpen.build.discourse import mine
 from boxpen.build.discourse.config import DiscourseConfig
 from boxpen.build.discourse.filters import LineFilter
+from boxpen.build.discourse.mine import Miner
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, sample_candidates
 from boxpen.build.discourse.texts import read_text
@@ -275,11 +276,9 @@ class Work:
         return LineFilter(self.config.clean, *self.config.languages)
 
     @cached_property
-    def _miner(self) -> mine.Miner:
+    def _miner(self) -> Miner:
         overlap = overlap_of(self.excluded, *self.config.languages) if self.excluded else None
-        return mine.Miner(
-            self.at(LINES), self.config.rules, overlap, self.config.mine.min_score
-        )
+        return Miner(self.at(LINES), self.config.rules, overlap, self.config.mine.min_score)
 
     def _foretold(self, name: str) -> Callable[[float, int], None]:
         def progress(share: float, lines: int) -> None:

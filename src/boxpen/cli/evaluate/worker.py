@@ -1,4 +1,4 @@
-"""boxpen worker: do units of jobs that boxpen run has put into a store."""
+"""boxpen worker: do units of jobs that boxpen run or boxpen build has put into a store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def worker(
     join: Annotated[
         str,
         typer.Option(
-            metavar="STORE", help="Folder or URL that boxpen run --executor worker was given."
+            metavar="STORE", help="Folder or URL given to --store with --executor worker."
         ),
     ],
     idle: Annotated[
@@ -58,7 +58,7 @@ def worker(
         bool, typer.Option("--tied", hidden=True, help="Leave when stdin is closed.")
     ] = False,
 ) -> None:
-    """Do units of jobs that boxpen run has put into a store.
+    """Do units of jobs that boxpen run or boxpen build run has put into a store.
 
     Start as many as you like, on any machine that sees the store; stop them at any time.
     """
