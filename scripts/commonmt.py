@@ -185,11 +185,11 @@ def checked_blocks() -> str:
     groups: dict[str, list[tuple[str, str]]] = {}
     with BLOCKS.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
-            both = row["reader A"], row["reader B"]
+            both = row["reading 1"], row["reading 2"]
             for name in (rules.get(row["block"], "not flagged"), "flagged"):
                 if name != "flagged" or row["block"] in rules:
                     groups.setdefault(name, []).append(both)
-    lines = ["| blocks | read | faulty by both | share [95 %] | by one | same verdict |"]
+    lines = ["| blocks | read | faulty in both readings | share [95 %] | in one | same verdict |"]
     lines.append("|---|---:|---:|---:|---:|---:|")
     for name in (*CHECKED, "flagged", "not flagged"):
         of = groups[name]

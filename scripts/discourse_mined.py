@@ -180,7 +180,7 @@ def mended() -> str:
     classes: dict[str, list[tuple[str, str]]] = {}
     with MENDED.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
-            classes.setdefault(row["class"], []).append((row["reader A"], row["reader B"]))
+            classes.setdefault(row["class"], []).append((row["reading 1"], row["reading 2"]))
     out = ["| class | contrasts read | sound | share | alike |", "|---|---|---|---|---|"]
     for cls, said in sorted(classes.items()):
         sound = said.count(("ok", "ok"))

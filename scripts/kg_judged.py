@@ -10,7 +10,8 @@ The first sheets are of tests of the suite after review, of tests of the suite w
 of all wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which
 is which. A sheet has a number and a text in each row, its key what the row is; a reader returns
 ``NAME.READER.tsv`` with the number and the verdicts (``INSTRUCTIONS.md`` beside the sheets says
-how). The two sheets of ``again``, which differ in order, have columns to fill in. ``gather`` reads
+how). ``tails-4`` was read twice by one reader, so that A and B are its readings.
+The two sheets of ``again``, which differ in order, have columns to fill in. ``gather`` reads
 the sheets whose keys it finds and keeps what was said of other samples. The files that are kept
 name items by their ids and say nothing of their texts, which are not ours.
 
@@ -74,6 +75,7 @@ SHEETS = {
     "tails-4": "last exchange",
     "reader": "with rules",
 }
+TWICE = ("tails-4",)  # read twice by one reader
 # Triples of starter-graph that exchanged a wrong tail which a reader had found arguable.
 ONCE = [
     "xEffect-04", "xEffect-09", "xEffect-12", "xEffect-15", "xEffect-22", "xEffect-25",
@@ -233,7 +235,8 @@ def gather(folder: Path) -> None:
         paths = sorted((*folder.glob(f"{name}.?.tsv"), *folder.glob(f"{name}-?.csv")))
         if len(paths) != 2:
             raise SystemExit(f"{folder} has {len(paths)} readers of {name}, not two")
-        for path in paths:
+        for place, path in enumerate(paths, 1):
+            reader = f"reading {place}" if name in TWICE else path.stem[-1]
             said = _said(path, asked)
             if odd := set(said) ^ set(key):
                 raise SystemExit(f"{path} lacks or adds {len(odd)} rows: {min(odd)}")
@@ -245,7 +248,6 @@ def gather(folder: Path) -> None:
                     if len(verdicts) < len(asked) or given not in tuple(allowed):
                         raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                     if given != "-":
-                        reader = path.stem[-1]
                         found.append((SHEETS[name], *key[number], what, reader, given))
     order, new = list(SHEETS.values()), {row[0] for row in found}
     if READ.is_file():
