@@ -281,7 +281,9 @@ def word_classes(runs: Mapping[str, boxpen.Run]) -> str:
             shown = [_shown(accuracy(cells[name][label])) for name in runs]
             lines.append(f"| {place} | {kind} | {counted[label]:,} | {' | '.join(shown)} |")
     few = sum(count for count in counted.values() if count < FEWEST)
-    lines += ["", f"{few} items are in cells of fewer than {FEWEST}.", ""]
+    same = len(one.verdicts) - sum(counted.values())
+    small = f"{few} items are in cells of fewer than {FEWEST}"
+    lines += ["", f"{small}, and {same} have candidates with equal words.", ""]
     lines += [*(f"- {name}, {negated(run)}" for name, run in runs.items()), ""]
     return "\n".join([*lines, *(f"- {name}: `{run.signature}`" for name, run in runs.items())])
 
