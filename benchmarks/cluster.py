@@ -5,8 +5,10 @@
     python benchmarks/cluster.py page build/overhead.json build/matrix.json
 
 ``overhead`` runs units that cost nothing through the real store, scheduler and worker processes,
-and counts the requests that a worker makes. ``matrix`` runs models × suites with one local worker
-of one thread and with several, in turn. ``page`` fills the tables of docs/results/machines.md.
+and counts the requests of a worker that is alone at a model, and of many that share one.
+``matrix`` runs models × suites with one local worker of one thread and with several, in turn.
+``page`` fills the tables of docs/results/machines.md, and works out from them what a cluster would
+ask of the store.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ def main() -> None:
     one.add_argument("--payload-bytes", type=int, default=1000)
     one.add_argument("--result-bytes", type=int, default=10_000)
     one.add_argument("--counted", type=int, default=2000, help="units whose requests are counted")
+    one.add_argument("--sharing", type=int, default=25, help="workers at one model, counted too")
     one.add_argument("--store", help="URL of an object store; a folder if not given")
     two = parts.add_parser("matrix")
     two.set_defaults(run=matrix)
@@ -88,29 +91,49 @@ def overhead(args: argparse.Namespace) -> dict[str, Any]:
         "store": (args.store or "folder").partition(":")[0],
         "submit_seconds": submitted, "forget_seconds": forgotten, "seconds": watched.seconds,
         "ms_per_unit": 1000 * watched.seconds * args.workers / args.units,
-        "memory": memory.rows, "requests_per_unit": counted(args),
+        "memory": memory.rows, "requests_per_unit": counted(args, 1), "sharing": args.sharing,
+        "requests_per_unit_sharing": counted(args, args.sharing),
     }  # fmt: skip
 
 
-def stubs(args: argparse.Namespace, count: int, first: int) -> Iterator[Unit]:
+def stubs(
+    args: argparse.Namespace, count: int, first: int, models: int = 0, seconds: float = 0
+) -> Iterator[Unit]:
     """Yield units of several models."""
     text = "x" * args.payload_bytes
-    each = -(-count // args.models)
-    for model in range(args.models):
-        group = Group("cluster_units:Nothing", {"model": model, "result_bytes": args.result_bytes})
+    models = models or args.models
+    each = -(-count // models)
+    for model in range(models):
+        shared = {"model": model, "result_bytes": args.result_bytes, "seconds": seconds}
+        group = Group("cluster_units:Nothing", shared)
         for number in range(model * each, min(count, (model + 1) * each)):
             yield Unit(group, [first + number, text], 1.0 + number % 7, f"model {model}")
 
 
-def counted(args: argparse.Namespace) -> dict[str, float]:
-    """Return how many requests a worker makes per unit, by operation."""
+def counted(args: argparse.Namespace, workers: int) -> dict[str, float]:
+    """Return how many requests are made per unit, by operation.
+
+    A worker that is alone does units of several models. Several share the units of one, each of
+    which takes them so long that they wait for each other as little as on machines of their own.
+    """
     sys.path.insert(0, str(HERE))
+    alone = workers == 1
+    count = args.counted if alone else 40 * workers
+    units = stubs(args, count, 10**9, 0 if alone else 1, 0 if alone else workers / 25)
     with tempfile.TemporaryDirectory() as folder:
         store = Counting(DirectoryStore(Path(folder)))
-        job = submit(store, stubs(args, args.counted, 10**9))
+        job = submit(store, units)
         store.requests.clear()
-        Worker(store).run(job.id)
-        return {name: n / args.counted for name, n in sorted(store.requests.items())}
+        names = [f"worker-{n}" for n in range(workers)]
+        threads = [
+            threading.Thread(target=Worker(store, ordinal=n, name=name).run, args=(job.id,))
+            for n, name in enumerate(names)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return {name: n / count for name, n in sorted(store.requests.items())}
 
 
 @dataclass

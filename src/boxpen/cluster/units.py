@@ -56,7 +56,7 @@ class Unit:
     Attributes:
         group: What it has in common with others.
         payload: What is to be done, a JSON value.
-        weight: How long it takes, in any measure; the longest are done first.
+        weight: How long it takes, in any measure; longer ones are done first.
         label: What progress counts it under.
     """
 

@@ -33,7 +33,7 @@ LEASE = 60.0
 """Seconds without a sign of life after which a worker counts as dead."""
 _BEATS = 4  # signs of life per lease
 _IN_A_ROW = 3  # units that fail one after the other: then something is wrong with the worker
-_NEIGHBOURS = 4  # of the longest units; several workers seldom try the same one
+_NEIGHBOURS = 4  # units that are tried at least before the list is read again
 
 _log = logging.getLogger(__name__)
 
@@ -207,17 +207,19 @@ class Worker:
 
     def _units(self, queue: Queue, group: int) -> Any:
         """Do the open units of a group; yield an error for each, or None."""
-        tried = 0
+        taken = 0  # units in a row that others had
         rows = queue.open().get(group, [])
         while rows and not self.stopping.is_set():
-            row = rows.pop(self._chance.randrange(min(_NEIGHBOURS, len(rows))))
-            if not queue.claim(row, self.name):
-                tried += 1
-                if tried > _NEIGHBOURS:  # others are at work here: see what they left
-                    queue.refresh()
-                    rows, tried = queue.open().get(group, []), 0
+            longer = max(_NEIGHBOURS, len(rows) // 2)  # several workers seldom try the same one
+            row = rows.pop(self._chance.randrange(min(longer, len(rows))))
+            if queue.claim(row, self.name):
+                taken = 0
+                yield self._run(queue, row)
                 continue
-            yield self._run(queue, row)
+            taken += 1
+            if taken > _NEIGHBOURS:  # most of the list is stale: a look costs many requests
+                queue.refresh()
+                rows, taken = queue.open().get(group, []), 0
 
     def _run(self, queue: Queue, row: Row) -> str | None:
         """Do one unit; return the error, or None."""
