@@ -1,14 +1,15 @@
 """What sharing work out costs, and what it gains.
 
     python benchmarks/cluster.py overhead --units 100000 --workers 2 --out build/overhead.json
+    python benchmarks/cluster.py crowd --workers 1000 --out build/crowd.json
     BOXPEN_MIRROR=/path/to/data python benchmarks/cluster.py matrix --out build/matrix.json
-    python benchmarks/cluster.py page build/overhead.json build/matrix.json
+    python benchmarks/cluster.py page build/overhead.json build/crowd.json build/matrix.json
 
-``overhead`` runs units that cost nothing through the real store, scheduler and worker processes,
-and counts the requests of a worker that is alone at a model, and of many that share one.
-``matrix`` runs models × suites with one local worker of one thread and with several, in turn.
-``page`` fills the tables of docs/results/machines.md, and works out from them what a cluster would
-ask of the store.
+``overhead`` runs units that cost nothing through the real store, scheduler and worker processes.
+``crowd`` runs as many real workers as a large cluster has, as threads that sleep instead of
+computing, and counts what they ask of the store. ``matrix`` runs models × suites with one local
+worker of one thread and with several, in turn. ``page`` fills the tables of
+docs/results/machines.md.
 """
 
 from __future__ import annotations
@@ -21,19 +22,23 @@ import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from cluster_units import KINDS
+
 from boxpen.cluster.drive import Outcome, have_done
 from boxpen.cluster.executors.local import LocalExecutor, cores
-from boxpen.cluster.store import DirectoryStore, Store, open_store
-from boxpen.cluster.units import Group, Unit, submit
+from boxpen.cluster.store import Store, open_store
+from boxpen.cluster.units import Group, Job, Unit, submit
 from boxpen.cluster.worker import Worker
+from boxpen.plugins import UNITS
 
 HERE = Path(__file__).parent
+UNITS.builtin |= KINDS
 SUITES = ("commonmt", "cats", "senmaking", "piqa", "starter")
 
 
@@ -47,9 +52,14 @@ def main() -> None:
     one.add_argument("--workers", type=int, default=2)
     one.add_argument("--payload-bytes", type=int, default=1000)
     one.add_argument("--result-bytes", type=int, default=10_000)
-    one.add_argument("--counted", type=int, default=2000, help="units whose requests are counted")
-    one.add_argument("--sharing", type=int, default=25, help="workers at one model, counted too")
     one.add_argument("--store", help="URL of an object store; a folder if not given")
+    many = parts.add_parser("crowd")
+    many.set_defaults(run=crowd)
+    many.add_argument("--units", type=int, default=20_000)
+    many.add_argument("--models", type=int, default=40)
+    many.add_argument("--workers", type=int, default=1000)
+    many.add_argument("--seconds", type=float, default=20, help="of a unit, on average")
+    many.add_argument("--load", type=float, default=30, help="seconds to load a model")
     two = parts.add_parser("matrix")
     two.set_defaults(run=matrix)
     two.add_argument("--models", nargs="+", help="smollm2 and two of its shape if not given")
@@ -59,7 +69,7 @@ def main() -> None:
     three = parts.add_parser("page")
     three.set_defaults(run=page)
     three.add_argument("results", nargs="+", type=Path)
-    for part in (one, two):
+    for part in (one, many, two):
         part.add_argument("--out", type=Path, required=True, help="JSON file")
     args = parser.parse_args()
     found = args.run(args)
@@ -91,80 +101,100 @@ def overhead(args: argparse.Namespace) -> dict[str, Any]:
         "store": (args.store or "folder").partition(":")[0],
         "submit_seconds": submitted, "forget_seconds": forgotten, "seconds": watched.seconds,
         "ms_per_unit": 1000 * watched.seconds * args.workers / args.units,
-        "memory": memory.rows, "requests_per_unit": counted(args, 1), "sharing": args.sharing,
-        "requests_per_unit_sharing": counted(args, args.sharing),
+        "memory": memory.rows,
     }  # fmt: skip
 
 
-def stubs(
-    args: argparse.Namespace, count: int, first: int, models: int = 0, seconds: float = 0
-) -> Iterator[Unit]:
+def stubs(args: argparse.Namespace, count: int, first: int) -> Iterator[Unit]:
     """Yield units of several models."""
     text = "x" * args.payload_bytes
-    models = models or args.models
-    each = -(-count // models)
-    for model in range(models):
-        shared = {"model": model, "result_bytes": args.result_bytes, "seconds": seconds}
-        group = Group("cluster_units:Nothing", shared)
+    each = -(-count // args.models)
+    for model in range(args.models):
+        group = Group("nothing", {"model": model, "result_bytes": args.result_bytes})
         for number in range(model * each, min(count, (model + 1) * each)):
             yield Unit(group, [first + number, text], 1.0 + number % 7, f"model {model}")
 
 
-def counted(args: argparse.Namespace, workers: int) -> dict[str, float]:
-    """Return how many requests are made per unit, by operation.
+def crowd(args: argparse.Namespace) -> dict[str, Any]:
+    """Run many workers as threads on a store in memory, and count what they ask of it."""
+    threading.stack_size(1 << 20)
+    store = Counted()
+    shared = {"load": args.load, "seconds": args.seconds}
+    groups = [Group("asleep", {"model": n} | shared) for n in range(args.models)]
+    each = -(-args.units // args.models)
+    job = submit(store, (
+        Unit(group, number, 1.0 + number % 7) for group in groups for number in range(each)
+    ))  # fmt: skip
+    read_once(job)
+    store.asked.clear()
+    workers = [
+        Worker(store, ordinal=n, name=f"worker-{n}")
+        for n in range(args.workers)  # type: ignore[arg-type]
+    ]
+    started = time.monotonic()
+    threads = [threading.Thread(target=worker.run, args=(job.id,)) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = time.monotonic() - started
+    assert len(store.names("done/")) == len(job.rows)
+    return {
+        "what": "crowd", "units": len(job.rows), "models": args.models, "workers": args.workers,
+        "unit_seconds": args.seconds, "load_seconds": args.load, "seconds": seconds,
+        "busy": sum(w.told.working for w in workers) / seconds / len(workers),
+        "loads": sum(w.told.loads for w in workers), "requests": store.rates(),
+    }  # fmt: skip
 
-    A worker that is alone does units of several models. Several share the units of one, each of
-    which takes them so long that they wait for each other as little as on machines of their own.
-    """
-    sys.path.insert(0, str(HERE))
-    alone = workers == 1
-    count = args.counted if alone else 40 * workers
-    units = stubs(args, count, 10**9, 0 if alone else 1, 0 if alone else workers / 25)
-    with tempfile.TemporaryDirectory() as folder:
-        store = Counting(DirectoryStore(Path(folder)))
-        job = submit(store, units)
-        store.requests.clear()
-        names = [f"worker-{n}" for n in range(workers)]
-        threads = [
-            threading.Thread(target=Worker(store, ordinal=n, name=name).run, args=(job.id,))
-            for n, name in enumerate(names)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    return {name: n / count for name, n in sorted(store.requests.items())}
+
+def read_once(job: Job) -> None:
+    """Let all workers of this process have the rows of a job in common, to save memory."""
+    Job.read = classmethod(lambda *_: replace(job, _sheets={}))  # type: ignore[method-assign, assignment]
 
 
-@dataclass
-class Counting:
-    """A store that counts what is asked of it."""
+class Counted:
+    """A store in memory that counts requests as S3 would: one for every 1,000 names listed."""
 
-    store: Store
-    requests: Counter[str] = field(default_factory=Counter)
+    url = "counted"
 
-    @property
-    def url(self) -> str:
-        return self.store.url
+    def __init__(self) -> None:
+        self.asked: list[tuple[float, str, int]] = []
+        self._rooms: dict[str, dict[str, bytes]] = defaultdict(dict)
+        self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
-        return self._counted("get", self.store.get, key)
+        return self._room(key, "read").get(key)
 
     def put(self, key: str, data: bytes) -> None:
-        self._counted("put", self.store.put, key, data)
+        self._room(key, "write")[key] = data
 
     def put_new(self, key: str, data: bytes) -> bool:
-        return self._counted("put", self.store.put_new, key, data)
+        room = self._room(key, "write")
+        with self._lock:
+            return room.setdefault(key, data) is data
 
     def delete(self, key: str) -> None:
-        self._counted("delete", self.store.delete, key)
+        self._room(key, "delete").pop(key, None)
 
     def names(self, prefix: str) -> set[str]:
-        return self._counted("list", self.store.names, prefix)
+        with self._lock:
+            keys = list(self._rooms[prefix.partition("/")[0]])
+        self.asked.append((time.monotonic(), "list", max(1, -(-len(keys) // 1000))))
+        return {key.removeprefix(prefix) for key in keys if key.startswith(prefix)}
 
-    def _counted(self, name: str, call: Callable[..., Any], *args: Any) -> Any:
-        self.requests[name] += 1
-        return call(*args)
+    def rates(self) -> dict[str, dict[str, float]]:
+        """Return the number of requests by kind, and the most in a second (mean of ten)."""
+        found: dict[str, dict[str, float]] = {}
+        for kind in sorted({kind for _, kind, _ in self.asked}):
+            by_time: Counter[int] = Counter()
+            for when, what, count in self.asked:
+                by_time[int(when / 10)] += count if what == kind else 0
+            found[kind] = {"all": by_time.total(), "most_per_second": max(by_time.values()) / 10}
+        return found
+
+    def _room(self, key: str, kind: str) -> dict[str, bytes]:
+        self.asked.append((time.monotonic(), kind, 1))
+        return self._rooms[key.partition("/")[0]]
 
 
 class Watched:
@@ -291,7 +321,9 @@ def page(args: argparse.Namespace) -> None:
     for file in args.results:
         found = json.loads(file.read_text())
         name = f"{found['what']}-{found['store']}" if "store" in found else found["what"]
-        table = {"overhead": overhead_table, "matrix": matrix_table}[found["what"]](found)
+        table = {"overhead": overhead_table, "crowd": crowd_table, "matrix": matrix_table}[
+            found["what"]
+        ](found)
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
         head, _, rest = text.partition(begin)
         _, mark, tail = rest.partition(end)
@@ -305,19 +337,39 @@ def overhead_table(found: dict[str, Any]) -> str:
     """Return the table of units that cost nothing."""
     rows = found["memory"]
     early = next(r for r in rows if r["done"] >= 0.1)
-    asked = ", ".join(f"{n:.2f} {name}" for name, n in found["requests_per_unit"].items())
     return "\n".join([
         "| | |", "|---|--:|",
         f"| units, models, workers, cores | {found['units']:,}, {found['models']}, "
         f"{found['workers']}, {found['cores']} |",
         f"| time of a worker per unit | {found['ms_per_unit']:.2f} ms |",
         f"| time to submit, per unit | {1000 * found['submit_seconds'] / found['units']:.2f} ms |",
-        f"| requests of a worker per unit | {asked} |",
         f"| memory of the driver at 10 % and at the end | {early['driver_mb']:.0f} MB, "
         f"{rows[-1]['driver_mb']:.0f} MB |",
         f"| memory of a worker at 10 % and at the end | {early['worker_mb']:.0f} MB, "
         f"{rows[-1]['worker_mb']:.0f} MB |",
     ])  # fmt: skip
+
+
+LIMITS = {"read": 5500, "list": 5500, "write": 3500, "delete": 3500}
+"""Requests per second that S3 promises for each prefix (its documentation)."""
+
+
+def crowd_table(found: dict[str, Any]) -> str:
+    """Return the table of what many workers ask of a store."""
+    head = (
+        f"{found['workers']:,} workers, {found['models']} models, {found['units']:,} units of "
+        f"{found['unit_seconds']:g} s: {found['seconds']:.0f} s in all, the workers "
+        f"{found['busy']:.1%} busy, {found['loads']:,} models loaded "
+        f"({found['load_seconds']:g} s each)."
+    )
+    lines = [head, "", "| requests | per unit | per second | most, over 10 s | S3 allows |"]
+    lines.append("|---|--:|--:|--:|--:|")
+    for kind, row in found["requests"].items():
+        lines.append(
+            f"| {kind} | {row['all'] / found['units']:.2f} | {row['all'] / found['seconds']:.0f} | "
+            f"{row['most_per_second']:.0f} | {LIMITS[kind]:,} |"
+        )
+    return "\n".join(lines)
 
 
 def matrix_table(found: dict[str, Any]) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 import pytest
 from s3_server import S3Server, running
 
+from boxpen.plugins import UNITS
+
+UNITS.builtin["squares"] = "stub_units:Squares"
 _numbers = itertools.count()
 
 

@@ -13,7 +13,7 @@ GROUPS = 3
 
 
 def units(log: str | None, count: int, seconds: float) -> list[Unit]:
-    groups = [Group("stub_units:Squares", {"log": log, "group": n}) for n in range(GROUPS)]
+    groups = [Group("squares", {"log": log, "group": n}) for n in range(GROUPS)]
     return [
         Unit(group, {"number": place * count + n, "seconds": seconds}, weight=1 + n % 3)
         for place, group in enumerate(groups)

@@ -95,13 +95,15 @@ def test_a_full_disk_leaves_nothing_half_written(store, monkeypatch):
 
 
 def test_what_killed_processes_left_is_removed_after_a_day(store):
-    for name, age in (("old", 25 * 3600), ("new", 60)):
+    ages = {"1a2b-0-0123abcd": 25 * 3600, "1a2b-1-0123abcd": 60, "chapter.txt": 25 * 3600}
+    for name, age in ages.items():
         place = store.root / "unfinished" / name
         place.write_bytes(b"half")
         then = place.stat().st_mtime - age
         os.utime(place, (then, then))
     DirectoryStore(store.root)
-    assert [place.name for place in (store.root / "unfinished").iterdir()] == ["new"]
+    left = {place.name for place in (store.root / "unfinished").iterdir()}
+    assert left == {"1a2b-1-0123abcd", "chapter.txt"}  # never a file of the user's
 
 
 def test_a_place_that_is_no_folder_is_refused_in_one_sentence(tmp_path):

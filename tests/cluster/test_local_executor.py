@@ -21,7 +21,7 @@ from boxpen.cluster.store import DirectoryStore
 from boxpen.cluster.units import Group, Unit
 
 HERE = Path(__file__).parent
-KIND = "stub_units:Squares"
+KIND = "squares"
 
 
 @pytest.fixture(autouse=True)

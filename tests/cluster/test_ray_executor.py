@@ -111,7 +111,7 @@ def test_units_of_a_store_in_s3(cluster, s3_url):
 
 
 def test_errors_and_deaths_are_told(cluster, tmp_path):
-    group = Group("stub_units:Squares", {})
+    group = Group("squares", {})
     wanted = [
         Unit(group, {"number": 1}),
         Unit(group, {"number": 2, "error": "no such number"}),

@@ -11,7 +11,7 @@ from boxpen.cluster.store import DirectoryStore
 from boxpen.cluster.units import Group, Job, Result, Unit, done_key, read_result, submit
 from boxpen.errors import ClusterError
 
-GROUP = Group("stub_units:Squares", {"seed": 1}, "squares")
+GROUP = Group("squares", {"seed": 1}, "squares")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -49,7 +49,7 @@ def test_payloads_are_read_back(tmp_path_factory, payloads, shared):
 
 def test_a_job_is_read_back_and_named_after_its_units(tmp_path):
     store = DirectoryStore(tmp_path)
-    other = Group("stub_units:Squares", {"seed": 2}, "others")
+    other = Group("squares", {"seed": 2}, "others")
     wanted = [*units(150), *units(3, other), *units(150)]
     job = submit(store, iter(wanted))
     assert len(job.rows) == 153  # equal units become one
@@ -77,12 +77,12 @@ def test_what_is_damaged_is_refused_in_one_sentence(tmp_path):
     place.write_bytes(gzip.compress(json.dumps(index | {"format": 999}).encode()))
     with pytest.raises(ClusterError, match="another version of boxpen"):
         Job.read(store, job.id)
-    sheet = tmp_path / "sheets" / job.rows[0].sheet
+    sheet = tmp_path / job.sheet_key(job.rows[0].sheet)
     sheet.write_bytes(sheet.read_bytes()[:-4])
-    with pytest.raises(ClusterError, match=r"a sheet in .* is damaged"):
+    with pytest.raises(ClusterError, match=rf"sheets/{job.index}.0 in .* is damaged"):
         job.payload(store, job.rows[0])
     sheet.unlink()
-    with pytest.raises(ClusterError, match=r"a sheet of job .* is gone"):
+    with pytest.raises(ClusterError, match=rf"job {job.id[:8]} is gone from"):
         job.payload(store, job.rows[0])
 
 

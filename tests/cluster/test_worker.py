@@ -12,13 +12,14 @@ import pytest
 
 from boxpen.cluster.drive import have_done
 from boxpen.cluster.executors import executor_of
+from boxpen.cluster.executors.elsewhere import ElsewhereExecutor
 from boxpen.cluster.queue import Queue, Watch
 from boxpen.cluster.store import DirectoryStore
 from boxpen.cluster.units import Group, Job, Unit, done_key, read_result, submit
 from boxpen.cluster.worker import Worker
 from boxpen.errors import ClusterError
 
-KIND = "stub_units:Squares"
+KIND = "squares"
 
 
 @pytest.fixture
@@ -101,11 +102,32 @@ def test_a_unit_that_fails_three_times_is_named_and_the_rest_is_done(store):
     assert len(store.names("done/")) == 9
 
 
-def test_a_worker_that_only_fails_stops_and_says_why(store):
+def test_a_worker_whose_units_only_fail_stops_and_says_why(store):
     job = submit(store, units(30, error="out of memory"))
     told = Worker(store).run(job.id)
     assert told.problem == "3 units failed in a row, the last with: ValueError: out of memory"
     assert told.units == 0
+
+
+def test_a_model_whose_units_only_fail_does_not_keep_others_from_being_done(store):
+    bad = [Unit(Group(KIND, {"bad": 1}), {"number": n, "error": "NaN"}, 9.0) for n in range(40)]
+    outcome = have_done(store, [*bad, *units(5)], InThreads(1))
+    why = "3 units failed in a row, the last with: ValueError: NaN"
+    assert outcome.missing == dict.fromkeys([u.id for u in bad], why)
+    assert len(dict(outcome.results())) == 5
+
+
+def test_a_driver_does_not_wait_when_no_worker_that_joined_is_willing(store, monkeypatch):
+    monkeypatch.setattr("boxpen.cluster.drive.LEASE", 1.0)
+    bad = [Unit(Group(KIND, {"bad": 1}), {"number": n, "error": "NaN"}) for n in range(40)]
+    joined = Worker(store)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(joined.run, idle=5.0)
+        outcome = have_done(store, [*bad, *units(5)], ElsewhereExecutor())
+        joined.leave()
+        assert running.result(timeout=30).units == 5
+    assert len(outcome.missing) == 40
+    assert len(dict(outcome.results())) == 5
 
 
 def test_a_group_that_cannot_be_loaded_is_named_and_the_rest_is_done(store):
@@ -320,13 +342,115 @@ def test_a_watch_counts_by_its_own_clock(store, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     watch = Watch(store, lease=10.0)
-    assert not watch.alive("a")
+    assert watch.dead(["a"]) == {"a"}
     store.put("workers/a", b"1")
-    assert watch.alive("a")
+    assert watch.dead(["a"]) == set()
     now[0] += 9.9
-    assert watch.alive("a")
+    assert watch.dead(["a"]) == set()
     store.put("workers/a", b"2")
     now[0] += 9.9
-    assert watch.alive("a")  # the sign changed in between
+    assert watch.dead(["a"]) == set()  # the sign changed in between
     now[0] += 10.0
-    assert not watch.alive("a")
+    assert watch.dead(["a"]) == {"a"}
+    store.put("workers/a", b"3")
+    now[0] += 2.5
+    assert watch.dead(["a"]) == set()  # it was only slow
+    store.delete("workers/a")
+    assert watch.dead(["a"]) == {"a"}  # at once
+
+
+def test_a_claim_whose_answer_was_lost_is_ones_own(store, monkeypatch):
+    """As over NFS: the link is made, the answer is lost, and the repeated request finds it."""
+    link = os.link
+
+    def lossy(source, place):
+        link(source, place)
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+    job = submit(store, units(3))
+    monkeypatch.setattr(os, "link", lossy)
+    assert Worker(store, lease=1.0).run(job.id).units == 3
+
+
+def test_what_a_store_names_is_not_imported(store, tmp_path):
+    group = Group("subprocess:getoutput", f"touch {tmp_path / 'pwned'}")
+    job = submit(store, [Unit(group, "1")])
+    told = Worker(store).run(job.id)
+    assert told.units == 0
+    assert "unit kind" in next(iter(told.failed.values()))
+    assert not (tmp_path / "pwned").exists()
+
+
+def test_two_drivers_of_one_job_with_a_poisoned_unit_both_end(store):
+    wanted = [*units(6, seconds=0.05), Unit(Group(KIND, {}), {"number": 99, "error": "poison"})]
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(have_done, store, wanted, InThreads(1)) for _ in range(2)]
+        outcomes = [one.result(timeout=60) for one in running]
+    for outcome in outcomes:
+        outcome.forget()
+        assert len(dict(outcome.results())) == 6
+        assert len(outcome.missing) == 1
+    left = [kind for kind in ("jobs", "sheets", "claims", "failures") if store.names(f"{kind}/")]
+    assert left == []
+
+
+def test_a_job_that_is_forgotten_leaves_nothing_for_its_workers(store):
+    job = submit(store, units(200, seconds=0.02))
+    worker = Worker(store)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(worker.run, idle=2.0)
+        while len(store.names("done/")) < 3:
+            time.sleep(0.01)
+        Queue(store, job).clear()
+        told = running.result(timeout=30)
+    assert told.problem == ""
+    assert told.units < 200
+    assert [kind for kind in ("failures", "sheets", "refused") if store.names(f"{kind}/")] == []
+
+
+def test_jobs_with_the_same_payloads_share_no_sheets(store):
+    one, two = (submit(store, units(5, Group(KIND, {"job": n}))) for n in range(2))
+    Queue(store, one).clear()
+    assert Worker(store).run(two.id).units == 5
+
+
+def test_an_index_that_was_replaced_is_read_again(store):
+    wanted = units(40, seconds=0.02)
+    job = submit(store, wanted)
+    worker = Worker(store)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(worker.run, idle=3.0)
+        while len(store.names("done/")) < 3:
+            time.sleep(0.01)
+        assert submit(store, wanted).id == job.id  # as a driver does that is started again
+        assert running.result(timeout=60).units == 40
+    assert store.names("failures/") == set()
+
+
+def test_a_job_that_cannot_be_read_keeps_no_worker_from_others(store):
+    store.put("jobs/" + "0" * 32, b"not a job")
+    job = submit(store, units(4))
+    told = Worker(store).run(idle=0.5)
+    assert (told.units, told.problem) == (4, "")
+    outcome = have_done(store, units(4), InThreads(1))
+    outcome.forget()
+    assert store.names("jobs/") == {"0" * 32}
+    assert job.id not in store.names("jobs/")
+
+
+def test_a_worker_does_other_jobs_while_others_hold_what_is_left_of_one(store):
+    held, free = (submit(store, units(4, Group(KIND, {"job": n}))) for n in range(2))
+    queue = Queue(store, held)
+    queue.refresh()
+    for row in held.rows:
+        queue.claim(row, "somebody")
+    store.put("workers/somebody", b"1")
+    worker = Worker(store, lease=3.0)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(worker.run, idle=0.5)
+        until = time.monotonic() + 2.5
+        while not all(store.get(done_key(row.id)) for row in free.rows):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert running.result(timeout=60).units == 8  # somebody is dead after all
+    assert store.names("workers/") == set()

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Protocol
 
 from boxpen.cluster.queue import ERRORS, Queue, Watch
 from boxpen.cluster.store import Store
 from boxpen.cluster.units import Job, Result, Unit, done_key, read_result, submit
 from boxpen.cluster.worker import LEASE
+from boxpen.errors import ClusterError
+from boxpen.printable import printable
 
 __all__ = ["Executor", "Outcome", "have_done"]
 
 Progress = Callable[..., None]
+_log = logging.getLogger(__name__)
 _POLL = 0.25  # seconds between looks at the store, at least
+_AT_ONCE = 8  # results that are read at the same time
 _SHARE = 20  # a look may take one part in so many of the time
 
 
@@ -61,11 +68,13 @@ class Outcome:
 
     def results(self) -> Iterator[tuple[str, Result]]:
         """Yield the results by unit, in the order of the job."""
-        for row in self.job.rows:
-            if row.id not in self.missing:
-                found = read_result(self.store, row.id)
-                assert found is not None  # have_done() has read it
-                yield row.id, found
+        units = [row.id for row in self.job.rows if row.id not in self.missing]
+        for unit, found in _read(self.store, units):
+            if found is None:  # have_done() has read it
+                raise ClusterError(
+                    f"a result vanished from {self.store.url}; run the same command again"
+                )
+            yield unit, found
 
     def forget(self, *, results: bool = False) -> None:
         """Remove everything from the store, or everything but the results."""
@@ -95,22 +104,22 @@ def have_done(
     job = submit(store, units)
     queue = Queue(store, job)
     queue.refresh()
-    queue.clear(failures_only=True)  # what was given up is tried again
-    _forget_unloadable(store, queue)
+    queue.retry()  # what was given up
     shown = _Shown(queue, progress)
-    watch = Watch(store, LEASE)
+    refusals = _Refusals(queue, LEASE)
     while True:
-        _wait(queue, executor, shown, watch)
-        damaged = [u for u in queue.done if read_result(store, u) is None]
+        _wait(queue, executor, shown, refusals)
+        damaged = [unit for unit, result in _read(store, queue.done) if result is None]
         if not damaged:
             break
         for unit in damaged:
             queue.discard(unit)
-    reasons = _unloadable(queue, watch)
+    reasons = refusals.reasons()
     missing = {
         row.id: queue.why(row.id)
         if row.id in queue.given_up
         else reasons.get(queue.group_ids[row.group])
+        or ("another command removed the job; run this again" if queue.gone else "")
         or next(iter(executor.problems), "no worker was left to do it")
         for row in job.rows
         if row.id not in queue.done
@@ -118,7 +127,15 @@ def have_done(
     return Outcome(store, job, missing, queue.lost)
 
 
-def _wait(queue: Queue, executor: Executor, shown: _Shown, watch: Watch) -> None:
+def _read(store: Store, units: Iterable[str]) -> Iterator[tuple[str, Result | None]]:
+    """Yield results, read several at a time, as a store may be far away."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        waiting = iter(units)
+        while some := list(islice(waiting, 16 * _AT_ONCE)):
+            yield from zip(some, pool.map(partial(read_result, store), some), strict=True)
+
+
+def _wait(queue: Queue, executor: Executor, shown: _Shown, refusals: _Refusals) -> None:
     """Return when all is done or given up, or nobody is left to do it."""
     shown()
     if queue.finished:
@@ -130,7 +147,8 @@ def _wait(queue: Queue, executor: Executor, shown: _Shown, watch: Watch) -> None
             working = executor.tend(len(queue.done))
             queue.refresh()
             shown()
-            if queue.finished or not working or _hopeless(queue, watch):
+            refusals.look()
+            if queue.finished or queue.gone or not working or refusals.final:
                 return
             time.sleep(max(_POLL, _SHARE * (time.monotonic() - started)))
     finally:
@@ -156,33 +174,56 @@ class _Shown:
                 self._progress(self._queue.job.labels[label], counts[label], total)
 
 
-def _hopeless(queue: Queue, watch: Watch) -> bool:
-    """Whether all that is left cannot be loaded anywhere."""
-    loaded = {row.group for row in queue.job.rows if row.id in queue.done}
-    left = {queue.group_ids[row.group] for row in queue.left if row.group not in loaded}
-    if not left or any(row.group in loaded for row in queue.left):
-        return False
-    counts = Counter(name.partition(".")[0] for name in queue.store.names("unloadable/"))
-    refused = {group for group, count in counts.items() if count >= ERRORS}
-    return left <= refused or left <= refused | watch.fatal()
+class _Refusals:
+    """Groups that workers cannot load, or whose units only fail.
 
+    Attributes:
+        final: Whether all that is left is refused, and nobody can be expected to do it.
+    """
 
-def _unloadable(queue: Queue, watch: Watch) -> dict[str, str]:
-    """Return why groups could not be loaded."""
-    store = queue.store
-    found = dict.fromkeys(
-        watch.fatal(), f"{ERRORS} workers died while they loaded it; is there enough memory?"
-    )
-    for name in store.names("unloadable/"):
-        group = name.partition(".")[0]
-        data = store.get(f"unloadable/{name}") if group in queue.group_ids else None
-        if data is not None:
-            found[group] = str(json.loads(data)["error"])
-    return found
+    def __init__(self, queue: Queue, lease: float) -> None:
+        self.final = False
+        self._queue, self._lease = queue, lease
+        self._watch = Watch(queue.store, lease)
+        self._told: set[str] = set()
+        self._since: float | None = None
+        for kind in ("refused/", "loading/"):  # of an earlier command: it is tried again
+            for name in queue.store.names(kind):
+                if name.partition(".")[0] in queue.group_ids:
+                    queue.store.delete(kind + name)
 
+    def look(self) -> None:
+        """See what workers refuse, and tell what is new."""
+        refused, fatal = self._watch.refused(), self._fatal()
+        for group in self._queue.job.groups:
+            if group.id in refused and group.id not in self._told:
+                self._told.add(group.id)
+                name = group.label or group.id[:8]
+                why = self._watch.why(group.id, refused[group.id][0])
+                _log.warning("%s", printable(f"{name}: {why}"))
+        left = {row.group for row in self._queue.left}
+        ids = {self._queue.group_ids[group] for group in left}
+        given_up = fatal | {group for group, workers in refused.items() if len(workers) >= ERRORS}
+        if left and ids <= given_up and not left & self._queue.loaded():
+            self.final = True
+        elif left and ids <= fatal | refused.keys() and not self._willing(ids - fatal, refused):
+            self._since = self._since or time.monotonic()  # another worker may come
+            self.final = time.monotonic() - self._since >= self._lease
+        else:
+            self._since = None
 
-def _forget_unloadable(store: Store, queue: Queue) -> None:
-    for kind in ("unloadable/", "loading/"):
-        for name in store.names(kind):
-            if name.partition(".")[0] in queue.group_ids:
-                store.delete(kind + name)
+    def _willing(self, groups: set[str], refused: dict[str, list[str]]) -> bool:
+        """Whether any living worker has not refused one of some groups."""
+        living = self._watch.living()
+        return any(living - set(refused[group]) for group in groups)
+
+    def reasons(self) -> dict[str, str]:
+        """Return why groups are refused."""
+        found = {group: self._watch.why(group, workers[0])
+                 for group, workers in self._watch.refused().items()}  # fmt: skip
+        why = f"{ERRORS} workers died while they loaded it; is there enough memory?"
+        return dict.fromkeys(self._fatal(), why) | found
+
+    def _fatal(self) -> set[str]:
+        """Return the groups that several workers died of while they loaded them."""
+        return {g for g, workers in self._watch.loading().items() if self._watch.fatal(workers)}

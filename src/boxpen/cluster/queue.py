@@ -1,9 +1,10 @@
 """Who does which unit: claims, failures and signs of life, agreed on in the store alone.
 
-    claims/<unit>.<n>     who does it; n counts the failures before
-    failures/<unit>.<n>   how the nth attempt ended: an error, or its worker died
-    workers/<id>          changes as long as the worker lives
-    loading/<group>.<id>  there while a worker loads what a group shares
+    claims/<group>/<unit>.<n>     who does it; n counts the failures before
+    failures/<group>/<unit>.<n>   how the nth attempt ended: an error, or its worker died
+    workers/<id>                  changes as long as the worker lives
+    loading/<group>.<id>          there while a worker loads what a group shares
+    refused/<group>.<id>          why a worker leaves a group to others
 
 Every step creates an object that must not be there yet, so of several workers one succeeds. Clocks
 of machines are never compared: a worker is dead if its sign of life has not changed for a whole
@@ -31,6 +32,9 @@ ERRORS = 3
 """How often a unit may end in an error, or loading in a death, before it is given up."""
 _DEATHS = 6
 """How often it may fail in all: the death of a worker is seldom the unit's fault."""
+_WATCHED = 64  # claims at a time that one worker watches
+_LOADING = 8  # workers at a time that are watched while they load one group
+_LOOKS = 4  # per lease
 
 
 @dataclass(frozen=True)
@@ -52,55 +56,70 @@ class Watch:
 
     store: Store
     lease: float
-    _seen: dict[str, tuple[bytes, float]] = field(default_factory=dict)
+    _seen: dict[str, tuple[bytes, float, float]] = field(default_factory=dict)
 
-    def alive(self, worker: str) -> bool:
-        """Whether a worker may still be at work; call it again and again."""
-        sign = self.store.get(f"workers/{worker}")
-        if sign is None:
-            return False
-        now = time.monotonic()
-        before, since = self._seen.get(worker, (b"", now))
-        if sign != before:
-            since = now
-        self._seen[worker] = sign, since
-        return now - since < self.lease
+    def dead(self, workers: Iterable[str]) -> set[str]:
+        """Return the workers that are no longer at work; call it again and again."""
+        signs = self.store.names("workers/")
+        return {name for name in workers if name not in signs or not self._changes(name)}
 
-    def groups(self, but: str) -> Counter[str]:
-        """Count the other workers that say they are at work on each group.
+    def loading(self) -> dict[str, list[str]]:
+        """Return who is loading each group, or died of it."""
+        return self._by_group("loading/")
 
-        Args:
-            but: The worker who asks.
-        """
-        counts: Counter[str] = Counter()
-        for worker in self.store.names("workers/"):
-            sign = self.store.get(f"workers/{worker}") if worker != but else None
-            if sign is not None:
-                counts[str(_read(sign).get("group"))] += 1
-        return counts
+    def refused(self) -> dict[str, list[str]]:
+        """Return who leaves each group to others."""
+        return self._by_group("refused/")
 
-    def fatal(self, but: str = "") -> set[str]:
-        """Return the groups that several workers died of while they loaded them.
+    def refuse(self, group: str, worker: str, why: str) -> None:
+        """Leave a group to others, and tell why."""
+        self.store.put(f"refused/{group}.{worker}", _written(error=why))
 
-        Args:
-            but: The worker who asks.
-        """
-        deaths: Counter[str] = Counter()
-        for name in self.store.names("loading/"):
+    def why(self, group: str, worker: str) -> str:
+        """Return why a worker leaves a group to others."""
+        found = _read(self.store.get(f"refused/{group}.{worker}") or b"{}")
+        return str(found.get("error", ""))
+
+    def living(self) -> set[str]:
+        """Return the workers that have signs of life, or had one lately."""
+        signs = self.store.names("workers/")
+        return signs - self.dead(signs)
+
+    def fatal(self, loading: Iterable[str]) -> bool:
+        """Whether several of those who load a group died of it."""
+        few = list(loading)[:_LOADING]
+        return len(few) >= ERRORS and len(self.dead(few)) >= ERRORS
+
+    def _by_group(self, prefix: str) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.store.names(prefix)):
             group, _, worker = name.partition(".")
-            if worker != but and not self.alive(worker):
-                deaths[group] += 1
-        return {group for group, count in deaths.items() if count >= ERRORS}
+            found.setdefault(group, []).append(worker)
+        return found
+
+    def _changes(self, worker: str) -> bool:
+        """Whether a sign of life has changed within a lease; reads it a few times per lease."""
+        now = time.monotonic()
+        before, since, looked = self._seen.get(worker, (b"", now, now - self.lease))
+        if now - looked >= self.lease / _LOOKS:
+            sign = self.store.get(f"workers/{worker}")
+            if sign is None:
+                return False
+            since = since if sign == before else now
+            self._seen[worker] = sign, since, now
+        return now - since < self.lease
 
 
 class Queue:
     """The units of a job as one worker, or the one who waits for them, sees them.
 
-    What others did since is learned from ``refresh``, or when a claim fails.
+    What others did since is learned from ``refresh`` and ``look``, or when a claim fails.
 
     Attributes:
         done: Units with a result.
         given_up: Units that failed too often.
+        cost: How many seconds the last ``refresh`` took.
+        gone: Whether the job is over, and has been removed.
 
     Args:
         store: Where the job is.
@@ -113,6 +132,8 @@ class Queue:
         self.group_ids = [group.id for group in job.groups]
         self.done: set[str] = set()
         self.given_up: set[str] = set()
+        self.cost = 0.0
+        self.gone = False
         self._claimed: dict[str, int] = {}  # the newest attempt of each
         self._failed: Counter[str] = Counter()
         self._failures: dict[str, Failure] = {}
@@ -136,20 +157,25 @@ class Queue:
 
     def refresh(self) -> None:
         """Learn what others did."""
-        done = {name.rpartition("/")[2] for name in self.store.names("done/")}
-        self.done = done & self.rows.keys()
-        self._claimed = {}
-        for unit, attempt in self._attempts("claims/"):
-            self._claimed[unit] = max(attempt, self._claimed.get(unit, -1))
-        self._failed = Counter()
-        for unit, attempt in self._attempts("failures/"):
-            self._failed[unit] = max(attempt + 1, self._failed[unit])
-        self.given_up = {unit for unit in self._failed if self._hopeless(unit)} - self.done
+        started = time.monotonic()
+        done = {name.rpartition("/")[2] for name in self.store.names("done/")} & self.rows.keys()
+        self.gone = self.job.id not in self.store.names("jobs/")
+        if self.gone:  # and with it claims and failures
+            self.done |= done
+        else:
+            self.done = done
+            self._claimed, self._failed = {}, Counter()
+            self._learn("claims/", "failures/")
+        self.cost = time.monotonic() - started
+
+    def look(self, group: int) -> None:
+        """Learn which units of one group others have claimed: two requests, however many."""
+        self._learn(f"claims/{self.group_ids[group]}/", f"failures/{self.group_ids[group]}/")
 
     def open(self) -> dict[int, list[Row]]:
         """Return the units that nobody does, by group: the longest first, then those that failed.
 
-        They are as of the last ``refresh``.
+        They are as of the last ``refresh`` or ``look``.
         """
         found: dict[int, list[Row]] = {}
         for row in self.left:
@@ -159,17 +185,26 @@ class Queue:
             rows.sort(key=lambda row: (self._failed[row.id], -row.weight))
         return found
 
+    def busy(self) -> Counter[int]:
+        """Count the units of each group that somebody does, as of the last ``refresh``."""
+        return Counter(row.group for row in self.left if not self._free(row.id))
+
+    def loaded(self) -> set[int]:
+        """Return the groups of which somebody has done a unit, as far as is known."""
+        return {self.rows[unit].group for unit in self.done}
+
     def claim(self, row: Row, worker: str) -> bool:
         """Try to become the one who does a unit."""
         attempt = self._failed[row.id]
-        key = f"{row.id}.{attempt}"
-        won = self.store.put_new(f"claims/{key}", _written(worker=worker))
+        won = self.store.put_new(self._claim(row.id, attempt), _written(worker=worker))
         self._claimed[row.id] = attempt
         return won
 
     def release(self, row: Row) -> None:
         """Give a claimed unit back, so that somebody else does it at once."""
-        self.store.delete(f"claims/{row.id}.{self._claimed.pop(row.id)}")
+        attempt = self._claimed.pop(row.id, None)
+        if attempt is not None:
+            self.store.delete(self._claim(row.id, attempt))
 
     def commit(self, row: Row, result: Result) -> None:
         """Keep a result, unless there is one already."""
@@ -179,7 +214,8 @@ class Queue:
     def fail(self, row: Row, worker: str, error: str) -> None:
         """Note that an attempt ended in an error, or, if it is empty, with a worker's death."""
         attempt = self._claimed.get(row.id, self._failed[row.id])
-        self.store.put_new(f"failures/{row.id}.{attempt}", _written(worker=worker, error=error))
+        key = self._key("failures", row.id, attempt)
+        self.store.put_new(key, _written(worker=worker, error=error))
         self._failed[row.id] = attempt + 1
         if self._hopeless(row.id):
             self.given_up.add(row.id)
@@ -188,24 +224,31 @@ class Queue:
         """Throw a damaged result away, so that the unit is done again."""
         self.store.delete(done_key(unit))
         self.done.discard(unit)
-        for name in [n for n in self.store.names("claims/") if n.startswith(f"{unit}.")]:
-            self.store.delete(f"claims/{name}")
+        for attempt in range(self._claimed.pop(unit, -1) + 1):
+            self.store.delete(self._claim(unit, attempt))
 
-    def take_from_the_dead(self, watch: Watch) -> bool:
-        """Free the units that dead workers had claimed; return whether there were any."""
+    def take_from_the_dead(self, watch: Watch, first: int = 0) -> bool:
+        """Free units that dead workers had claimed; return whether there were any.
+
+        Args:
+            watch: Tells who is dead.
+            first: Any number. Workers with different ones begin with different claims, as none
+                watches more than a few.
+        """
+        under_way = [row.id for row in self.left if not self._free(row.id)]
+        first %= max(1, len(under_way))
+        watched = (under_way[first:] + under_way[:first])[:_WATCHED]
+        owners = {unit: self._owner(self._claim(unit, self._claimed[unit])) for unit in watched}
+        dead = watch.dead({owner for owner in owners.values() if owner is not None})
         freed = False
-        for unit, attempt in list(self._claimed.items()):
-            if unit not in self.rows or unit in self.done or unit in self.given_up:
-                continue
-            if attempt < self._failed[unit]:
-                continue
-            owner = self._owner(f"{unit}.{attempt}")
-            if owner is None or watch.alive(owner):
+        for unit, owner in owners.items():
+            if owner is None or owner not in dead:
                 continue
             if self.store.get(done_key(unit)) is not None:  # it committed, and then left
                 self.done.add(unit)
                 continue
             self.fail(self.rows[unit], owner, "")
+            self.store.delete(f"workers/{owner}")
             freed = True
         return freed
 
@@ -213,62 +256,71 @@ class Queue:
         """Return how a unit failed last: the newest error, or that its workers died."""
         last = ""
         for attempt in range(self._failed[unit]):
-            error = self._failure(f"{unit}.{attempt}").error
+            error = self._failure(self._key("failures", unit, attempt)).error
             last = error or last
         return last or f"{self._failed[unit]} workers died on it"
 
-    def clear(self, *, failures_only: bool = False) -> None:
-        """Remove what was only needed while the job ran; results stay."""
-        for kind in ("failures/",) if failures_only else ("claims/", "failures/"):
-            for name in self.store.names(kind):
-                unit = name.rpartition(".")[0]
-                if unit in self.rows and (not failures_only or unit in self.given_up):
-                    self.store.delete(kind + name)
-        if failures_only:
-            for name in self.store.names("claims/"):
-                if name.rpartition(".")[0] in self.given_up:
-                    self.store.delete(f"claims/{name}")
-            self._failures, self._owners = {}, {}
-            self.refresh()
-            return
-        self.store.delete(f"jobs/{self.job.id}")
-        used = self._used_by_others()
-        for sheet in {row.sheet for row in self.job.rows} - used:
-            self.store.delete(f"sheets/{sheet}")
+    def retry(self) -> None:
+        """Forget how units failed that were given up, so that they are tried again."""
+        for unit in self.given_up:
+            for attempt in range(self._failed[unit]):
+                self.store.delete(self._key("failures", unit, attempt))
+                self.store.delete(self._claim(unit, attempt))
+        self._failures, self._owners = {}, {}
+        self.refresh()
 
-    def _used_by_others(self) -> set[str]:
-        others = (Job.read(self.store, name) for name in self.store.names("jobs/"))
-        return {row.sheet for job in others if job is not None for row in job.rows}
+    def clear(self) -> None:
+        """Remove what was only needed while the job ran; results stay."""
+        for kind in ("claims/", "failures/"):
+            for group in self.group_ids:
+                for name in self.store.names(f"{kind}{group}/"):
+                    if name.rpartition(".")[0] in self.rows:
+                        self.store.delete(f"{kind}{group}/{name}")
+        self.job.remove(self.store)
+
+    def _key(self, kind: str, unit: str, attempt: int) -> str:
+        return f"{kind}/{self.group_ids[self.rows[unit].group]}/{unit}.{attempt}"
+
+    def _claim(self, unit: str, attempt: int) -> str:
+        return self._key("claims", unit, attempt)
 
     def _free(self, unit: str) -> bool:
         return self._claimed.get(unit, -1) < self._failed[unit]
 
     def _hopeless(self, unit: str) -> bool:
-        if self._failed[unit] < ERRORS or unit not in self.rows:
+        if self._failed[unit] < ERRORS:
             return False
         if self._failed[unit] >= _DEATHS:
             return True
-        failures = (self._failure(f"{unit}.{n}") for n in range(self._failed[unit]))
+        attempts = range(self._failed[unit])
+        failures = (self._failure(self._key("failures", unit, n)) for n in attempts)
         return sum(bool(failure.error) for failure in failures) >= ERRORS
 
-    def _failure(self, name: str) -> Failure:
-        if name not in self._failures:
-            found = _read(self.store.get(f"failures/{name}") or b"{}")
-            self._failures[name] = Failure(found.get("worker", ""), found.get("error", ""))
-        return self._failures[name]
+    def _failure(self, key: str) -> Failure:
+        if key not in self._failures:
+            found = _read(self.store.get(key) or b"{}")
+            self._failures[key] = Failure(found.get("worker", ""), found.get("error", ""))
+        return self._failures[key]
 
     def _owner(self, claim: str) -> str | None:
         """Return who has a claim; None if it has just been given back."""
         if claim not in self._owners:
-            data = self.store.get(f"claims/{claim}")
+            data = self.store.get(claim)
             if data is None:
                 return None
             self._owners[claim] = str(_read(data).get("worker", ""))
         return self._owners[claim]
 
+    def _learn(self, claims: str, failures: str) -> None:
+        for unit, attempt in self._attempts(claims):
+            self._claimed[unit] = max(attempt, self._claimed.get(unit, -1))
+        for unit, attempt in self._attempts(failures):
+            self._failed[unit] = max(attempt + 1, self._failed[unit])
+        self.given_up = {unit for unit in self._failed if self._hopeless(unit)} - self.done
+
     def _attempts(self, prefix: str) -> Iterable[tuple[str, int]]:
         for name in self.store.names(prefix):
-            unit, _, attempt = name.rpartition(".")
+            unit, _, attempt = name.rpartition("/")[2].rpartition(".")
             if unit in self.rows and attempt.isdigit():
                 yield unit, int(attempt)
 

@@ -7,8 +7,10 @@ succeeds for exactly one of those who try. An object is there as a whole or not 
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
+import re
 import secrets
 import time
 from pathlib import Path
@@ -19,6 +21,9 @@ from boxpen.failures import reason
 
 __all__ = ["DirectoryStore", "Store", "open_store"]
 
+_OURS = re.compile(r"[0-9a-f]+-[0-9]+-[0-9a-f]{8}")  # the name of what is being written
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+_TRIES = 4
 _ABANDONED = 24 * 3600  # seconds after which what a killed process was writing is removed
 
 
@@ -78,7 +83,8 @@ class DirectoryStore:
             self._unfinished.mkdir(parents=True, exist_ok=True)
             for place in self._unfinished.iterdir():
                 with contextlib.suppress(FileNotFoundError):  # somebody has just finished it
-                    if time.time() - place.lstat().st_mtime > _ABANDONED:
+                    old = time.time() - place.lstat().st_mtime > _ABANDONED
+                    if old and _OURS.fullmatch(place.name):
                         place.unlink()
         except OSError as error:
             raise self._refused(error) from None
@@ -89,7 +95,7 @@ class DirectoryStore:
     def get(self, key: str) -> bytes | None:
         """Return an object; None if there is none."""
         try:
-            return (self.root / key).read_bytes()
+            return _read(self.root / key)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -143,8 +149,11 @@ class DirectoryStore:
                 try:
                     os.link(made, place)
                 except FileExistsError:
-                    return False
-                except OSError:  # a file system without links
+                    # Over NFS, a request that was sent again finds the link that it made itself.
+                    return made.stat().st_nlink > 1
+                except OSError as error:
+                    if error.errno not in _NO_LINKS:
+                        raise
                     return _created(place, data)
                 return True
             finally:
@@ -157,9 +166,25 @@ class DirectoryStore:
 
 
 def _created(place: Path, data: bytes) -> bool:
+    """Create a file where there are no links: others may see it before it is whole."""
     try:
-        with place.open("xb") as stream:
-            stream.write(data)
+        stream = place.open("xb")
     except FileExistsError:
         return False
+    try:
+        with stream:
+            stream.write(data)
+    except OSError:
+        place.unlink(missing_ok=True)
+        raise
     return True
+
+
+def _read(place: Path) -> bytes:
+    for _ in range(_TRIES):
+        try:
+            return place.read_bytes()
+        except OSError as error:
+            if error.errno != errno.ESTALE:  # over NFS: replaced while it was read
+                raise
+    return place.read_bytes()

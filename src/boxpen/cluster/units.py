@@ -3,16 +3,18 @@
 A *job* is the list of units that somebody waits for. The payloads are packed into *sheets*, for a
 store is slow to fetch many small objects, and neighbours are mostly run by one worker.
 
-    jobs/<job>          the index: groups, labels, and where each unit is
-    sheets/<digest>     payloads of neighbouring units
-    done/<ab>/<unit>    the result, whichever job asked for it
+    jobs/<job>             the index: groups, labels, and where each unit is
+    sheets/<index>.<n>     payloads of neighbouring units, of this index alone
+    done/<ab>/<unit>       the result, whichever job asked for it
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import json
+import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +23,26 @@ from typing import Any
 from boxpen.cluster.store import Store
 from boxpen.errors import ClusterError
 
-__all__ = ["Group", "Job", "Result", "Row", "Unit", "done_key", "read_result", "submit"]
+__all__ = [
+    "Group",
+    "Job",
+    "JobGoneError",
+    "Result",
+    "Row",
+    "Unit",
+    "done_key",
+    "read_result",
+    "submit",
+]
 
 FORMAT = 1
 """Raised when the same content must be computed again, as its results mean something else."""
 _SHEET_UNITS = 64
 _SHEET_BYTES = 1 << 20
+
+
+class JobGoneError(ClusterError):
+    """A job was removed, or replaced by another index of the same units."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +95,7 @@ class Row:
     group: int
     weight: float
     label: int
-    sheet: str
+    sheet: int
     place: int
 
 
@@ -89,16 +105,18 @@ class Job:
 
     Attributes:
         id: The digest of its units.
+        index: What distinguishes this index from others of the same units.
         rows: The units, in the order in which they came.
         groups: What the rows call by number.
         labels: The same.
     """
 
     id: str
+    index: str
     rows: Sequence[Row]
     groups: Sequence[Group]
     labels: Sequence[str]
-    _sheets: dict[str, list[Any]] = field(default_factory=dict, repr=False, compare=False)
+    _sheets: dict[int, list[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def read(cls, store: Store, name: str) -> Job | None:
@@ -115,20 +133,36 @@ class Job:
                 )
             groups = [Group(*group) for group in index["groups"]]
             rows = [Row(*row) for row in index["rows"]]
+            return cls(name, index["index"], rows, groups, index["labels"])
         except (ValueError, KeyError, TypeError, OSError, EOFError, zlib.error):
-            raise ClusterError(f"job {name[:8]} in {store.url} is damaged") from None
-        return cls(name, rows, groups, index["labels"])
+            raise ClusterError(
+                f"job {name[:8]} in {store.url} is damaged; delete jobs/{name} there"
+            ) from None
+
+    def sheet_key(self, number: int) -> str:
+        """Return where payloads are kept."""
+        return f"sheets/{self.index}.{number}"
+
+    def remove(self, store: Store) -> None:
+        """Remove the sheets, and the index unless another has taken its place."""
+        there = Job.read(store, self.id)
+        if there is not None and there.index == self.index:
+            store.delete(f"jobs/{self.id}")
+        for number in {row.sheet for row in self.rows}:
+            store.delete(self.sheet_key(number))
 
     def payload(self, store: Store, row: Row) -> Any:
         """Return what is to be done."""
         if row.sheet not in self._sheets:
-            data = store.get(f"sheets/{row.sheet}")
+            data = store.get(self.sheet_key(row.sheet))
             if data is None:
-                raise ClusterError(f"a sheet of job {self.id[:8]} is gone from {store.url}")
+                raise JobGoneError(f"job {self.id[:8]} is gone from {store.url}")
             try:
                 found = json.loads(gzip.decompress(data))
             except (ValueError, OSError, EOFError, zlib.error):
-                raise ClusterError(f"a sheet in {store.url} is damaged: {row.sheet}") from None
+                raise ClusterError(
+                    f"{self.sheet_key(row.sheet)} in {store.url} is damaged"
+                ) from None
             self._sheets.clear()  # one is enough: neighbours come one after the other
             self._sheets[row.sheet] = found
         return self._sheets[row.sheet][row.place]
@@ -136,6 +170,9 @@ class Job:
 
 def submit(store: Store, units: Iterable[Unit]) -> Job:
     """Write the sheets and the index of a job; equal units become one.
+
+    Sheets belong to one index: nothing that another job removes is missing here. An index of the
+    same units, left by a driver that was killed, is replaced, and its sheets are removed.
 
     Args:
         store: Where to.
@@ -146,28 +183,32 @@ def submit(store: Store, units: Iterable[Unit]) -> Job:
     groups: dict[str, tuple[int, Group]] = {}
     labels: dict[str, int] = {}
     known_groups: dict[int, tuple[Group, str]] = {}
-    there = store.names("sheets/")
-    for sheet in _sheets(units, rows):
+    token = secrets.token_hex(8)
+    for sheet_number, sheet in enumerate(_sheets(units, rows)):
         data = gzip.compress(_json([unit.payload for _, unit in sheet]), 3, mtime=0)
-        name = hashlib.sha256(data).hexdigest()[:32]
-        if name not in there:
-            store.put_new(f"sheets/{name}", data)
+        store.put(f"sheets/{token}.{sheet_number}", data)
         for place, (id_, unit) in enumerate(sheet):
             group = unit.group
             if id(group) not in known_groups:  # kept there, so that no other gets its id
                 known_groups[id(group)] = group, group.id
             number, _ = groups.setdefault(known_groups[id(group)][1], (len(groups), group))
             label = labels.setdefault(unit.label, len(labels))
-            rows[id_] = Row(id_, number, unit.weight, label, name, place)
+            rows[id_] = Row(id_, number, unit.weight, label, sheet_number, place)
     job_id = hashlib.sha256("".join(sorted(rows)).encode()).hexdigest()[:32]
-    job = Job(job_id, list(rows.values()), [g for _, g in groups.values()], list(labels))
+    job = Job(job_id, token, list(rows.values()), [g for _, g in groups.values()], list(labels))
     index = {
         "format": FORMAT,
+        "index": token,
         "groups": [[g.kind, g.shared, g.label] for g in job.groups],
         "labels": job.labels,
         "rows": [[r.id, r.group, r.weight, r.label, r.sheet, r.place] for r in job.rows],
     }
+    before = None
+    with contextlib.suppress(ClusterError):  # one that cannot be read
+        before = Job.read(store, job_id)
     store.put(f"jobs/{job_id}", gzip.compress(_json(index), 3, mtime=0))
+    if before is not None:
+        before.remove(store)
     return job
 
 

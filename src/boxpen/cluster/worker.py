@@ -7,7 +7,6 @@ work in it. Several workers need to know nothing of each other; see ``queue``.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import random
@@ -17,12 +16,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Protocol
 
 from boxpen.cluster.queue import Queue, Watch
 from boxpen.cluster.store import Store
-from boxpen.cluster.units import Group, Job, Result, Row
+from boxpen.cluster.units import Group, Job, JobGoneError, Result, Row
 from boxpen.errors import BoxpenError, ClusterError
 from boxpen.plugins import UNITS
 from boxpen.printable import printable
@@ -32,8 +30,10 @@ __all__ = ["LEASE", "Told", "Work", "Worker"]
 LEASE = 60.0
 """Seconds without a sign of life after which a worker counts as dead."""
 _BEATS = 4  # signs of life per lease
+_FIRST_WAIT = 0.05  # seconds
 _IN_A_ROW = 3  # units that fail one after the other: then something is wrong with the worker
 _NEIGHBOURS = 4  # units that are tried at least before the list is read again
+_SHARE = 20  # who waits may spend one part in so many of the time on looking
 
 _log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class Told:
         working: Seconds spent in units.
         loading: Seconds spent loading.
         problem: Why it stopped early; empty if it did not.
-        failed: Groups that cannot be loaded here, with reasons.
+        failed: Groups that cannot be done here, with reasons.
     """
 
     units: int = 0
@@ -105,9 +105,13 @@ class Worker:
         self._group: str | None = None
         self._loading = 0.0
         self._row: tuple[Queue, Row] | None = None
+        self._queues: dict[str, Queue] = {}
+        self._unreadable: set[str] = set()
+        self._failing: dict[str, str] = {}  # groups, and how their units fail
         self._beat = 0
         self._lock = threading.Lock()
         self._chance = random.Random(self.name)
+        self._place = self._chance.getrandbits(32)
 
     def run(self, job: str | None = None, *, idle: float = 0.0) -> Told:
         """Work until a job is finished, or there has been nothing to do for some time.
@@ -123,18 +127,7 @@ class Worker:
         self._sign()
         pulse.start()
         try:
-            waited_since = time.monotonic()
-            while not self.stopping.is_set() and not self.told.problem:
-                before = self.told.units
-                for name in [job] if job else sorted(self.store.names("jobs/")):
-                    found = Job.read(self.store, name)
-                    if found is not None:
-                        self._do(found)
-                if self.told.units > before:
-                    waited_since = time.monotonic()
-                if time.monotonic() - waited_since >= idle:
-                    break
-                self.stopping.wait(min(5.0, max(0.2, idle / 20)))
+            self._run_jobs(job, idle)
         except ClusterError as error:
             self.told.problem = str(error)
         finally:
@@ -142,68 +135,132 @@ class Worker:
             pulse.join(1.0)
         return self.told
 
+    def _run_jobs(self, job: str | None, idle: float) -> None:
+        """Go round the jobs until there has been nothing to do for some time."""
+        wait, since, queues = _FIRST_WAIT, time.monotonic(), list[Queue]()
+        while not self.stopping.is_set():
+            before = self.told.units
+            queues = self._jobs(job)
+            waiting = [self._do(queue) for queue in queues]
+            if self.told.units > before:
+                wait, since = _FIRST_WAIT, time.monotonic()
+            elif any(waiting):  # others are at work on what is left, and may die
+                since = time.monotonic()
+            elif time.monotonic() - since >= idle:
+                break
+            cost = sum(queue.cost for queue in queues)
+            self.stopping.wait(min(max(wait, _SHARE * cost), self._lease))
+            wait = min(wait * 1.5, self._lease / _BEATS, 5.0)
+        if job and not self.stopping.is_set():  # another process may do better
+            ids = {queue.group_ids[row.group] for queue in queues for row in queue.left}
+            self.told.problem = next((why for g, why in self._failing.items() if g in ids), "")
+
+    def _jobs(self, job: str | None) -> list[Queue]:
+        """Return the jobs of the store that can be read."""
+        names = self.store.names("jobs/")
+        names = names & {job} if job else names
+        self._queues = {name: queue for name, queue in self._queues.items() if name in names}
+        for name in sorted(names - self._queues.keys() - self._unreadable):
+            try:
+                found = Job.read(self.store, name)
+            except ClusterError as error:
+                if job:
+                    raise
+                _log.warning("%s", printable(str(error)))
+                self._unreadable.add(name)
+                continue
+            if found is not None:
+                self._queues[name] = Queue(self.store, found)
+        return list(self._queues.values())
+
     def leave(self) -> None:
         """Give back what was claimed, and say so."""
         self.stopping.set()
-        with self._lock, contextlib.suppress(ClusterError):
-            if self._row is not None:
-                queue, row = self._row
-                queue.release(row)
-                self._row = None
+        with contextlib.suppress(ClusterError):
+            self._give_back()
         group = self._group
         self._unload()
         with contextlib.suppress(ClusterError):
             self.store.delete(f"loading/{group}.{self.name}")
             self.store.delete(f"workers/{self.name}")
 
-    def _do(self, job: Job) -> None:
-        """Work on one job until it is finished, or there is nothing in it that can be done here."""
-        queue = Queue(self.store, job)
-        queue.refresh()
-        in_a_row, wait = 0, 0.05
-        while not self.stopping.is_set():
-            group = self._choose(queue)
-            if group is None:
-                queue.refresh()
-                groups = {queue.group_ids[row.group] for row in queue.left}
-                if groups <= self._hopeless(queue):
-                    return
-                if self._choose(queue) is None and not queue.take_from_the_dead(self._watch):
-                    self.stopping.wait(wait)
-                    wait = min(wait * 1.5, self._lease / _BEATS, 5.0)
-                continue
-            if not self._load(job.groups[group]):
-                continue
-            wait = 0.05
-            for ended in self._units(queue, group):
-                in_a_row = 0 if ended is None else in_a_row + 1
-                if in_a_row >= _IN_A_ROW:
-                    self.told.problem = f"{in_a_row} units failed in a row, the last with: {ended}"
-                    return
+    def _give_back(self) -> None:
+        """Give back the unit that is under way, if there is one."""
+        with self._lock:
+            if self._row is not None:
+                queue, row = self._row
+                self._row = None
+                queue.release(row)
+
+    def _do(self, queue: Queue) -> bool:
+        """Do what is open in a job; return whether others are at work on the rest of it."""
+        try:
+            while not self.stopping.is_set():
+                group = self._choose(queue)
+                if group is None:
+                    left = {row.group for row in queue.left}
+                    if queue.gone or not self._doable(queue, left):
+                        return False
+                    if not queue.take_from_the_dead(self._watch, self._place):
+                        return True
+                elif self._load(queue.job.groups[group]):
+                    self._do_group(queue, group)
+        except JobGoneError:
+            del self._queues[queue.job.id]  # another index may have taken its place
+        return True
+
+    def _do_group(self, queue: Queue, group: int) -> None:
+        """Do the open units of a group, unless several fail one after the other."""
+        in_a_row = 0
+        for ended in self._units(queue, group):
+            in_a_row = 0 if ended is None else in_a_row + 1
+            if in_a_row >= _IN_A_ROW:
+                why = f"{in_a_row} units failed in a row, the last with: {ended}"
+                self._failing[queue.group_ids[group]] = why
+                self._refuse(queue.job.groups[group], why)
+                return
 
     def _choose(self, queue: Queue) -> int | None:
         """Return the group to work on: the one that is loaded, or where most is left to do."""
-        open_ = queue.open()
-        for group in open_:
+        for group in queue.open():
             if queue.group_ids[group] == self._group:
                 return group
-        hopeless = self._hopeless(queue) if open_ else set()
-        open_ = {g: rows for g, rows in open_.items() if queue.group_ids[g] not in hopeless}
-        if not open_:
+        queue.refresh()
+        open_ = queue.open()
+        if not open_ or queue.gone:
             return None
         # Groups with the most work for each worker; those that start together spread.
-        others = self._watch.groups(self.name)
+        loading, refused = self._watch.loading(), self._watch.refused()
+        ids, busy = queue.group_ids, queue.busy()
+        others = {g: busy[g] + len(loading.get(ids[g], ())) for g in open_}
         left = {group: sum(row.weight for row in rows) for group, rows in open_.items()}
-        ranked = sorted(
-            open_, key=lambda g: left[g] / (1 + others[queue.group_ids[g]]), reverse=True
-        )
-        free = [g for g in ranked if not others[queue.group_ids[g]]] or ranked
-        return free[self._ordinal % len(free)] if self._group is None else free[0]
+        ranked = sorted(open_, key=lambda g: left[g] / (1 + others[g]), reverse=True)
+        free, taken = [g for g in ranked if not others[g]], [g for g in ranked if others[g]]
+        if self._group is None:
+            start = self._ordinal % len(free or taken)
+            free, taken = free[start:] + free[:start], taken[start:] + taken[:start]
+        # What made trouble for somebody comes last.
+        best = sorted(free + taken, key=lambda g: ids[g] in refused)
+        return next((g for g in best if self._doable(queue, {g}, loading, refused)), None)
 
-    def _hopeless(self, queue: Queue) -> set[str]:
-        """Return the groups that cannot be loaded here, or that killed whoever tried."""
-        loaded = {queue.group_ids[row.group] for row in queue.job.rows if row.id in queue.done}
-        return self.told.failed.keys() | (self._watch.fatal(self.name) - loaded)
+    def _doable(
+        self,
+        queue: Queue,
+        groups: set[int],
+        loading: dict[str, list[str]] | None = None,
+        refused: dict[str, list[str]] | None = None,
+    ) -> bool:
+        """Whether any group may be done here: it did not fail, nor kill those who loaded it."""
+        loading = self._watch.loading() if loading is None else loading
+        refused = self._watch.refused() if refused is None else refused
+        loaded = queue.loaded()
+        for group in groups:
+            name = queue.group_ids[group]
+            if self.name in refused.get(name, ()):
+                continue
+            if group in loaded or not self._watch.fatal(loading.get(name, ())):
+                return True
+        return False
 
     def _units(self, queue: Queue, group: int) -> Any:
         """Do the open units of a group; yield an error for each, or None."""
@@ -217,8 +274,8 @@ class Worker:
                 yield self._run(queue, row)
                 continue
             taken += 1
-            if taken > _NEIGHBOURS:  # most of the list is stale: a look costs many requests
-                queue.refresh()
+            if taken > _NEIGHBOURS:  # most of the list is out of date
+                queue.look(group)
                 rows, taken = queue.open().get(group, []), 0
 
     def _run(self, queue: Queue, row: Row) -> str | None:
@@ -228,12 +285,15 @@ class Worker:
         started = time.perf_counter()
         try:
             data = self._work.run(queue.job.payload(self.store, row))
+        except JobGoneError:
+            self._give_back()
+            raise
         except Exception as error:
+            if self.stopping.is_set():
+                self._give_back()
+                return None
             with self._lock:
                 self._row = None
-            if self.stopping.is_set():
-                queue.release(row)
-                return None
             queue.fail(row, self.name, _said(error))
             label = queue.job.labels[row.label]
             _log.warning("a unit of %s failed: %s", label or row.id[:8], _said(error))
@@ -255,20 +315,13 @@ class Worker:
             return True
         self._unload()
         self._group = group.id
-        self._sign()
         self.store.put(f"loading/{group.id}.{self.name}", b"")  # stays there if this is fatal
         started = time.perf_counter()
         try:
-            self._work = _class(group.kind)(group.shared)
+            kind: Callable[[Any], Work] = UNITS.load(group.kind)
+            self._work = kind(group.shared)
         except Exception as error:
-            self._group = None
-            self.told.failed[group.id] = _said(error)
-            name = f"{group.label}: " if group.label else ""
-            _log.warning("%s", printable(f"{name}{_said(error)}"))
-            self.store.put_new(
-                f"unloadable/{group.id}.{self.name}",
-                json.dumps({"error": _said(error)}).encode(),
-            )
+            self._refuse(group, _said(error))
             return False
         finally:
             self.store.delete(f"loading/{group.id}.{self.name}")
@@ -276,6 +329,14 @@ class Worker:
         self.told.loads += 1
         self.told.loading += self._loading
         return True
+
+    def _refuse(self, group: Group, why: str) -> None:
+        """Leave a group to others, and let them know why."""
+        self._unload()
+        self.told.failed[group.id] = why
+        name = f"{group.label}: " if group.label else ""
+        _log.warning("%s", printable(f"{name}{why}"))
+        self._watch.refuse(group.id, self.name, why)
 
     def _unload(self) -> None:
         work, self._work, self._group = self._work, None, None
@@ -286,8 +347,7 @@ class Worker:
     def _sign(self) -> None:
         """Write a sign of life."""
         self._beat += 1
-        facts = {"beat": self._beat, "group": self._group, "units": self.told.units}
-        self.store.put(f"workers/{self.name}", json.dumps(facts).encode())
+        self.store.put(f"workers/{self.name}", b"%d" % self._beat)
 
     def _live(self) -> None:
         while not self.stopping.wait(self._lease / _BEATS):
@@ -295,15 +355,6 @@ class Worker:
                 self._sign()
         with contextlib.suppress(ClusterError):
             self.store.delete(f"workers/{self.name}")
-
-
-def _class(kind: str) -> Callable[[Any], Work]:
-    if ":" in kind:
-        module, _, name = kind.partition(":")
-        made: Callable[[Any], Work] = getattr(import_module(module), name)
-        return made
-    loaded: Callable[[Any], Work] = UNITS.load(kind)
-    return loaded
 
 
 def _said(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.requests import Request
 from boxpen.scoring.tree import Tree
 
-__all__ = ["Slice", "cut", "slices", "unknown"]
+__all__ = ["Slice", "cut", "rest", "slices", "unknown"]
 
 _BYTES: dict[Task, int] = {
     "score": 50_000,
@@ -94,6 +94,23 @@ def unknown(parts: Sequence[Slice], cache: ScoreCache) -> list[Slice]:
         if len(rows(list(keys))) < len(keys):
             left.append(part)
     return left
+
+
+def rest(part: Slice, cache: ScoreCache) -> Slice:
+    """Return what a server has not answered yet of a slice, so that nothing is paid for twice.
+
+    Slices of other models stay whole: equal slices have equal results, to the bit.
+    """
+    if not part.ask.model.access:
+        return part
+    keys = part.ask.keys()
+    rows = cache.translations if part.ask.makes_text else cache.records
+    known = rows(list(keys.values()))
+    items = tuple(item for item in part.ask.items if keys[item] not in known)
+    if not items or len(items) == len(part.ask.items):
+        return part
+    ask = replace(part.ask, items=items)
+    return Slice(ask, replace(part.unit, payload=payload_of(ask)))
 
 
 def _text(task: Task, item: Any) -> bytes:

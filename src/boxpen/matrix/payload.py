@@ -12,6 +12,7 @@ from boxpen.errors import ModelError
 from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import Ask, Task
 from boxpen.scoring.ask import Question
+from boxpen.scoring.cache import SCORES
 from boxpen.scoring.policy import Dtype
 from boxpen.scoring.requests import Record, Request
 
@@ -38,6 +39,7 @@ def shared_of(model: Model) -> dict[str, Any]:
         "labels": getattr(model, "named", None),
         "fingerprint": model.fingerprint,
         "deterministic": model.deterministic,
+        "scores": SCORES,
         "exactness": model.exactness(),
         "batch_size": model.batch_size,
         "token_budget": model.token_budget,

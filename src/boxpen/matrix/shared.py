@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from boxpen.cluster.drive import Executor, Outcome, have_done
 from boxpen.cluster.store import Store
-from boxpen.cluster.units import Result, read_result
+from boxpen.cluster.units import Result, done_key, read_result
 from boxpen.evaluate import asks
 from boxpen.matrix.cells import Cell
-from boxpen.matrix.cut import Slice, cut, unknown
+from boxpen.matrix.cut import Slice, cut, rest, unknown
 from boxpen.matrix.in_process import Done, run_cells
-from boxpen.matrix.results import distrust, fill
+from boxpen.matrix.results import distrust, fill, unpacked
 from boxpen.matrix.work import refuse_cost_limit
 from boxpen.runs.directory import check_writable
 from boxpen.scoring.cache import ScoreCache
@@ -56,11 +56,16 @@ def share_cells(
     refuse_cost_limit([c.plan.model for c in planned if c.plan], next(filter(None, limits), None))
     for place in dict.fromkeys(cell.settings.out for cell in planned):
         check_writable(Path(place))
-    of = [cut(asks([cell.plan]), scores) for cell in planned if cell.plan is not None]
+    of = [
+        [rest(part, scores) for part in cut(asks([cell.plan]), scores)]
+        for cell in planned
+        if cell.plan is not None
+    ]
     wanted = {part.unit.id: part for parts in of for part in unknown(parts, scores)}
     places = _places({part.unit.id for parts in of for part in parts} - wanted.keys(), store)
     missing: dict[str, str] = {}
     if wanted:
+        _ask_again(wanted, store)
         units = (part.unit for part in wanted.values())
         outcome = have_done(store, units, executor, progress and _summed(progress))
         missing = outcome.missing
@@ -77,6 +82,16 @@ def share_cells(
     if wanted:
         outcome.forget()
     yield from run_cells(cells, scores, progress, note)
+
+
+def _ask_again(wanted: dict[str, Slice], store: Store) -> None:
+    """Drop results in which a server refused an answer: it may give it now."""
+    served = [unit for unit, part in wanted.items() if part.ask.model.access]
+    there = {name.rpartition("/")[2] for name in store.names("done/")} if served else set()
+    for unit in sorted(there.intersection(served)):
+        result = read_result(store, unit)
+        if result is not None and unpacked(wanted[unit].ask, result.data)[1]:
+            store.delete(done_key(unit))
 
 
 def _places(units: set[str], store: Store) -> dict[str, str]:

@@ -18,6 +18,7 @@ from boxpen.cli.output import (
     progress_bar,
     runs_object,
 )
+from boxpen.errors import ClusterError
 
 if TYPE_CHECKING:
     from boxpen.matrix.cells import Cell
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from boxpen.models.cached import Progress
     from boxpen.scoring.cache import ScoreCache
 
-__all__ = ["estimate_matrix", "run_matrix"]
+__all__ = ["estimate_matrix", "executor_for", "run_matrix"]
 
 _BARS = 6  # of what is under way
 
@@ -65,10 +66,10 @@ def run_matrix(
     """
     cells = _planned(matrices)
     total = sum(cell.plan is not None for cell in cells)
-    executor = workers.chosen()
+    executor = executor_for(matrices, workers)
     done: list[Done] = []
     with _scores(matrices) as scores, progress_bar(most=_BARS) as progress:
-        for one in _done(cells, scores, workers, executor, progress):
+        for one in _done(matrices, cells, scores, workers, executor, progress):
             done.append(_light(one) if whole and not json else one)
             progress("all runs", len(done), total)
             note(f"[{len(done)}/{total}] {_first_line(one)}")
@@ -97,7 +98,14 @@ def _scores(matrices: Sequence[RunSettings]) -> ScoreCache:
     return ScoreCache(matrices[0].cache or default_cache())
 
 
+def executor_for(matrices: Sequence[RunSettings], workers: Workers) -> str | None:
+    """Return who does the work of a matrix; None if this process does."""
+    alone = any(m.device is not None or m.max_cost is not None for m in matrices)
+    return workers.chosen(alone=alone)
+
+
 def _done(
+    matrices: Sequence[RunSettings],
     cells: Sequence[Cell],
     scores: ScoreCache,
     workers: Workers,
@@ -110,7 +118,10 @@ def _done(
         return run_cells(cells, scores, progress, note)
     from boxpen.matrix.shared import share_cells
 
-    return share_cells(cells, scores, *workers.opened(executor), progress, note)
+    devices = {matrix.device for matrix in matrices}
+    if len(devices) > 1:
+        raise ClusterError("the runs of a plan with --executor must have the same device")
+    return share_cells(cells, scores, *workers.opened(executor, devices.pop()), progress, note)
 
 
 def _light(one: Done) -> Done:

@@ -11,7 +11,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command
-from boxpen.cli.evaluate.matrix import estimate_matrix, run_matrix
+from boxpen.cli.evaluate.matrix import estimate_matrix, executor_for, run_matrix
 from boxpen.cli.evaluate.workers import Workers
 from boxpen.cli.options import Json, NliOption, NormOption, TiesOption
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
@@ -207,9 +207,10 @@ def run(
         matrices = read_plan(plan, given)
     else:
         matrices = [RunSettings(**given)]
+    workers.check()
     if dry_run:
         estimate_matrix(matrices, json=json)
-    elif plan is not None or workers.chosen() is not None:
+    elif plan is not None or executor_for(matrices, workers) is not None:
         if not run_matrix(matrices, workers, whole=plan is not None, json=json):
             raise typer.Exit(1)
     else:

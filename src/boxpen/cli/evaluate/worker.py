@@ -15,6 +15,7 @@ from boxpen.cli.app import app
 from boxpen.cli.command import command
 from boxpen.cli.output import note
 from boxpen.cluster.worker import LEASE
+from boxpen.errors import ClusterError
 
 __all__ = ["worker"]
 
@@ -71,9 +72,12 @@ def worker(
     from boxpen.cluster.store import open_store
     from boxpen.cluster.worker import Worker
 
-    one = Worker(
-        open_store(join), ordinal=_ordinal() if ordinal is None else ordinal, lease=lease, name=name
-    )
+    if not join.strip():
+        raise ClusterError("--join is empty; give the folder or URL of the store")
+    store = open_store(join)
+    if not job and not store.names("jobs/"):
+        note(f"no work in {store.url} yet; waiting {idle:g} s for some")
+    one = Worker(store, ordinal=_ordinal() if ordinal is None else ordinal, lease=lease, name=name)
     signal.signal(signal.SIGTERM, _stop)
     if tied:
         threading.Thread(target=_until_the_parent_is_gone, daemon=True).start()

@@ -73,8 +73,11 @@ class Workers:
                 "--executor worker requires --store, a folder or URL that the workers see too"
             )
 
-    def chosen(self) -> str | None:
+    def chosen(self, *, alone: bool = False) -> str | None:
         """Return the executor that was asked for, or that several GPUs call for.
+
+        Args:
+            alone: Whether something was asked for that only this process does.
 
         Raises:
             ClusterError: If the options do not fit each other.
@@ -84,16 +87,20 @@ class Workers:
             return self.executor
         from boxpen.cluster.executors.local import gpus
 
-        return "local" if gpus() > 1 else None
+        return "local" if not alone and gpus() > 1 else None
 
-    def opened(self, name: str) -> tuple[Store, Executor]:
+    def opened(self, name: str, device: str | None = None) -> tuple[Store, Executor]:
         """Return the store, and an executor that is not yet started."""
         from boxpen.cluster.executors import executor_of
         from boxpen.cluster.store import open_store
         from boxpen.folders import cache_dir
 
         executor = executor_of(
-            name, workers=self.workers, threads=self.threads, gpus_per_worker=self.gpus_per_worker
+            name,
+            workers=self.workers,
+            threads=self.threads,
+            gpus_per_worker=self.gpus_per_worker,
+            device=device,
         )
         store = open_store(self.store or cache_dir() / "units")
         if name == "worker":

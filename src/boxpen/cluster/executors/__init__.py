@@ -16,6 +16,7 @@ def executor_of(
     workers: int | None = None,
     threads: int | None = None,
     gpus_per_worker: float | None = None,
+    device: str | None = None,
 ) -> Executor:
     """Return an executor.
 
@@ -25,6 +26,7 @@ def executor_of(
         workers: How many workers to start; as many as the hardware allows if None.
         threads: CPU threads of each worker; 1 if None.
         gpus_per_worker: For Ray: the share of a GPU that each worker gets; 1 if None.
+        device: For local workers: where all of them compute.
 
     Raises:
         ClusterError: If there is no such executor, or it cannot do this.
@@ -34,10 +36,15 @@ def executor_of(
             raise ClusterError(f"{option} is {value}, expected 1 or more")
     if gpus_per_worker is not None and name != "ray":
         raise ClusterError("--gpus-per-worker is for --executor ray; leave it out")
+    if device is not None and name in ("ray", "worker"):
+        way = {"ray": "leave it out", "worker": "give it where you start boxpen worker"}[name]
+        raise ClusterError(
+            f"--device {device} is for this machine, not for --executor {name}; {way}"
+        )
     if name == "local":
         from boxpen.cluster.executors.local import LocalExecutor
 
-        return LocalExecutor(workers=workers, threads=threads)
+        return LocalExecutor(workers=workers, threads=threads, device=device)
     if name == "ray":
         from boxpen.cluster.executors.ray import RayExecutor
 

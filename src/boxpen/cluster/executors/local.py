@@ -66,12 +66,14 @@ class LocalExecutor:
     Attributes:
         workers: How many; one for each GPU, or else for ``threads`` cores, if None.
         threads: CPU threads of each.
+        device: Where all of them compute; each on a GPU of its own, or on the CPU, if None.
         lease: Seconds without a sign of life after which a worker counts as dead.
         problems: Why workers stopped.
     """
 
     workers: int | None = None
     threads: int | None = None
+    device: str | None = None
     lease: float = LEASE
     problems: list[str] = field(default_factory=list)
     _slots: list[_Slot] = field(default_factory=list)
@@ -81,7 +83,11 @@ class LocalExecutor:
     @property
     def count(self) -> int:
         """How many workers there are."""
-        return self.workers or gpus() or max(1, cores() // (self.threads or 1))
+        if self.workers is not None:
+            return self.workers
+        if self.device is not None and self.device != "cpu":
+            return 1
+        return (not self.device and gpus()) or max(1, cores() // (self.threads or 1))
 
     @property
     def pids(self) -> list[int]:
@@ -119,18 +125,19 @@ class LocalExecutor:
         running = [s for s in self._slots if s.process is not None]
         for slot in running:
             assert slot.process is not None
-            if slot.process.stdin:
+            if slot.process.poll() is None and slot.process.stdin:
                 with contextlib.suppress(OSError):
                     slot.process.stdin.close()
         until = time.monotonic() + _GRACE
         for slot in running:
             assert slot.process is not None
+            told = slot.process.returncode is None  # it ends because it is told to
             try:
                 slot.process.wait(max(0.1, until - time.monotonic()))
             except subprocess.TimeoutExpired:
                 slot.process.kill()
                 slot.process.wait()
-            self._bury(slot)
+            self._bury(slot, told=told)
         self._slots = []
 
     def _launch(self, slot: _Slot) -> None:
@@ -154,7 +161,9 @@ class LocalExecutor:
     def _environment(self, ordinal: int) -> dict[str, str]:
         """Return the environment of a worker: its GPU, or its share of the cores."""
         env = dict(os.environ)
-        devices = gpus()
+        devices = gpus() if self.device is None else 0
+        if self.device is not None:
+            env["BOXPEN_DEVICE"] = self.device
         if devices:
             named = env.get("CUDA_VISIBLE_DEVICES", "")
             visible = [d for d in named.split(",") if d] or [str(n) for n in range(devices)]
@@ -163,8 +172,13 @@ class LocalExecutor:
         env |= dict.fromkeys(_THREADS, str(threads))
         return env
 
-    def _bury(self, slot: _Slot) -> None:
-        """Let others know at once that a worker is dead, and keep what it said last."""
+    def _bury(self, slot: _Slot, *, told: bool = False) -> None:
+        """Let others know at once that a worker is dead, and keep what it said last.
+
+        Args:
+            slot: Its place.
+            told: Whether it was told to end, and so has nothing to say.
+        """
         assert self._store is not None
         with contextlib.suppress(ClusterError):
             self._store.delete(f"workers/{slot.name}")
@@ -179,5 +193,5 @@ class LocalExecutor:
         last = next((line for line in reversed(lines) if line.strip()), "")
         last = last.removeprefix("boxpen: ")
         problem = f"a worker was killed by signal {-code}" if code < 0 else last
-        if code and problem and problem not in self.problems:
+        if code and problem and not told and problem not in self.problems:
             self.problems.append(problem)

@@ -28,6 +28,8 @@ from boxpen.printable import one_line
 
 __all__ = ["RayExecutor"]
 
+# What nodes may need to find files. No key: a cluster shows everybody what actors are made with.
+_PASSED = ("BOXPEN_CACHE", "BOXPEN_MIRROR", "BOXPEN_WORDNET", "BOXPEN_DEVICE")
 _STARTS = 10  # of one slot, in a row, without a unit done by anybody in between
 _GRACE = 20.0  # seconds for giving back what is under way
 _REACHED = 10.0  # seconds in which a node must answer
@@ -88,7 +90,7 @@ class RayExecutor:
         self._made = {
             "url": store.url, "marker": store.get(MARKER), "job": job, "lease": self.lease,
             "threads": self.threads or 1, "folder": os.getcwd(),  # noqa: PTH109
-            "environment": {k: v for k, v in os.environ.items() if k.startswith("BOXPEN_")},
+            "environment": {k: os.environ[k] for k in _PASSED if k in os.environ},
         }  # fmt: skip
         self._actor = self._ray.remote(Actor).options(
             num_cpus=self._needs["CPU"], num_gpus=self._needs.get("GPU", 0), max_restarts=0,
