@@ -17,6 +17,11 @@ import typer.testing
 from typer.testing import CliRunner, Result
 
 from boxpen.cli.app import app
+from boxpen.cli.evaluate.matrix import executor_for
+from boxpen.cli.evaluate.workers import Workers
+from boxpen.cluster.executors import executor_of
+from boxpen.cluster.executors.local import cores
+from boxpen.matrix.settings import RunSettings
 
 typer.testing._get_command = functools.cache(typer.main.get_command)
 PAIRS = [
@@ -238,10 +243,37 @@ class TestWorkers:
             (["--executor", "local", "--gpus-per-worker", 0.5], ["for --executor ray"]),
             (["--executor", "local", "--store", "ftp://x/y"], ["ftp://"]),
             (["--executor", "local", "--store", "plan.toml"], ["plan.toml"]),
+            (["--executor", "ray", "--device", "cpu"], ["--device cpu", "leave it out"]),
+            (["--executor", "worker", "--store", "s", "--device", "cpu"], ["boxpen worker"]),
+            (["--dry-run", "--executor", "worker"], ["--executor worker requires --store"]),
         ],
     )
     def test_what_does_not_fit_is_refused(self, here, options, parts):
         refused(invoke(*RUN, *options), *parts)
+
+    @pytest.mark.parametrize("setting", [{"device": "cuda:1"}, {"max_cost": 2.0}])
+    def test_this_process_does_what_workers_cannot(self, monkeypatch, setting):
+        """With several GPUs, workers are the default, but not for a device or a limit on costs."""
+        monkeypatch.setattr("boxpen.cluster.executors.local.gpus", lambda: 2)
+        assert executor_for([RunSettings()], Workers()) == "local"
+        assert executor_for([RunSettings(), RunSettings(**setting)], Workers()) is None
+
+    def test_local_workers_compute_where_they_are_told(self, monkeypatch):
+        monkeypatch.setattr("boxpen.cluster.executors.local.gpus", lambda: 2)
+        executor = executor_of("local", device="cpu")
+        assert executor.count == cores()
+        env = executor._environment(1)
+        assert env["BOXPEN_DEVICE"] == "cpu"
+        assert env.get("CUDA_VISIBLE_DEVICES") == os.environ.get("CUDA_VISIBLE_DEVICES")
+        assert executor_of("local", device="cuda:1").count == 1
+        assert executor_of("local").count == 2
+        assert executor_of("local")._environment(1)["CUDA_VISIBLE_DEVICES"] == "1"
+
+    @pytest.mark.parametrize(("place", "part"), [("", "--join is empty"), ("a.txt", "a.txt")])
+    def test_what_workers_cannot_join_is_refused(self, here, place, part):
+        (here / "a.txt").write_text("mine")
+        refused(invoke("worker", "--join", place), part)
+        assert (here / "a.txt").read_text() == "mine"
 
     def test_an_interrupted_run_goes_on_where_it_was(self, here):
         rows = [f"The box {n} is in the pen.,The pen {n} is in the box." for n in range(2500)]
