@@ -159,7 +159,7 @@ class Counted:
 
     def __init__(self) -> None:
         self.asked: list[tuple[float, str, int]] = []
-        self._rooms: dict[str, dict[str, bytes]] = defaultdict(dict)
+        self._rooms: dict[str, dict[str, bytes]] = defaultdict(dict)  # by folder
         self._lock = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
@@ -169,18 +169,17 @@ class Counted:
         self._room(key, "write")[key] = data
 
     def put_new(self, key: str, data: bytes) -> bool:
-        room = self._room(key, "write")
-        with self._lock:
-            return room.setdefault(key, data) is data
+        return self._room(key, "write").setdefault(key, data) is data
 
     def delete(self, key: str) -> None:
         self._room(key, "delete").pop(key, None)
 
     def names(self, prefix: str) -> set[str]:
         with self._lock:
-            keys = list(self._rooms[prefix.partition("/")[0]])
+            rooms = [room for folder, room in self._rooms.items() if folder.startswith(prefix)]
+        keys = {key.removeprefix(prefix) for room in rooms for key in list(room)}
         self.asked.append((time.monotonic(), "list", max(1, -(-len(keys) // 1000))))
-        return {key.removeprefix(prefix) for key in keys if key.startswith(prefix)}
+        return keys
 
     def rates(self) -> dict[str, dict[str, float]]:
         """Return the number of requests by kind, and the most in a second (mean of ten)."""
@@ -194,7 +193,9 @@ class Counted:
 
     def _room(self, key: str, kind: str) -> dict[str, bytes]:
         self.asked.append((time.monotonic(), kind, 1))
-        return self._rooms[key.partition("/")[0]]
+        folder = key.rpartition("/")[0] + "/"
+        with self._lock:
+            return self._rooms[folder]
 
 
 class Watched:

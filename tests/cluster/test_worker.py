@@ -15,8 +15,8 @@ from boxpen.cluster.executors import executor_of
 from boxpen.cluster.executors.elsewhere import ElsewhereExecutor
 from boxpen.cluster.queue import Queue, Watch
 from boxpen.cluster.store import DirectoryStore
-from boxpen.cluster.units import Group, Job, Unit, done_key, read_result, submit
-from boxpen.cluster.worker import Worker
+from boxpen.cluster.units import Group, Job, Result, Unit, done_key, read_result, submit
+from boxpen.cluster.worker import Told, Worker
 from boxpen.errors import ClusterError
 
 KIND = "squares"
@@ -454,3 +454,25 @@ def test_a_worker_does_other_jobs_while_others_hold_what_is_left_of_one(store):
             time.sleep(0.02)
         assert running.result(timeout=60).units == 8  # somebody is dead after all
     assert store.names("workers/") == set()
+
+
+@pytest.mark.parametrize("loading", [0.0, 5.0])  # seconds, where a unit takes 0.2
+def test_what_takes_long_to_load_is_not_loaded_for_what_others_will_soon_have_done(
+    store, tmp_path, loading
+):
+    log = tmp_path / "log"
+    group = Group(KIND, {"log": str(log)})
+    job = submit(store, units(3, group, seconds=0.2))
+    queue = Queue(store, job)
+    for row in job.rows[:2]:
+        queue.claim(row, "other")
+    store.put("workers/other", b"1")
+    worker = Worker(store)
+    worker.told = Told(units=5, working=1.0, loads=1, loading=loading)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(worker.run, job.id)
+        time.sleep(1)
+        assert log.exists() == (loading == 0)  # one unit is open, and two workers are at it
+        for row in job.rows[:2]:
+            queue.commit(row, Result(b"0", {}, "other", 0.1))
+        assert running.result(timeout=30).units == 6  # they left one

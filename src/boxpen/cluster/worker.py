@@ -233,6 +233,12 @@ class Worker:
         loading, refused = self._watch.loading(), self._watch.refused()
         ids, busy = queue.group_ids, queue.busy()
         others = {g: busy[g] + len(loading.get(ids[g], ())) for g in open_}
+        told = self.told
+        if told.units and told.loading / told.loads > told.working / told.units:
+            # Those who are at it will have done the rest before it is loaded here.
+            open_ = {group: rows for group, rows in open_.items() if len(rows) > others[group]}
+        if not open_:
+            return None
         left = {group: sum(row.weight for row in rows) for group, rows in open_.items()}
         ranked = sorted(open_, key=lambda g: left[g] / (1 + others[g]), reverse=True)
         free, taken = [g for g in ranked if not others[g]], [g for g in ranked if others[g]]
