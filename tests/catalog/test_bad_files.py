@@ -103,6 +103,13 @@ MAP = {"candidates": ["good", "bad"], "gold": "right"}
         (PLAIN + f"{'a' * 200_000},b,0\n", MAP, "line 2 is not a valid row (field larger"),
         ("premise,hypothesis,label\na,b,1\n", {}, "line 2: item '1' has label '1', expected ent"),
         ("x_correct,x_incorrect\na,\n", {}, "line 2: item '1' has 1 candidate(s)"),
+        (
+            "good;bad;note, if any\na;b;c\n",
+            {},
+            "x.csv has several separators in its header line: commas (1), semicolons (2); put the",
+        ),
+        ("good;bad\nx\n", {}, "x.csv, line 2 has 1 cell(s), expected 2 (good, bad)"),
+        ('good;bad\n"x;y\n', {}, "line 2 is not a valid row"),
     ],
 )
 def test_csv(tmp_path, content, options, message):

@@ -8,8 +8,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from boxpen.catalog import load_suite, read_suite
-from boxpen.items import Choice, Entail, Translate
+from boxpen.catalog import load_suite, read_suite, write_suite
+from boxpen.items import Choice, Entail, Suite, Translate
 
 
 @pytest.fixture
@@ -160,6 +160,23 @@ def test_byte_order_mark_crlf_quotes_and_edges(read):
     first, second = read(content)
     assert first.candidates == (' x, "y"\nz ', "b")
     assert second.candidates == ("c", "d")
+
+
+@pytest.mark.parametrize("separator", ",;\t")
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+@pytest.mark.parametrize("header", ["good{0}bad{0}x", '\n"good"{0}bad{0}"tag:a,b;c\td"'])
+def test_the_header_line_tells_the_separator(read, header, ending, separator):
+    rows = [header, '"A, a; a"{0}b{0}1', "c{0}d{0}2"]
+    table = "".join(row.format(separator) + "\n" for row in rows)
+    assert [item.candidates for item in read(table, ending)] == [("A, a; a", "b"), ("c", "d")]
+
+
+def test_boxpens_own_table_may_have_any_separator_in_the_name_of_a_tag(tmp_path):
+    tags = {"a;b;c;d;e;f;g;h": "1", "i\tj": "2"}
+    suite = Suite("own", (Choice(id="1", candidates=("x; y", "z"), gold=0, tags=tags),))
+    for ending in (".csv", ".tsv"):
+        write_suite(suite, tmp_path / f"own{ending}")
+        assert read_suite(tmp_path / f"own{ending}").items == suite.items
 
 
 def test_a_parquet_file_of_ones_own(tmp_path):

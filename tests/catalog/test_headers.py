@@ -328,3 +328,17 @@ def test_a_command_takes_such_a_file_directly(tmp_path):
         "sentence,option1,option2,answer\nThe _ is hot.,sun,ice,1\nThe _ is cold.,sun,ice,2\n"
     )
     assert [item.gold for item in load_suite(str(path))] == [0, 1]
+
+
+def test_a_command_takes_a_file_with_semicolons(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "semi.csv").write_text("good;bad\nThe box, in the pen.;The pen, in the box.\n")
+    words = ["suite", "import", "semi.csv", "--out", "semi.jsonl"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert load_suite("semi.jsonl").items == load_suite("semi.csv").items
+    (tmp_path / "odd.csv").write_text("right answer;poor answer;x\na;b;1\n")
+    with pytest.raises(SuiteError) as caught:
+        load_suite("odd.csv")
+    command = str(caught.value).partition(" with: ")[2].partition(" (or ")[0]
+    named = command.replace("COLUMN", "'poor answer'")
+    assert CliRunner().invoke(app, shlex.split(named)[1:]).exit_code == 0

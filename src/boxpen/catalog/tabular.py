@@ -1,6 +1,7 @@
 """Text tables with one row per item: CSV and TSV.
 
-A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
+What separates the cells is found in the header line: in many countries spreadsheet programs write
+semicolons into ``.csv``. A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
 found by ``boxpen.catalog.tables.columns``.
 """
 
@@ -11,6 +12,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,9 +24,12 @@ from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
 from boxpen.printable import excerpt
 from boxpen.text.lines import opened
 
-__all__ = ["DELIMITERS", "read_table", "spelt_out", "table_rows", "write_csv", "write_tsv"]
+__all__ = [
+    "DELIMITERS", "delimiter_of", "read_table", "spelt_out", "table_rows", "write_csv", "write_tsv"
+]  # fmt: skip
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 READER_TAG = "reader-tag:"  # a column of a tag that later readers gave
 LISTS = {"candidates": "candidate_", "contrast": "contrast_", "also": "also_"}
 OWN = (
@@ -39,7 +44,7 @@ def read_table(path: Path, options: Mapping[str, Any]) -> Table:
     Raises:
         SuiteError: If the file cannot be read, has no such columns, or a row is not an item.
     """
-    records = table_rows(path, DELIMITERS[path.suffix.lower()])
+    records = table_rows(path)
     first = next(records, None)
     if first is None:
         raise SuiteError(f"{path} is empty, expected a header line")
@@ -94,10 +99,22 @@ def spelt_out(suite: Suite, item: Item) -> dict[str, Any]:
     return out
 
 
-def table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield every row that is not blank with the number of the line it begins on."""
+def table_rows(path: Path, delimiter: str = "") -> Iterator[tuple[int, list[str]]]:
+    """Yield every row that is not blank with the number of the line it begins on.
+
+    Args:
+        path: The file.
+        delimiter: What separates the cells, if it is not to be found in the header line.
+
+    Raises:
+        SuiteError: If the file cannot be read or a row is damaged.
+    """
     with opened(path, newline="") as stream:
-        reader = csv.reader(stream, delimiter=delimiter, strict=True)
+        head = [stream.readline()]
+        while head[-1] and not head[-1].strip("\r\n"):
+            head.append(stream.readline())
+        delimiter = delimiter or delimiter_of(head[-1], path)
+        reader = csv.reader(chain(head, stream), delimiter=delimiter, strict=True)
         begin = 1
         try:
             for row in reader:
@@ -109,6 +126,27 @@ def table_rows(path: Path, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 f"{path}, line {begin} is not a valid row ({error}), expected cells separated by "
                 f"{delimiter!r} and balanced quotation marks"
             ) from None
+
+
+def delimiter_of(header: str, path: Path) -> str:
+    """Return what separates the cells of a table: what its name says, or else its header line.
+
+    Raises:
+        SuiteError: If the header line has several separators, and not mainly that of its name.
+    """
+    own = DELIMITERS.get(path.suffix.lower(), ",")
+    # Pairs of quotation marks hide what is between them; the rows themselves are read strictly.
+    bare = re.sub('"[^"]*"', "", header)
+    counts = {mark: bare.count(mark) for mark in _SEPARATORS if mark in bare}
+    if len(counts) == 1:
+        return next(iter(counts))
+    if not counts or counts.get(own) == max(counts.values()) or "kind" in bare.split(own):
+        return own
+    found = ", ".join(f"{_SEPARATORS[mark]} ({n})" for mark, n in counts.items())
+    raise SuiteError(
+        f"{path} has several separators in its header line: {found}; put the column names that "
+        "have one in quotation marks"
+    )
 
 
 def _even(

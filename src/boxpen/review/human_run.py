@@ -117,7 +117,7 @@ def read_answers(suite: Suite, path: Path | str, *, start: int = 0) -> Answers:
 
 def _cells(path: Path) -> Iterator[tuple[int, str, str, str]]:
     """Yield the line, the item, the judge and the answer of every answer."""
-    records = table_rows(path, "\t" if path.suffix.lower() == ".tsv" else ",")
+    records = table_rows(path)
     first = next(records, None)
     if first is None:
         raise SuiteError(f"{path} is empty, expected a header line with the column 'item'")

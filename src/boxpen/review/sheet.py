@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from boxpen.catalog.tabular import table_rows
+from boxpen.catalog.tabular import delimiter_of, table_rows
 from boxpen.errors import BuildError, SuiteError
 from boxpen.files import replaced
 from boxpen.names import check_judge, wanted_of_a_judge
@@ -173,11 +173,7 @@ def read_sheet(
 def _rows(
     path: Path, judge: str | None, columns: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    with opened(path, newline="") as stream:
-        first = stream.readline()
-    # The separator that spreadsheet programs use depends on the country.
-    delimiter = max(",;\t", key=first.count)
-    rows = table_rows(path, delimiter)
+    rows = table_rows(path)
     number, header = next(rows, (1, []))
     header = [name.strip() for name in header]
     for name in ("item", "verdict", *columns, *([] if judge is not None else ["judge"])):
@@ -207,8 +203,9 @@ def _is_sheet(path: Path) -> bool:
         raise BuildError(f"{path} cannot be read: {error.strerror}") from None
     lines = start.splitlines()[:1]
     try:
-        found = next(csv.reader(lines, delimiter=max(",;\t", key=start.count)), [])
-    except csv.Error:
+        delimiter = delimiter_of("".join(lines), path)
+        found = next(csv.reader(lines, delimiter=delimiter), [])
+    except (csv.Error, SuiteError):
         return False
     return _COLUMNS.issubset(name.strip() for name in found)
 

@@ -30,7 +30,7 @@ def read_rows(path: Path) -> list[Row]:
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise SuiteError(f"{path} ends in '{path.suffix}', expected {', '.join(ENDINGS)}")
-    rows = _json_rows(path) if ending == ".jsonl" else _table(path, DELIMITERS[ending])
+    rows = _json_rows(path) if ending == ".jsonl" else _table(path)
     if not rows:
         raise SuiteError(f"{path} has no rows, expected at least one")
     return rows
@@ -76,11 +76,11 @@ def _json_rows(path: Path) -> list[Row]:
     return rows
 
 
-def _table(path: Path, delimiter: str) -> list[Row]:
+def _table(path: Path) -> list[Row]:
     try:
-        return _even(path, list(table_rows(path, delimiter)))
+        return _even(path, list(table_rows(path)))
     except SuiteError:
-        if delimiter != "\t":
+        if path.suffix.lower() != ".tsv":
             raise
     # Many published TSV files do not quote: a quotation mark is a letter there, and so some cells
     # begin with one and never end.
