@@ -213,6 +213,18 @@ def test_results_are_those_of_the_run_and_of_its_instances(make, tmp_path):
     assert {s["model_id"] for s in samples} == {record["model_info"]["id"]}
 
 
+def test_results_on_a_sample_begin_with_it(tmp_path):
+    run = small_run("++-+" * 5, limit=8)
+    home = replace(run.info.suite, url="https://huggingface.co/datasets/boxpen/small")
+    run = replace(run, info=replace(run.info, suite=home))
+    record = json.loads(record_of(run, tmp_path / "out").read_text("utf-8"))
+    for result in record["evaluation_results"]:
+        told = result["metric_config"]["evaluation_description"]
+        assert told.startswith("Sample of 8 of 20, seed 0, not the whole suite. ")
+        assert result["source_data"]["samples_number"] == 20
+        assert result["source_data"]["additional_details"]["sample"] == "8/20@0"
+
+
 def test_an_instance_shows_what_was_chosen(tmp_path):
     samples = samples_of(record_of(small_run("+-"), tmp_path / "out"))
     assert samples[1]["input"]["choices"] == ["right 1", "wrong 1.0"]

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 repocard_data = pytest.importorskip("huggingface_hub.repocard_data")
 yaml = pytest.importorskip("yaml")
 eval_results = pytest.importorskip("huggingface_hub._eval_results")
 
 from boxpen import Run, RunError  # noqa: E402
+from boxpen.cli.app import app  # noqa: E402
 from boxpen.exchange import export_runs  # noqa: E402
 from boxpen.review.human_run import human_run  # noqa: E402
 from small_runs import human_table, small_run, small_suite  # noqa: E402
@@ -72,6 +74,28 @@ def test_the_model_index_is_read_by_the_library_of_the_hub(tmp_path):
     assert args["signature"] == run.signature
     assert args["chance"] == 0.5
     assert args["low"] < by["default", "accuracy"].metric_value < args["high"]
+
+
+def test_a_sample_is_named_first(tmp_path):
+    small_run("++-+" * 5, limit=8).save(tmp_path / "runs")
+    words = ["report", str(tmp_path / "runs"), "--to", "hf", str(tmp_path / "out")]
+    told = CliRunner().invoke(app, words)
+    assert "• not results of a whole suite: small (sample of 8 of 20, seed 0)" in told.stderr
+    (file,) = (tmp_path / "out" / "one" / ".eval_results").iterdir()
+    for entry in entries(file):
+        assert entry.notes.startswith("sample of 8 of 20, seed 0, not the whole suite, Accuracy ")
+    index = yaml.safe_load((tmp_path / "out" / "one" / "model-index.yaml").read_text("utf-8"))
+    for entry in repocard_data.model_index_to_eval_results(index["model-index"])[1]:
+        assert entry.dataset_name == "small (sample of 8 of 20, seed 0)"
+        assert entry.dataset_args == {"sample": "8/20@0"}
+
+
+def test_a_whole_suite_is_not_called_a_sample(tmp_path):
+    small_run("++-+").save(tmp_path / "runs")
+    words = ["report", str(tmp_path / "runs"), "--to", "hf", str(tmp_path / "out")]
+    assert "whole suite" not in CliRunner().invoke(app, words).stderr
+    for file in (tmp_path / "out" / "one").rglob("*.yaml"):
+        assert "sample" not in file.read_text("utf-8")
 
 
 def test_every_model_has_a_folder_and_every_run_a_file(tmp_path):

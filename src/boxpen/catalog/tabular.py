@@ -1,8 +1,8 @@
 """Text tables with one row per item: CSV and TSV.
 
 What separates the cells is found in the header line: in many countries spreadsheet programs write
-semicolons into ``.csv``. A table with a column ``kind`` is boxpen's own export; any other is a user's, whose columns are
-found by ``boxpen.catalog.tables.columns``.
+semicolons into ``.csv``. A table with a column ``kind`` is boxpen's own export; any other is a
+user's, whose columns are found by ``boxpen.catalog.tables.columns``.
 """
 
 from __future__ import annotations

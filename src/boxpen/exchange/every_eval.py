@@ -194,9 +194,10 @@ def _metric(run: Run, row: Row) -> dict[str, Any]:
         bounds, unit = ("-Infinity", "Infinity"), _unit(run.info)
     elif row.metric == "margin":
         bounds = (-1, 1)
+    sample = f"S{run.sample_note[1:]}, not the whole suite. " if run.sample_note else ""
     of_boxpen = row.metric not in ("accuracy", "bleu", "macro_accuracy")
     found: dict[str, Any] = {
-        "evaluation_description": _DESCRIPTIONS[row.metric],
+        "evaluation_description": sample + _DESCRIPTIONS[row.metric],
         "metric_id": f"boxpen.{row.metric}" if of_boxpen else row.metric,
         "metric_name": "BLEU" if row.metric == "bleu" else row.metric.replace("_", " "),
         "metric_kind": row.metric,
@@ -269,7 +270,9 @@ def _source(info: RunInfo) -> dict[str, Any]:
     }  # fmt: skip
     found: dict[str, Any] = {"dataset_name": suite.name}
     if home := dataset_id(suite.url):
-        found |= {"source_type": "hf_dataset", "hf_repo": home, "samples_number": suite.items}
+        whole = suite.sample.whole if suite.sample else suite.items
+        found |= {"source_type": "hf_dataset", "hf_repo": home}
+        found |= {"samples_number": whole} if whole is not None else {}
     elif suite.url:
         found |= {"source_type": "url", "url": [suite.url]}
     else:

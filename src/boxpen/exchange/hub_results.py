@@ -92,7 +92,8 @@ def _main(run: Run) -> Iterator[tuple[str, Row]]:
 
 
 def _notes(run: Run, row: Row) -> str:
-    facts = [f"{_name(row)} {row} (95 % interval)", f"n = {row.n:,}"]
+    facts = [f"{run.sample_note}, not the whole suite"] if run.sample_note else []
+    facts += [f"{_name(row)} {row} (95 % interval)", f"n = {row.n:,}"]
     if (chance := _chance(run, row)) is not None:
         facts.append(f"chance {chance:.3f}")
     if row.ties:
@@ -105,6 +106,7 @@ def _notes(run: Run, row: Row) -> str:
 def _indexed(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the results of a run as ``model-index`` has them, one per task."""
     suite = run.info.suite
+    title = suite.title or suite.name
     for part in ("all", *dict.fromkeys(r.slice for r in run.summary() if _is_set(r.slice))):
         rows = [
             row
@@ -120,9 +122,10 @@ def _indexed(run: Run) -> Iterator[dict[str, Any]]:
             "task": {"type": _TASKS.get(run.info.model.kind, "multiple-choice")},
             "dataset": {
                 "type": dataset_id(suite.url) or suite.name,
-                "name": suite.title or suite.name,
+                "name": f"{title} ({run.sample_note})" if suite.sample else title,
                 "config": DEFAULT if part == "all" else config_of(part.removeprefix("set=")),
                 "split": "test",
+                **({"args": {"sample": str(suite.sample)}} if suite.sample else {}),
             },
             "metrics": [_metric(run, row) for row in rows],
         }

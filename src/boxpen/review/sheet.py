@@ -21,7 +21,6 @@ from boxpen.files import replaced
 from boxpen.names import check_judge, wanted_of_a_judge
 from boxpen.printable import excerpt
 from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
-from boxpen.text.lines import opened
 
 __all__ = ["Line", "check_sheet", "read_sheet", "write_sheet"]
 

@@ -91,6 +91,9 @@ def report(
 
         export_runs(loaded, *to, overwrite=overwrite)
         note(f"{len(loaded)} run(s) written to {to[1]}")
+        titles = dict.fromkeys(run.suite_title for run in loaded if run.sample_note)
+        if titles:
+            note(f"• not results of a whole suite: {', '.join(titles)}")
     elif failures:
         _show_failures(loaded, chosen[0] if chosen else "terminal")
     elif matrix or latex:
