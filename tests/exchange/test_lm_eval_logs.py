@@ -14,6 +14,7 @@ from boxpen.errors import BoxpenError, RunError
 from boxpen.exchange import export_runs
 from boxpen.exchange.lm_eval_samples import read_samples
 from boxpen.runs.directory import run_directories
+from boxpen.runs.info import ModelInfo
 from boxpen.runs.run import Run
 
 pytest.importorskip("lm_eval")
@@ -380,6 +381,38 @@ def test_keys_of_users_are_not_kept(args: object, shown: str, tmp_path: Path) ->
     written = [*(tmp_path / "eee").rglob("*.json*"), *(tmp_path / "runs").rglob("run.json")]
     assert len(written) == 3
     assert not any(b"hf_A" in path.read_bytes() for path in written)
+
+
+@pytest.mark.parametrize(
+    ("args", "name"),
+    [
+        (
+            "pretrained=models/pen/,gguf_file=pen-q4.gguf,add_bos_token=True",
+            "models/pen/pen-q4.gguf",
+        ),
+        ({"pretrained": "models/pen/", "gguf_file": "pen-q8.gguf"}, "models/pen/pen-q8.gguf"),
+        ({"pretrained": "models/pen/", "gguf_file": None}, "models/pen/"),
+        ("pretrained=models/pen/", "models/pen/"),
+    ],
+)
+def test_a_file_of_a_folder_of_models_is_named(args: object, name: str, tmp_path: Path) -> None:
+    model = _model_of(args, tmp_path)
+    assert (model.name, model.short) == (name, name.rstrip("/").rpartition("/")[2])
+
+
+def test_two_files_of_a_folder_are_two_models(tmp_path: Path) -> None:
+    files = ("pen-q4.gguf", "pen-q8.gguf")
+    marks = {_model_of(f"pretrained=pen,gguf_file={f}", tmp_path).fingerprint for f in files}
+    assert len(marks) == 2
+
+
+def _model_of(args: object, folder: Path) -> ModelInfo:
+    date = "2026-01-01T00-00-00.000000"
+    (folder / f"samples_t_{date}.jsonl").write_text(_digits([0, 1, 2], texts=True))
+    results = folder / f"results_{date}.json"
+    about = {"results": {}, "model_name": "models/pen/", "config": {"model_args": args}}
+    results.write_text(json.dumps(about))
+    return Run.load(results).info.model
 
 
 def _about(key: str, value: object) -> Callable[[dict], None]:

@@ -308,8 +308,12 @@ def _record(total: float) -> Record:
 def _model(results: Mapping[str, Any], path: Path) -> ModelInfo:
     """Describe the model as far as the results do; without them, by the folder's name."""
     config = results.get("config", {})
-    name = printable(str(results.get("model_name") or path.resolve().parent.name))[:120]
-    known = [name, str(_model_args(results))]
+    called = str(results.get("model_name") or path.resolve().parent.name)
+    args = str(_model_args(results))
+    if file := re.search(r"\bgguf_file['\"]?\s*[=:](?!\s*None\b)\s*['\"]?([^,'\"}]+)", args):
+        called = f"{called.rstrip('/')}/{file[1].strip()}"
+    name = printable(called)[-120:]
+    known = [name, args]
     known += [str(config.get(key, "")) for key in ("model_sha", "model_dtype")]
     return ModelInfo(
         name=name,
