@@ -178,6 +178,25 @@ def test_sets_whose_names_differ_only_in_signs_are_several_tasks(sets, tmp_path:
     assert {doc["id"] for doc in _docs(tmp_path / "tasks")} == set(sets)
 
 
+def test_long_names_of_sets_are_shortened_and_differ(gpt2_dir: Path, tmp_path: Path) -> None:
+    long = "pen " * 75
+    texts = ("The box is in the pen.", "The pen is in the box.")
+    items = [
+        Choice(id=name[-2:], candidates=texts, gold=0, tags={"set": name})
+        for name in (f"{long}a", f"{long}b", "short")
+    ]
+    suite = Suite("box " * 50, tuple(items), Card(language="en"))
+    export_suite(suite, "lm-eval", tmp_path / "tasks")
+    tasks = sorted(path.stem for path in (tmp_path / "tasks").glob("*.jsonl"))
+    assert len(tasks) == 3
+    assert max(map(len, tasks)) <= len("boxpen_") + 2 * (80 + 9) + 1
+    assert sum(task.endswith("_short") for task in tasks) == 1
+    (group,) = {path.stem for path in (tmp_path / "tasks").glob("*.yaml")} - set(tasks)
+    logs = harness([group], tmp_path / "tasks", tmp_path / "out", "hf", f"pretrained={gpt2_dir}")
+    run = Run.load(results_in(logs))
+    assert [item.tags["set"] for item in run.verdicts] == [item.tags["set"] for item in items]
+
+
 @pytest.mark.parametrize("recipe", ["ask", "generate"])
 def test_recipes_without_scores_are_refused(recipe: str, tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match=f"recipe '{recipe}' .* lm-eval tasks score candidates"):

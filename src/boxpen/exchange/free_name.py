@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["free_name"]
+import zlib
+
+__all__ = ["free_name", "marked_name"]
 
 
 def free_name(name: str, taken: set[str], sign: str) -> str:
@@ -19,3 +21,8 @@ def free_name(name: str, taken: set[str], sign: str) -> str:
         free = f"{name}{sign}{number}"
     taken.add(free.lower())
     return free
+
+
+def marked_name(name: str, value: str, sign: str = "-") -> str:
+    """Return a name with the checksum of the value that it does not tell in full."""
+    return f"{name}{sign}{zlib.crc32(value.encode()):08x}"

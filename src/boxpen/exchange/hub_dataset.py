@@ -10,7 +10,6 @@ import hashlib
 import io
 import re
 import uuid
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from boxpen.catalog.parquet import write_parquet
 from boxpen.errors import SuiteError
+from boxpen.exchange.free_name import marked_name
 from boxpen.exchange.yaml import to_yaml
 from boxpen.items import Entail, Suite, Translate
 from boxpen.scoring.recipe import Recipe
@@ -82,7 +82,7 @@ def config_of(value: str) -> str:
     safe = re.sub("[^A-Za-z0-9._-]+", "_", value).strip("._-")[:40]
     if safe and safe == value and value.lower() != DEFAULT:
         return value
-    return f"{safe or 'set'}-{zlib.crc32(value.encode()):08x}"
+    return marked_name(safe or "set", value)
 
 
 def canary(suite: Suite) -> str:
@@ -106,7 +106,7 @@ def _configs(suite: Suite) -> list[_Config]:
         name = config_of(value)
         path = f"data/{stem}.{name}.parquet"
         if path.lower() in taken:  # some systems do not tell upper from lower case
-            path = f"data/{stem}.{name}-{zlib.crc32(value.encode()):08x}.parquet"
+            path = f"data/{stem}.{marked_name(name, value)}.parquet"
         taken.add(path.lower())
         made.append(_config(name, path, suite.where(set=value)))
     return made

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from boxpen.errors import SuiteError
-from boxpen.exchange.free_name import free_name
+from boxpen.exchange.free_name import free_name, marked_name
 from boxpen.items import Choice, Entail, Item, Suite, Translate, item_to_dict
 from boxpen.scoring.recipe import Recipe
 from boxpen.version import __version__
@@ -20,6 +20,9 @@ __all__ = ["VERSION", "choice_of", "texts_of", "write_tasks"]
 
 VERSION = "0.4.13"
 """The version of lm-eval that exported tasks are tested with."""
+
+_LONGEST = 80
+"""Characters of a suite's or a set's name in that of a task: lm-eval calls files after tasks."""
 
 _LOADER = '''\
 """Reads the items of a task from the folder of this file, wherever it is."""
@@ -184,7 +187,8 @@ def _order(choice: Choice) -> list[int]:
 
 
 def _safe(name: str) -> str:
-    return re.sub("[^a-z0-9]+", "_", name.lower()).strip("_") or "suite"
+    safe = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_") or "suite"
+    return safe if len(safe) <= _LONGEST else marked_name(safe[:_LONGEST], name, "_")
 
 
 def _yaml(values: dict[str, Any]) -> Iterable[str]:
