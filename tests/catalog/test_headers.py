@@ -96,6 +96,28 @@ def test_wrong_candidates_in_a_list(read):
     assert item.contrast == ("u", "v")
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".parquet"])
+def test_keys_of_objects(read, ending):
+    errors = [{"text": "u", "type": "x"}, {"text": "v", "type": "y"}]
+    rows = [{"de": {"text": "s"}, "en": "t", "errors": errors}]
+    [item] = read(rows, ending, source="de.text", correct="en", wrong="errors.text", tags="de.text")
+    assert (item.source, item.candidates) == ("s", ("t", "u", "v"))
+    assert item.tags == {"de.text": "s"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("errors.txt", r"line 1: column 'errors.txt' is '\[null\]', expected a list of texts"),
+        ("en.text", "line 1: column 'en' is '\"t\"', expected objects with the key 'text'"),
+        ("error.text", "has no column 'error.text'"),
+    ],
+)
+def test_keys_that_objects_do_not_have(read, wrong, message):
+    with pytest.raises(SuiteError, match=message):
+        read([{"en": "t", "errors": [{"text": "u"}]}], correct="en", wrong=wrong)
+
+
 @pytest.mark.parametrize("ending", [".jsonl", ".parquet", ".csv"])
 def test_copa(read, ending):
     rows = [

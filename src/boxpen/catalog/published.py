@@ -11,12 +11,15 @@ from typing import Any
 from boxpen.catalog.tables.columns import Columns
 from boxpen.items import Item
 
-__all__ = ["json_lines", "published_items"]
+__all__ = ["json_objects", "published_items"]
 
 
-def json_lines(file: Traversable) -> list[dict[str, Any]]:
-    """Return the objects of a JSON Lines file, on disk or in a zip archive."""
-    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line.strip()]
+def json_objects(file: Traversable) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON Lines, or of one array, on disk or in a zip archive."""
+    text = file.read_text("utf-8")
+    if text.startswith("["):
+        return list(json.loads(text))
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def published_items(
@@ -32,7 +35,7 @@ def published_items(
     """Yield an item for every row of a published file.
 
     Args:
-        file: The file, of JSON Lines if no rows are given.
+        file: The file, of JSON if no rows are given.
         key: Template of an item's id; it may use the columns of the row and ``{number}``, the
             number of the row from 1.
         rows: The rows, by column, of a file in another format, or changed.
@@ -45,7 +48,7 @@ def published_items(
     Raises:
         SuiteError: If a row is not an item.
     """
-    rows, where = json_lines(file) if rows is None else list(rows), str(file)
+    rows, where = json_objects(file) if rows is None else list(rows), str(file)
     header = list(dict.fromkeys(column for row in rows for column in row))
     places = [f"{where}, row {number}" for number in range(1, len(rows) + 1)]
     options = columns | {"language": language}

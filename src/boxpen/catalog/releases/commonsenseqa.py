@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, RemoteFile
-from boxpen.catalog.published import json_lines, published_items
+from boxpen.catalog.published import published_items
 from boxpen.catalog.releases.piqa import QUESTION
 from boxpen.items import Card, Item
 
@@ -16,10 +16,9 @@ _FILE = "commonsenseqa/dev_rand_split.jsonl"
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    rows = ({**row, **row["question"]} for row in json_lines(files[_FILE]))
     yield from published_items(
-        files[_FILE], "{id}", rows=rows, context="stem", candidates="choices", gold="answerKey",
-        tags={"concept": "{question_concept}"},
+        files[_FILE], "{id}", context="question.stem", candidates="question.choices",
+        gold="answerKey", tags={"concept": "{question[question_concept]}"},
     )  # fmt: skip
 
 

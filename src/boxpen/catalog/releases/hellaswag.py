@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, github_files
-from boxpen.catalog.published import json_lines, published_items
+from boxpen.catalog.published import json_objects, published_items
 from boxpen.items import Card, Item
 
 __all__ = ["HELLASWAG"]
@@ -15,7 +15,7 @@ _FILE = "hellaswag/hellaswag_val.jsonl"
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    rows = json_lines(files[_FILE])
+    rows = json_objects(files[_FILE])
     for row in rows:  # activitynet~v_-IMXSEIabMM, wikihow~21016
         row["set"] = row["source_id"].partition("~")[0]
     yield from published_items(
@@ -47,7 +47,7 @@ HELLASWAG = Entry(
     importer=_items,
     files=github_files(  # the checksum that TensorFlow Datasets records
         "rowanz/hellaswag",
-        "master",
+        "a29ff8e9a04bba4bd6588223785ce105328adc57",
         {"hellaswag_val.jsonl": "0aa3b88843990f3f10a97b9575c94d7b71fb2205240ba04ae4884d9e9c992588"},
         path="hellaswag",
         under="data/",

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from boxpen.catalog.entry import Entry, github_files
+from boxpen.catalog.entry import Entry, RemoteFile, github_files
 from boxpen.catalog.published import published_items
 from boxpen.items import Card, Item
 
 __all__ = ["MUCOW"]
 
-_FILES = {
-    "et-en.mucow.scoring.json": "8e314c40dc65f358a019a606dbb49d8632a9367aa60819e25d0b8bd523fbafce",
-    "lt-en.mucow.scoring.json": "792e189773738079fc79682bc1cd86cee0c8b4b2c11ba8397def9ae2318c36bc",
-    "lv-en.mucow.scoring.json": "2cf9255edf57465d0a7bf1510c0c48e823beb87210bee0670a80b7d1bf1da98a",
+_NEW = "fa757bc3afeee61a08349459536ff07012b4cab5"
+_COMMITS = {"et-en": _NEW, "lt-en": "f73aa2f36e824b2fcd65c9474fadb00f61080f6b", "lv-en": _NEW}
+_SHA256 = {
+    "et-en": "8e314c40dc65f358a019a606dbb49d8632a9367aa60819e25d0b8bd523fbafce",
+    "lt-en": "792e189773738079fc79682bc1cd86cee0c8b4b2c11ba8397def9ae2318c36bc",
+    "lv-en": "2cf9255edf57465d0a7bf1510c0c48e823beb87210bee0670a80b7d1bf1da98a",
 }
-_PAIRS = ("et-en", "lt-en", "lv-en")
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    for file in _FILES:
-        pair = file.partition(".")[0]
-        rows = json.loads(files[f"mucow/{file}"].read_text("utf-8"))
-        for row in rows:
-            row["wrong"] = [error["contrastive"] for error in row["errors"]]
+    for pair in _COMMITS:
         yield from published_items(
-            files[f"mucow/{file}"], f"{pair}-{{number:04}}", rows=rows, source="source",
-            reference="reference", wrong="wrong", source_language=pair[:2],
+            files[f"mucow/{pair}.mucow.scoring.json"], f"{pair}-{{number:04}}", source="source",
+            reference="reference", wrong="errors.contrastive", source_language=pair[:2],
             tags={"set": pair, "word": "{ambig word}", "sense": "{sense}", "origin": "{origin}"},
         )  # fmt: skip
+
+
+def _files(pair: str, commit: str) -> tuple[RemoteFile, ...]:
+    sha256, under = {f"{pair}.mucow.scoring.json": _SHA256[pair]}, "scoring test suite/json/"
+    return github_files("Helsinki-NLP/MuCoW", commit, sha256, path="mucow", under=under)
 
 
 MUCOW = Entry(
@@ -49,11 +50,9 @@ MUCOW = Entry(
         url="https://github.com/Helsinki-NLP/MuCoW",
         notes="The reference is candidate 0; each other has one word of another sense.",
     ),
-    languages=_PAIRS,
+    languages=tuple(_COMMITS),
     importer=_items,
-    files=github_files(
-        "Helsinki-NLP/MuCoW", "master", _FILES, path="mucow", under="scoring test suite/json/"
-    ),
+    files=tuple(file for pair, commit in _COMMITS.items() for file in _files(pair, commit)),
     part_tag="set",
-    parts=_PAIRS,
+    parts=tuple(_COMMITS),
 )

@@ -13,6 +13,7 @@ from boxpen.text.lines import read_lines
 
 __all__ = ["PIQA", "QUESTION"]
 
+_COMMIT = "21edab439af693b961be2f069e8690a88d3b4e37"
 _DATA = "piqa/valid.jsonl"
 _LABELS = "piqa/valid-labels.lst"
 QUESTION = Recipe(
@@ -55,14 +56,14 @@ PIQA = Entry(
     files=(
         github_file(
             "ybisk/ybisk.github.io",
-            "master",
+            _COMMIT,
             "piqa/data/valid.jsonl",
             sha256="93503cc97c679e459b065c3d13e848282e44b2a25213985bed3e5d458abef72d",
             path=_DATA,
         ),
         github_file(
             "ybisk/ybisk.github.io",
-            "master",
+            _COMMIT,
             "piqa/data/valid-labels.lst",
             sha256="b4192dc3a2a0363d9d60ccf79800cbbe2f32ebb17726efdde6970e0b8131bceb",
             path=_LABELS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from boxpen.catalog.entry import Entry, RemoteFile
-from boxpen.catalog.published import json_lines, published_items
+from boxpen.catalog.published import json_objects, published_items
 from boxpen.items import Card, Item
 from boxpen.scoring.recipe import Recipe
 
@@ -18,7 +18,7 @@ _PARTIAL = "only the words after the gap are scored, given those before it (Trin
 
 
 def _items(files: Mapping[str, Path]) -> Iterator[Item]:
-    rows = json_lines(files[_FILE])
+    rows = json_objects(files[_FILE])
     pairs = Counter(row["qID"].rpartition("-")[0] for row in rows)  # twins: <name>-1, <name>-2
     for row in rows:
         row["twins"] = name if pairs[name := row["qID"].rpartition("-")[0]] == 2 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,8 +16,8 @@ from boxpen.printable import excerpt
 from boxpen.scoring.recipe import UNSPACED
 
 __all__ = [
-    "CONNECTIVES", "RELATIONS", "cell_list", "cell_text", "connected", "filled", "filled_gap",
-    "going_on", "is_english",
+    "CONNECTIVES", "RELATIONS", "cell_list", "cell_of", "cell_text", "connected", "filled",
+    "filled_gap", "going_on", "is_english",
 ]  # fmt: skip
 
 RELATIONS = ("cause", "effect")
@@ -47,6 +47,20 @@ def filled(cells: Sequence[str]) -> tuple[str, ...]:
     while end and not cells[end - 1]:
         end -= 1
     return tuple(cells[:end])
+
+
+def cell_of(row: Mapping[str, Any], column: str) -> Any:
+    """Return a cell; ``errors.text`` is the ``text`` of the object, or of each, in ``errors``."""
+    outer, point, inner = column.partition(".")
+    if column in row or not point or row.get(outer) is None:
+        return row.get(column)
+    held = row[outer]
+    if isinstance(held, dict):
+        return held.get(inner)
+    if isinstance(held, list) and all(isinstance(one, dict) for one in held):
+        return [one.get(inner) for one in held]
+    found = excerpt(json.dumps(held, default=str))
+    raise SuiteError(f"column '{outer}' is {found}, expected objects with the key '{inner}'")
 
 
 def cell_text(value: Any, column: str) -> str:

@@ -13,6 +13,7 @@ from boxpen.catalog.tables.cells import (
     CONNECTIVES,
     RELATIONS,
     cell_list,
+    cell_of,
     cell_text,
     connected,
     filled,
@@ -38,6 +39,8 @@ _Shape = Literal["candidates", "contrast pair", "entailment", "translation"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
     """The columns of a table, by their names in its header.
+
+    ``errors.text`` names the key ``text`` of the object, or of each object, in ``errors``.
 
     One of four sets makes an item: ``candidates`` and ``gold``; ``correct`` (or ``reference``) and
     ``wrong``; ``premise``, ``hypothesis`` and ``label``; ``source`` and ``reference``.
@@ -210,16 +213,17 @@ class Columns:
         """Return the texts of one row, by what they are."""
 
         def text(column: str | None) -> str:
-            return "" if column is None else cell_text(cells.get(column), column)
+            return "" if column is None else cell_text(cell_of(cells, column), column)
 
         def texts(columns: tuple[str, ...]) -> tuple[str, ...]:
-            if len(columns) == 1 and isinstance(cells.get(columns[0]), list):
-                return cell_list(cells[columns[0]], columns[0])[0]
+            if len(columns) == 1 and isinstance(cell := cell_of(cells, columns[0]), list):
+                return cell_list(cell, columns[0])[0]
             return filled([text(c) for c in columns])
 
         names: tuple[str, ...] = ()
         if len(self.candidates) == 1:
-            candidates, names = cell_list(cells.get(self.candidates[0]), self.candidates[0])
+            column = self.candidates[0]
+            candidates, names = cell_list(cell_of(cells, column), column)
         else:
             candidates = texts(self.candidates)
         if self.gap:
@@ -360,7 +364,7 @@ def _note(text: str) -> None:
 
 
 def _require(column: object, header: Sequence[str], where: str) -> None:
-    if column not in header:
+    if column not in header and str(column).partition(".")[0] not in header:
         known = [name for name in header if name]
         close = nearest(str(column), known) if known else "known: none."
         found = "" if close.startswith("known") else f" (found: {listed(header)})"
