@@ -20,11 +20,19 @@ ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
 
 
+# pip only prepares the package, with what is there (0: without an environment of its own).
+PREPARED = {
+    "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PIP_DRY_RUN": "1",
+    "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0",
+}  # fmt: skip
+
+
 class Runner:
     """Executes the steps of the action in a folder."""
 
-    def __init__(self, folder: Path, **inputs: str) -> None:
+    def __init__(self, folder: Path, more: dict[str, str] = PREPARED, **inputs: str) -> None:
         self.folder = folder
+        self.more = more
         self.failed = False
         self.logs: dict[str, str] = {}
         self.uses: list[str] = []
@@ -73,11 +81,7 @@ class Runner:
         script = self.folder / "temp" / "step.sh"
         script.write_text(step["run"])
         env = os.environ | {name: self.filled(value) for name, value in step["env"].items()}
-        # pip only prepares the package, with what is there (0: without an environment of its own).
-        env |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary),
-                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-                "PIP_DRY_RUN": "1", "PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1",
-                "PIP_NO_BUILD_ISOLATION": "0"}  # fmt: skip
+        env |= {"GITHUB_OUTPUT": str(output), "GITHUB_STEP_SUMMARY": str(summary), **self.more}
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
         done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True)
         self.logs[step["name"]] = done.stdout + done.stderr
@@ -136,6 +140,29 @@ def test_a_broken_rule_fails_and_is_reported(project):
     again = Runner(project, gate="a gate.toml", install="false").run()
     assert again.outputs()["status"] == "2"
     assert "has runs already" in again.logs["Check the gate"]
+
+
+@pytest.mark.heavy
+def test_an_environment_of_its_own_gets_all_it_needs(project, monkeypatch):
+    """The steps with a real install, of PyTorch too, into an environment that has only pip."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    venv = project / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    asked = ["-m", "pip", "install", "--dry-run", "--no-deps", "-c", ROOT / "constraints.txt"]
+    found = subprocess.run([venv / "bin" / "python", *asked, "torch"], capture_output=True)
+    if found.returncode:
+        pytest.skip("the package index has no PyTorch of the version in constraints.txt")
+    path = {"PATH": f"{venv / 'bin'}:{os.environ['PATH']}"}
+    runner = Runner(project, path, gate="a gate.toml", extra_index_url="").run()
+    assert "Successfully installed" in runner.logs["Install boxpen"], runner.logs
+    assert runner.outputs()["status"] == "1", runner.logs
+    assert "### boxpen: 1 of 2 rules failed" in runner.summary
+    assert (project / "boxpen-gate" / "report.html").is_file()
+    told = "import boxpen, torch; print(boxpen.__file__, torch.__version__.partition('+')[0])"
+    command = [venv / "bin" / "python", "-c", told]
+    place, torch = subprocess.check_output(command, text=True, cwd=project).split()
+    assert Path(place).is_relative_to(venv)
+    assert f"torch=={torch}" in (ROOT / "constraints.txt").read_text().splitlines()
 
 
 def test_runs_that_are_there_and_a_baseline(tmp_path):

@@ -1,6 +1,12 @@
 """Gate files: boxpen check runs and checks in one go."""
 
 import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -8,8 +14,12 @@ from typer.testing import CliRunner, Result
 
 from boxpen import write_suite
 from boxpen.cli.app import app
+from boxpen.errors import ModelError
 from boxpen.exchange.gate import read_gate
 from boxpen.matrix.settings import RunSettings
+from boxpen.models.loading.embedded import smollm2_path
+from boxpen.runs.directory import run_directories
+from boxpen.runs.run import Run
 from small_runs import small_run, small_suite
 
 RULE = "[[rule]]\nmetric = 'accuracy'\nmin = 0\n"
@@ -163,3 +173,30 @@ class TestCheck:
         refused(check("--rules", gate(RULE)), "add a table [run] to ", "gate.toml")
         run = small_run("+-").save(tmp_path / "runs")
         refused(check(run, "--min", "accuracy>=0", "--out", tmp_path / "o"), "--out is for")
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="the promise is for two cores or more")
+def test_the_gate_of_the_page_takes_less_than_a_minute(tmp_path):
+    """smollm2 on the quick sample of starter, a process of its own, with no score cached."""
+    try:
+        weights = smollm2_path(download=False)
+    except ModelError:
+        pytest.skip("smollm2 is not available")
+    page = (Path(__file__).parents[2] / "docs" / "check.md").read_text("utf-8")
+    (gate,) = re.findall(r"This gate runs `smollm2`.+?```toml\n(.+?)```", page, re.S)
+    (tmp_path / "gate.toml").write_text(gate, "utf-8")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "models").symlink_to(weights.parent)
+    begin = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "boxpen", "check", "--rules", "gate.toml"], cwd=tmp_path,
+        env=os.environ | {"BOXPEN_CACHE": str(tmp_path / "cache")}, capture_output=True, text=True,
+    )  # fmt: skip
+    seconds = time.monotonic() - begin
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of {os.cpu_count()} cores")
+    assert done.returncode == 0, done.stderr
+    (run,) = run_directories([tmp_path / "runs"])
+    assert len(Run.load(run).verdicts) >= 250
+    assert seconds < 60
