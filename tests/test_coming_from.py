@@ -1,14 +1,21 @@
 """docs/coming-from.md: commands of boxpen run, lines of Python run, lm-eval parses its own.
 
+Lines of minicons run, and give the numbers of those of boxpen, where an environment has it: that of
+``make bench``, or the interpreter that ``BOXPEN_TEST_MINICONS`` names.
+
 Hub models are replaced by tiny ones, and suites by a sample. Each command has a folder of its own
 with what a reader would have: a table, a suite, runs of two models, and a log of lm-eval.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,11 +26,14 @@ from typer.testing import CliRunner
 
 import boxpen
 from boxpen.cli.app import app
+from boxpen.exchange import export_suite
 from dual_runs import dual_run, dual_suite
 
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "coming-from.md").read_text("utf-8")
 TEXTS = ["The box is in the pen.", "The pen is in the box."]
+PREFIXES = ["There are two things.", "So what?"]
+MINICONS = Path(os.environ.get("BOXPEN_TEST_MINICONS", f"{sys.prefix}-minicons/bin/python"))
 
 
 def rows() -> Iterator[tuple[str, str]]:
@@ -36,6 +46,7 @@ def rows() -> Iterator[tuple[str, str]]:
 
 COMMANDS = [right for _, right in rows() if right.startswith("boxpen ")]
 LINES = [right for _, right in rows() if right and not right.startswith("boxpen ")]
+THEIRS = re.findall(r"^\| `(m(?:lm)?[ .][^`]+)`.* \| `(\w+) = ", PAGE, re.M)
 HARNESS = re.findall(r"^\| `lm_eval ([^`]+)`", PAGE, re.M)
 
 
@@ -114,9 +125,11 @@ def test_the_command_runs(
             assert Path(path).exists()
 
 
-def test_the_python_runs_in_order(
+@pytest.fixture
+def ours(
     gpt2_dir: Path, bert_dir: Path, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> dict[str, Any]:
+    """The names that the page's Python of boxpen has bound when it has run in order."""
     pytest.importorskip("pandas")
     monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
     real = {"hf:gpt2": f"hf:{gpt2_dir}", "hf:bert-base-uncased": f"hf:{bert_dir}"}
@@ -128,19 +141,55 @@ def test_the_python_runs_in_order(
         boxpen, "resolve_model", lambda spec, **options: resolve(real[spec], **options)
     )
     blocks = re.findall(r"```python\n(.+?)```", PAGE, re.S)
-    names: dict[str, Any] = {"texts": TEXTS, "prefixes": ["There are two things.", "So what?"]}
+    names: dict[str, Any] = {"texts": TEXTS, "prefixes": PREFIXES}
     for code in [*blocks, *LINES]:
         exec(compile(code, "docs/coming-from.md", "exec"), names)
-    assert len(names["run"].verdicts) == 4
-    lengths = [len(tokens) for tokens in names["tokens"]]
-    totals = [mean * n for mean, n in zip(names["means"], lengths, strict=True)]
-    assert totals == pytest.approx(names["sums"])
-    shown = ["".join(text for text, _ in tokens) for tokens in names["tokens"]]
+    return names
+
+
+def test_the_python_runs_in_order(ours: dict[str, Any]) -> None:
+    assert len(ours["run"].verdicts) == 4
+    lengths = [len(tokens) for tokens in ours["tokens"]]
+    totals = [mean * n for mean, n in zip(ours["means"], lengths, strict=True)]
+    assert totals == pytest.approx(ours["sums"])
+    shown = ["".join(text for text, _ in tokens) for tokens in ours["tokens"]]
     assert all(text.endswith(shown[n]) for n, text in enumerate(TEXTS))
     assert all(
-        len(names[name]) == 2 and max(names[name]) < 0
+        len(ours[name]) == 2 and max(ours[name]) < 0
         for name in ("with_bos", "given", "original", "inside")
     )
+
+
+def test_minicons_gives_the_same_numbers(
+    ours: dict[str, Any], gpt2_dir: Path, bert_dir: Path, tmp_path: Path
+) -> None:
+    if not MINICONS.is_file():
+        pytest.skip(f"{MINICONS} is missing: make bench, or set BOXPEN_TEST_MINICONS")
+    code = ["from minicons import scorer", f"texts, prefixes = {TEXTS!r}, {PREFIXES!r}", "out = {}"]
+    for line, name in THEIRS:
+        for known, folder in (("gpt2", gpt2_dir), ("bert-base-uncased", bert_dir)):
+            line = line.replace(f'"{known}"', repr(str(_for_minicons(folder, tmp_path / known))))
+        code.append(line if " = scorer." in line else f"out[{name!r}] = {line}")
+    code += ["import json", "print(json.dumps(out))"]
+    done = subprocess.run([MINICONS, "-c", "\n".join(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    theirs = json.loads(done.stdout.splitlines()[-1])
+    assert len(theirs) == len(THEIRS) - 2
+    # It shows 0 for a first token, which nothing precedes.
+    tokens = [[score for _, score in some[1:]] for some in theirs.pop("tokens")]
+    assert tokens == [pytest.approx([s for _, s in some], abs=1e-4) for some in ours["tokens"]]
+    for name, found in theirs.items():
+        assert found == pytest.approx(ours[name], abs=1e-4), name
+
+
+def _for_minicons(folder: Path, copy: Path) -> Path:
+    """Return a checkpoint whose tokenizer the Transformers of minicons can load."""
+    if not copy.exists():
+        shutil.copytree(folder, copy)
+        config = copy / "tokenizer_config.json"
+        text = config.read_text("utf-8").replace("TokenizersBackend", "PreTrainedTokenizerFast")
+        config.write_text(text, "utf-8")
+    return copy
 
 
 @pytest.mark.parametrize("command", HARNESS)
@@ -155,8 +204,29 @@ def test_the_harness_parses_its_commands(command: str, monkeypatch: pytest.Monke
         assert found.tasks
 
 
+@pytest.mark.parametrize("command", [c for c in HARNESS if re.search("my_task|--log_samples", c)])
+def test_the_harness_runs_two_of_its_commands(
+    command: str, gpt2_dir: Path, belongings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On four pairs that boxpen exported, and a tiny model."""
+    pytest.importorskip("lm_eval")
+    from lm_eval._cli.harness import HarnessCLI
+
+    export_suite(boxpen.read_suite(belongings / "mine.jsonl"), "lm-eval", tmp_path / "my-tasks")
+    monkeypatch.chdir(tmp_path)
+    words = re.sub("my_task|piqa", "boxpen_mine", command).replace("gpt2", str(gpt2_dir)).split()
+    if "--include_path" not in words:
+        words += ["--include_path", "my-tasks"]
+    monkeypatch.setattr("sys.argv", ["lm_eval", *words])
+    cli = HarnessCLI()
+    cli.execute(cli.parse_args())
+    if "--log_samples" in words:
+        (run,) = map(boxpen.Run.load, tmp_path.glob("results/*/results_*.json"))
+        assert len(run.verdicts) == 4
+
+
 def test_every_row_is_tested() -> None:
     assert all(right for _, right in rows())
     assert len(COMMANDS) > 30
-    assert len(LINES) == len(re.findall(r"^\| `(?:m|mlm)[ .]", PAGE, re.M)) == 9
+    assert len(LINES) == len(THEIRS) == len(re.findall(r"^\| `(?:m|mlm)[ .]", PAGE, re.M)) == 9
     assert len(HARNESS) == PAGE.count("lm_eval ") > 10
