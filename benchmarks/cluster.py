@@ -3,7 +3,8 @@
     python benchmarks/cluster.py overhead --units 100000 --workers 2 --out build/overhead.json
     python benchmarks/cluster.py crowd --workers 1000 --out build/crowd.json
     BOXPEN_MIRROR=/path/to/data python benchmarks/cluster.py matrix --out build/matrix.json
-    python benchmarks/cluster.py page build/overhead.json build/crowd.json build/matrix.json
+    python benchmarks/discourse_scale.py --folder build/scale --lines 3000000 --out build/build.json
+    python benchmarks/cluster.py page build/{overhead,crowd,matrix,build}.json
 
 ``overhead`` runs units that cost nothing through the real store, scheduler and worker processes.
 ``crowd`` runs as many real workers as a large cluster has, as threads that sleep instead of
@@ -321,10 +322,9 @@ def page(args: argparse.Namespace) -> None:
     text = place.read_text("utf-8")
     for file in args.results:
         found = json.loads(file.read_text())
-        name = f"{found['what']}-{found['store']}" if "store" in found else found["what"]
-        table = {"overhead": overhead_table, "crowd": crowd_table, "matrix": matrix_table}[
-            found["what"]
-        ](found)
+        name = found.get("what", "build")
+        table = TABLES[name](found)
+        name += f"-{found['store']}" if "store" in found else ""
         begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
         head, _, rest = text.partition(begin)
         _, mark, tail = rest.partition(end)
@@ -357,19 +357,38 @@ LIMITS = {"read": 5500, "list": 5500, "write": 3500, "delete": 3500}
 
 def crowd_table(found: dict[str, Any]) -> str:
     """Return the table of what many workers ask of a store."""
+    units_per_second = found["workers"] / found["unit_seconds"]
     head = (
-        f"{found['workers']:,} workers, {found['models']} models, {found['units']:,} units of "
-        f"{found['unit_seconds']:g} s: {found['seconds']:.0f} s in all, the workers "
-        f"{found['busy']:.1%} busy, {found['loads']:,} models loaded "
-        f"({found['load_seconds']:g} s each)."
+        f"{found['workers']:,} workers, {found['models']} models that take "
+        f"{found['load_seconds']:g} s to load, {found['units']:,} units of "
+        f"{found['unit_seconds']:g} s. Models were loaded {found['loads']:,} times."
     )
-    lines = [head, "", "| requests | per unit | per second | most, over 10 s | S3 allows |"]
-    lines.append("|---|--:|--:|--:|--:|")
+    lines = [
+        head, "",
+        f"| requests | per unit | per second, at {units_per_second:.0f} units a second | "
+        "most, over 10 s | S3 allows |",
+        "|---|--:|--:|--:|--:|",
+    ]  # fmt: skip
     for kind, row in found["requests"].items():
+        each = row["all"] / found["units"]
         lines.append(
-            f"| {kind} | {row['all'] / found['units']:.2f} | {row['all'] / found['seconds']:.0f} | "
+            f"| {kind} | {each:.1f} | {each * units_per_second:.0f} | "
             f"{row['most_per_second']:.0f} | {LIMITS[kind]:,} |"
         )
+    return "\n".join(lines)
+
+
+def build_table(found: dict[str, Any]) -> str:
+    """Return the table of a build with several numbers of workers (discourse_scale.py)."""
+    lines = [
+        "| subtitle lines | workers | seconds | lines per second | memory of the largest process |",
+        "|--:|--:|--:|--:|--:|",
+    ]
+    lines += [
+        f"| {r['lines']:,} | {r['workers'] or 'none'} | {r['seconds']:.0f} | "
+        f"{r['lines_per_second']:,} | {r['megabytes']:,} MB |"
+        for r in found["runs"]
+    ]
     return "\n".join(lines)
 
 
@@ -387,6 +406,11 @@ def matrix_table(found: dict[str, Any]) -> str:
         )
     ratios = ", ".join(f"{n} workers: {x:.2f}×" for n, x in found["speedup"].items() if n != "1")
     return "\n".join([*lines, "", f"Speed-up over one worker (medians): {ratios}."])
+
+
+TABLES = {
+    "overhead": overhead_table, "crowd": crowd_table, "matrix": matrix_table, "build": build_table
+}  # fmt: skip
 
 
 if __name__ == "__main__":
