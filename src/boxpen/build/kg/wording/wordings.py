@@ -244,7 +244,8 @@ def reflected(tail: str, head: str) -> str:
     """
     theirs = pronouns_of(head)
     person = is_person(head)
-    changed = []
+    one = number(head) != "plural"
+    changed: list[str] = []
     for word in tail.split(" "):
         if word in {"his", "her", "their", "its", "one's"} or (person and word in {"my", "your"}):
             word = theirs.their
@@ -252,6 +253,8 @@ def reflected(tail: str, head: str) -> str:
             word = theirs.themself
         elif word in {"it", "them"} and _holds(tail):
             word = theirs.them
+        elif one and changed and changed[-1] == theirs.their:  # 'fur on its body', not 'bodies'
+            word = _ONE_EACH.get(word, word)
         changed.append(word)
     return " ".join(changed)
 
@@ -263,6 +266,7 @@ def _holds(tail: str) -> bool:
 
 
 _REFLEXIVES = listed("reflexives")
+_ONE_EACH = {"bodies": "body", "heads": "head", "mouths": "mouth", "noses": "nose"}
 
 
 def form_of(relation: str, tail: str) -> str:
