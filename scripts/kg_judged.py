@@ -4,15 +4,16 @@
     kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
     kg_judged.py tables                  -> docs/results/kg.md
     kg_judged.py refused                 the same: what today's rules refuse of that
-    kg_judged.py again --out FOLDER      two sheets of tests of the suite that these rules made
+    kg_judged.py draw --out FOLDER       two blind sheets of tests of the suite as it is now
 
 The first sheets are of tests of the suite after review, of tests of the suite without review, and
 of all wrong answers of ``starter-graph``, with some right ones among them. Readers do not see which
 is which. A sheet has a number and a text in each row, its key what the row is; a reader returns
 ``NAME.READER.tsv`` with the number and the verdicts (``INSTRUCTIONS.md`` beside the sheets says
 how). ``tails-4`` was read twice by one reader, so that A and B are its readings.
-The two sheets of ``again``, which differ in order, have columns to fill in. ``gather`` reads
-the sheets whose keys it finds and keeps what was said of other samples. The files that are kept
+The two sheets of ``draw``, which differ in order, have columns to fill in and do not say which
+answer is expected: ``gather`` finds out whether a reader's answer is. It reads the sheets whose keys
+it finds and keeps what was said of other samples. The files that are kept
 name items by their ids and say nothing of their texts, which are not ours.
 
 ``docs/results/kg-judged.csv`` is an earlier reading, of triples before and after each step and of
@@ -65,6 +66,7 @@ ASKED = {
     "tails-3": {"tail": "war"},
     "tails-4": {"tail": "war"},
     "reader": {"english": "yn", "answer": "yn", "tail": "war-"},
+    "blind": {"english": "yn", "answer": "abtluf-", "tail": "war-"},
 }
 SHEETS = {
     "tests-1": "reviewed",
@@ -74,6 +76,7 @@ SHEETS = {
     "tails-3": "exchanged",
     "tails-4": "last exchange",
     "reader": "with rules",
+    "blind": "new wordings",
 }
 TWICE = ("tails-4",)  # read twice by one reader
 # Triples of starter-graph that exchanged a wrong tail which a reader had found arguable.
@@ -84,10 +87,10 @@ ONCE = [
 AGAIN = ["xEffect-21", "xIntent-19", "xIntent-24", "xIntent-26"]
 TASKS = ("nli", "nli, wrong tails", "qa", "pairs")
 TIGHTENED = ("desires", "hasa", "xAttr", "xWant")  # whose wrong tails were weak
-EACH = {"tests-1": 20, "tests-2": 10, "reader": 20}
+EACH = {"tests-1": 20, "tests-2": 10, "blind": 10}
 CONTROLS = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
-SEED, AGAIN_SEED = 1961, 1962
+SEED, BLIND_SEED = 1961, 1963
 HEAD = """\
 # Reading tests of common sense
 
@@ -103,16 +106,35 @@ header, every row of the sheet once:
 You may add a last column with a short comment (no tabs); it is not kept.
 
 """
-HEAD_AGAIN = """\
+BLIND = """\
 # Reading tests of common sense
 
-One sheet, a CSV file with the columns `row`, `text`, `english`, `answer`, `tail`, `comment`. Each
-row has a number and the text of a test. Read every row by itself, without looking into the folder
-`keys` or at another reader's verdicts. Fill in `english` (`y` or `n`), `answer` (`y` or `n`) and
-`tail` (`w`, `a`, `r` or `-`) in every row; leave numbers and texts as they are.
+One sheet, a CSV file with the columns `row`, `text`, `english`, `answer`, `tail`, `comment`. Read
+every row by itself, without looking into the folder `keys` or at another reader's answers. Fill in
+`english`, `answer` and `tail` in every row; leave numbers and texts as they are. You may write a
+short comment in the last column; it is not kept. Be strict: mark what a sceptical reader would
+object to.
 
-You may write a short comment in the last column; it is not kept.
+ENGLISH, `y` or `n`: is every sentence correct, natural enough English? `n` for a wrong article,
+number, tense, pronoun or preposition, a sentence that breaks off, or one that nobody would say.
+Judge the language only: a silly sentence is good English if its grammar is. (Somebody whose name
+fits women and men may be called *they*.)
 
+Rows with `A: ... B: ...`: two answers to a question, two continuations, or two sentences.
+
+- ANSWER: `a` or `b`, whichever is the sensible one; `-` if both are as good, neither is, or the
+  text cannot be understood.
+- TAIL: is the one that you did *not* choose really wrong? `w`: surely wrong, no reasonable person
+  would defend it as typical or likely. `a`: arguable: unusual or not meant, yet it may well hold.
+  `r`: it is right, too. After an answer `-` write `a`.
+
+Rows with `P: ... H: ...`: given the premise P, what of H?
+
+- ANSWER: `t`: most adults would say that H is true (exceptions do not matter). `l`: H need not be
+  true, but it is likely: what one would expect. `u`: H may hold or not; P gives little reason to
+  expect it, and yet it would not be odd. `f`: H is false, or nothing makes it likely: no reasonable
+  person would defend it as typical or likely.
+- TAIL: always `-`.
 """
 QUESTIONS = """\
 A test has one of these forms:
@@ -148,10 +170,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("sheets").add_argument("--out", type=Path, required=True)
     commands.add_parser("gather").add_argument("--sheets", type=Path, required=True)
-    fresh = commands.add_parser("again")
+    fresh = commands.add_parser("draw")
     fresh.add_argument("--out", type=Path, required=True)
-    fresh.add_argument("--build", type=Path, default=BUILD, help="made with the rules")
-    fresh.add_argument("--before", type=Path, required=True, help="the build that was read last")
+    fresh.add_argument("--before", type=Path, nargs="*", default=[], help="builds that were read")
     commands.add_parser("tables")
     commands.add_parser("refused").add_argument("--build", type=Path, default=BUILD)
     given = parser.parse_args()
@@ -159,8 +180,8 @@ def main() -> None:
         sheets(given.out)
     elif given.command == "gather":
         gather(given.sheets)
-    elif given.command == "again":
-        again(given.out, given.build, given.before)
+    elif given.command == "draw":
+        draw(given.out, given.before)
     elif given.command == "refused":
         write("kg.md", "refused", "\n".join(refused(_rows(READ), given.build)))
     else:
@@ -193,36 +214,51 @@ def sheets(out: Path) -> None:
         print(f"{out / name}.tsv: {len(found):,} rows")
 
 
-def again(out: Path, build: Path, before: Path) -> None:
-    """Write two sheets of tests that nobody has read, by id or in the same words.
+def draw(out: Path, before: Sequence[Path]) -> None:
+    """Write two blind sheets of tests that nobody has read, by id or in the same words.
 
     A row has the same number in both sheets, which differ in their order. Ids count the wrong tails
     of a triple, so a test that was read may have another id since the rules took some.
     """
     (out / "keys").mkdir(parents=True, exist_ok=True)
-    (out / "INSTRUCTIONS.md").write_text(HEAD_AGAIN + QUESTIONS, "utf-8")
-    rows = [row for row in _rows(READ) if row["sample"] != SHEETS["reader"]]
-    read = {row["item"] for row in rows}
+    (out / "INSTRUCTIONS.md").write_text(BLIND, "utf-8")
+    read = {row["item"] for row in _rows(READ) if row["sample"] != SHEETS["blind"]}
     texts = {
-        _shown(item)
+        _blind(item)
+        for build in before
         for folder in ("files", "automatic")
-        for item in load_suite(before / folder / "kg.jsonl").items
+        for item in load_suite(build / folder / "kg.jsonl").items
         if item.id in read
     }
     read |= {row["item"] for row in _rows(JUDGED)}
-    items = load_suite(build / "files" / "kg.jsonl").items
-    fresh = [i for i in items if i.id not in read and _shown(i) not in texts]
-    drawn = _tests(fresh, EACH["reader"], AGAIN_SEED)
-    random.Random(f"{AGAIN_SEED} key").shuffle(drawn)
-    key = [(n, i.tags["relation"], task_of(i), i.id) for n, i in enumerate(drawn, 1)]
-    _write(out / "keys" / "reader.tsv", key)
+    items = load_suite(BUILD / "files" / "kg.jsonl").items
+    fresh = [i for i in items if i.id not in read and _blind(i) not in texts]
+    drawn = _tests(fresh, EACH["blind"], BLIND_SEED)
+    random.Random(f"{BLIND_SEED} key").shuffle(drawn)
+    key = [(n, i.tags["relation"], task_of(i), i.id, _right(i)) for n, i in enumerate(drawn, 1)]
+    _write(out / "keys" / "blind.tsv", key)
     for reader in (1, 2):
-        shown = [(n, _shown(i), *[""] * 4) for n, i in enumerate(drawn, 1)]
-        random.Random(f"{AGAIN_SEED} {reader}").shuffle(shown)
-        _write_csv(
-            out / f"reader-{reader}.csv", ("row", "text", *ASKED["reader"], "comment"), shown
-        )
+        shown = [(n, _blind(i), *[""] * 4) for n, i in enumerate(drawn, 1)]
+        random.Random(f"{BLIND_SEED} {reader}").shuffle(shown)
+        _write_csv(out / f"blind-{reader}.csv", ("row", "text", *ASKED["blind"], "comment"), shown)
     print(f"{out}: {len(drawn)} of {len(fresh):,} tests, {len(items) - len(fresh):,} were read")
+
+
+def _blind(item: Item) -> str:
+    """Return a test without its answer."""
+    if isinstance(item, Entail):
+        return f"P: {item.premise} H: {item.hypothesis}"
+    assert isinstance(item, Choice)
+    goal = f"{item.context} " if item.context else ""
+    return f"{goal}A: {item.candidates[0]} B: {item.candidates[1]}"
+
+
+def _right(item: Item) -> str:
+    """Return the answers to a blind test that are right."""
+    if isinstance(item, Entail):
+        return "uf" if is_wrong(item.tags) else "tl" if item.also else "t"
+    assert isinstance(item, Choice)
+    return "ab"[item.gold]
 
 
 def gather(folder: Path) -> None:

@@ -197,6 +197,25 @@ def test_tenses_of_an_event(event: str, past: str, perfect: str) -> None:
     assert conjugation.event_tense(event, "participle") == perfect
 
 
+@pytest.mark.parametrize(
+    ("event", "clear"),
+    [
+        ("PersonX breaks one promise after another", True),
+        ("PersonX opens a can after shaking it", True),
+        ("PersonX kneels and holds out a ring", True),
+        ("PersonX was always fighting", True),
+        ("PersonX drives until the tank is empty", False),
+        ("PersonX claps as the curtain falls", False),
+        ("PersonX puts on a coat and gloves", False),
+        ("PersonX holds the door and always says thanks", False),
+        ("PersonX swims, cycles and dances", False),
+        ("PersonX double-checks the belts", False),
+    ],
+)
+def test_events_whose_verbs_are_surely_found(event: str, clear: bool) -> None:
+    assert conjugation.has_clear_tense(event) == clear
+
+
 @given(st.sampled_from(sorted(listed("verbs"))))
 def test_verbs_agree(verb: str) -> None:
     one, many = conjugation.agree(verb, many=False), conjugation.agree(verb, many=True)

@@ -207,6 +207,8 @@ def test_reflected() -> None:
     assert reflected("wash your face", "a child") == "wash their face"
     assert reflected("wash its face", "a king") == "wash his face"
     assert reflected("wash its face", "cats") == "wash their face"
+    assert reflected("fur on their bodies", "a bear") == "fur on its body"
+    assert reflected("leaves on its branches", "a tree") == "leaves on its branches"
     assert reflected("wake your dog", "an alarm") == "wake your dog"
     assert reflected("clean itself", "girls") == "clean themselves"
 

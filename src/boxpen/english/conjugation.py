@@ -13,7 +13,7 @@ from boxpen.english.grammar import DETERMINERS, PREPOSITIONS, PRONOUN_WORDS
 from boxpen.english.lexicon import forms_of, is_adverb, lemmas, listed, parts
 
 __all__ = [
-    "VerbForm", "agree", "event_tense", "gerund", "infinitive", "is_finite", "is_participle",
+    "VerbForm", "agree", "event_tense", "gerund", "has_clear_tense", "infinitive", "is_finite", "is_participle",
     "participle", "past", "present", "root_of", "third", "verb_form",
 ]  # fmt: skip
 
@@ -90,6 +90,34 @@ def event_tense(sentence: str, form: VerbForm) -> str:
             if at == place and form == "participle":
                 tokens[at] = f"has {tokens[at]}"
     return " ".join(tokens)
+
+
+def has_clear_tense(sentence: str) -> bool:
+    """Whether ``event_tense`` surely changes all verbs of an event.
+
+    It does not in 'PersonX drives until the tank is empty' or 'PersonX puts on a coat and gloves'.
+    """
+    tokens = sentence.split(" ")
+    place = 1
+    while place < len(tokens) - 1 and is_adverb(tokens[place]):
+        place += 1
+    if "," in sentence or not is_finite(tokens[place]):
+        return False
+    for at, word in enumerate(tokens[place + 1 : -1], place + 1):
+        behind = tokens[at + 1 :]
+        if word in _CLAUSES or (word in _MAY_OPEN_CLAUSES and any(map(is_finite, behind))):
+            return False
+        if word in {"and", "or"}:
+            joined = "NOUN" in lemmas(behind[0]) and _present_root(behind[0]) is not None
+            if joined or (is_adverb(behind[0]) and any(map(is_finite, behind))):
+                return False
+    return True
+
+
+_CLAUSES = {"because", "if", "until", "when", "while"}
+_MAY_OPEN_CLAUSES = {
+    "after", "as", "before", "how", "since", "so", "that", "what", "where", "which", "who", "why",
+}  # fmt: skip
 
 
 def infinitive(phrase: str) -> str:

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from boxpen.build.kg.wording.people import Person, fill_people
 from boxpen.build.kg.wording.templates import SLOT, Form
 from boxpen.build.kg.wording.wordings import reflected
-from boxpen.english.conjugation import agree, event_tense, gerund, infinitive, past, present, third
+from boxpen.english.conjugation import (
+    agree,
+    event_tense,
+    gerund,
+    has_clear_tense,
+    infinitive,
+    past,
+    present,
+    third,
+)
 from boxpen.english.grammar import (
     DETERMINERS,
     PRONOUNS,
@@ -177,6 +186,8 @@ class _Slots:
             raise MisfitError("the head is not a sentence")
         head = self.filling.head
         if helper is not None:
+            if not has_clear_tense(head):
+                raise MisfitError("not all verbs of the event can be changed with certainty")
             head = event_tense(head, "past" if helper == "past" else "participle")
         return fill_people(head, self.filling.people)
 
