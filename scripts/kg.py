@@ -7,11 +7,12 @@
                          hour of ranking; negatives and tests are made anew
     kg.py near           docs/results/kg.md: how near wrong tails are to right ones, and how hard
                          for two models, with the preference for near ones and without
+    kg.py models         docs/results/kg.md: two language models on one question and one pair of
+                         sentences of every triple
     kg.py classifier RUN docs/results/kg.md: what a classifier of inference makes of the tests
-    kg.py tables         docs/results/kg.md, from the build and the runs in build/kg/runs
+    kg.py tables         docs/results/kg.md, from the build
 
-The runs are those of ``boxpen run --suite build/kg/files/kg.jsonl --out build/kg/runs`` for the
-models that the page names; it says how they were trained. Needs ``BOXPEN_MIRROR``.
+Needs ``BOXPEN_MIRROR``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ from boxpen.english.wordnet import WordNet, open_wordnet
 from boxpen.metrics.choice import failure_rate, margin
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.failures import ALL, FailureTable, failure_tables
-from boxpen.runs.directory import run_directories
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "kg"
@@ -68,15 +68,24 @@ PAPER = {
 }
 
 
+COMMANDS = ("build", "rebuild", "near", "models", "classifier", "tables")
+FEW = 10
+"""Relations of fewer triples get a dash."""
+SEED = 1964
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["build", "rebuild", "near", "classifier", "tables"])
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument("runs", nargs="*", help="with classifier: one run per suite")
     parser.add_argument("--models", type=Path, default=ROOT.parent / "shared" / "models")
     given = parser.parse_args()
     command = given.command
     if command == "near":
         nearness(given.models)
+        return
+    if command == "models":
+        models(given.models)
         return
     if command == "classifier":
         for run in map(boxpen.Run.load, given.runs):
@@ -104,15 +113,21 @@ def tables() -> None:
     write(PAGE, "audit", audited(suite))
     if (ROOT / "build" / "kg_scale.json").is_file():
         write(PAGE, "scale", scale(json.loads((ROOT / "build" / "kg_scale.json").read_text())))
-    if not (FOLDER / "runs").is_dir():
-        return
-    runs = [boxpen.Run.load(path) for path in run_directories([FOLDER / "runs"])]
-    of = {table.task: table for table in failure_tables(runs)}
-    papers = {"nli": ("RoBERTa", "BART", "RoBERTa", "BART"), "qa": ("RoBERTa", "BERT"), "pairs": ()}
-    for task, table in of.items():
-        write(PAGE, task, beside(table, papers[task], int(task != "nli")))
-    for measure, table in zip(("wrong", "balanced", "paired"), of["nli"].more, strict=False):
-        write(PAGE, f"nli-{measure}", beside(table, (), 0))
+
+
+def models(folder: Path) -> None:
+    """Evaluate two language models on one question and one pair of sentences of every triple."""
+    suite = boxpen.load_suite(FOLDER / "files" / "kg.jsonl")
+    dice = random.Random(SEED)
+    found: dict[tuple[str, str], list[boxpen.Item]] = {}
+    for item in suite.items:
+        if item.tags["task"] != "nli":
+            found.setdefault((item.block or "", item.tags["task"]), []).append(item)
+    few = boxpen.Suite("kg-sample", tuple(map(dice.choice, found.values())), suite.card)
+    runs = [boxpen.evaluate(model, few) for model in ("smollm2", f"hf:{folder / 'bert-mini'}")]
+    papers = {"qa": ("RoBERTa", "BERT"), "pairs": ()}
+    for table in failure_tables(runs):
+        write(PAGE, table.task, beside(table, papers[table.task], int(table.task != "nli")))
     write(PAGE, "signatures", "\n".join(f"- `{run.signature}`" for run in runs))
 
 
@@ -127,7 +142,9 @@ def classified(run: boxpen.Run) -> str:
         for relation in relations:
             name = f"**{graph}, all**" if relation == ALL else relation
             cells = [
-                shown(cell.rate) if (cell := of.cells.get((graph, relation, n))) else "–"
+                shown(cell.rate)
+                if (cell := of.cells.get((graph, relation, n))) and cell.triples >= FEW
+                else "–"
                 for n in range(len(right.columns))
                 for of in tables
             ]
@@ -294,7 +311,8 @@ def beside(table: FailureTable, papers: Sequence[str], which: int) -> str:
             theirs = PAPER[relation][which] if papers and relation in PAPER else [""] * len(paper)
             name = f"**{graph}, all**" if relation == ALL else relation
             rates = [
-                "" if cell is None else shown(cell.rate) for cell in table.row(graph, relation)
+                shown(cell.rate) if cell and cell.triples >= FEW else "–"
+                for cell in table.row(graph, relation)
             ]
             out.append(f"| {name} | " + " | ".join(str(c) for c in (*theirs, *rates)) + " |")
     guess = [f"{100 * rate:.0f}" for rate in table.guessing]

@@ -1,182 +1,137 @@
-"""What readers say of tests from a graph: gathered by id, counted by hand."""
-
-import csv
+"""What readers say of tests from a graph: drawn blind, gathered by id, counted by hand."""
 
 import kg_judged
 import pytest
 
 from boxpen import load_suite
+from boxpen.analysis.relations import is_wrong
+from boxpen.build.kg.wording.templates import load_templates
 from boxpen.catalog.files import write_suite
+from boxpen.items import Entail
 
-KEYS = {
-    "tests-1": [
-        ("1", "isa", "qa", "isa-1-qa-1"),
-        ("2", "isa", "nli", "isa-1-nli-1"),
-        ("3", "hasa", "nli, wrong tails", "hasa-1-nli-1-wrong"),
-    ],
-    "tests-2": [("1", "hasa", "pairs", "hasa-9-pairs-1")],
-    "tails": [
-        ("1", "isa", "wrong answers", "graph-isa-1-pairs-1"),
-        ("2", "isa", kg_judged.CONTROL, "graph-isa-1-pairs-2-right"),
-    ],
-    "tails-2": [("1", "isa", "wrong answers", "graph-isa-1-pairs-1")],
-    "tails-3": [("1", "hasa", "wrong answers", "graph-hasa-1-pairs-1")],
-    "tails-4": [("1", "xEffect", "wrong answers", "graph-xEffect-01-pairs-1")],
-}
-SAID = {
-    "tests-1.A": ["1 y y w", "2 y y -", "3 y n a"],
-    "tests-1.B": ["3 y y w", "2 n y -", "1 Y y w it is fine"],
-    "tests-2.A": ["1 n n r"],
-    "tests-2.B": ["1 n n r"],
-    "tails.A": ["1 w", "2 r"],
-    "tails.B": ["2 r", "1 w"],
-    "tails-2.A": ["1 w"],
-    "tails-2.B": ["1 r"],
-    "tails-3.A": ["1 a"],
-    "tails-3.B": ["1 w"],
-    "tails-4.A": ["1 w"],
-    "tails-4.B": ["1 w"],
-}
+HEAD = ("sample", "relation", "task", "item", "question", "reader", "verdict")
+KEY = [
+    ("1", "isa", "qa", "isa-1-qa-1", "b"),
+    ("2", "isa", "nli", "isa-1-nli-1", "t"),
+    ("3", "hasa", "nli, wrong tails", "hasa-1-nli-1-wrong", "uf"),
+    ("4", "xWant", "nli", "xWant-1-nli-1", "tl"),
+]
+SAID = ["1,y,b,w", "2,y,t,-", "3,n,u,-", "4,y,l,-"]
+OLD = ("with rules", "isa", "qa", "isa-9-qa-1", "tail")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     (tmp_path / "keys").mkdir()
-    for name, rows in KEYS.items():
-        kg_judged._write(tmp_path / "keys" / f"{name}.tsv", rows)
-    for name, lines in SAID.items():
-        kg_judged._write(tmp_path / f"{name}.tsv", [line.split(" ", 4) for line in lines])
+    kg_judged._write_csv(tmp_path / "keys" / "blind.csv", ("row", *kg_judged.KEY), KEY)
     monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
+    old = [(*OLD, "1", "w"), (*OLD, "2", "a"), ("new wordings", *OLD[1:], "1", "w")]
+    kg_judged._write_csv(tmp_path / "read.csv", HEAD, old)
+    fill(tmp_path, 1, SAID)
+    fill(tmp_path, 2, ["4,y,f,", "3,n,F,", "2,y,l,-", "1,Y,-,a"])
     return tmp_path
 
 
-def test_verdicts_are_joined_by_row_and_counted(folder):
+def fill(folder, reader, rows):
+    lines = ["row,english,answer,tail", *rows]
+    (folder / f"blind-{reader}.csv").write_text("\n".join(lines), "utf-8")
+
+
+def test_answers_are_compared_with_those_expected(folder):
     kg_judged.gather(folder)
-    with (folder / "read.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    tails = 2 * 2 + 2 + 2 + 2
-    assert len(rows) == 3 * 3 * 2 - 2 + 3 * 2 + tails  # a right tail has no wrong one to judge
-    readers = {row["reader"] for row in rows if row["sample"] == "last exchange"}
-    assert readers == {"reading 1", "reading 2"}  # one reader, twice
-    by_relation = kg_judged.read_shares(rows, "relation", ("isa", "hasa", "xEffect"))
-    isa, hasa, effect, everything = (
-        [cell.strip() for cell in x.split("|")[2:-1]] for x in by_relation[2:]
-    )
-    assert [cell.split(" ")[0] for cell in isa] == [
-        "75%",
-        "100%",
-        "100%",
-        "",
-        "",
-        "",
-        "100%",
-        "50%",
-        "",
-        "",
+    kg_judged.gather(folder)  # a second time, nothing is counted twice
+    rows = kg_judged._rows(folder / "read.csv")
+    said = {(r["item"], r["question"], r["reader"]): r["verdict"] for r in rows}
+    assert len(said) == len(rows) == 2 + 4 * 2 * 2 + 2 * 2  # a right tail has no wrong one
+    assert said["isa-1-qa-1", "answer", "1"] == "y"
+    assert said["isa-1-qa-1", "answer", "2"] == "n"  # cannot tell which
+    assert said["isa-1-qa-1", "tail", "2"] == "a"
+    assert said["isa-1-nli-1", "answer", "2"] == "n"  # only likely, where it should follow
+    assert [said["hasa-1-nli-1-wrong", "answer", reader] for reader in "12"] == ["y", "y"]
+    assert [said["hasa-1-nli-1-wrong", "tail", reader] for reader in "12"] == ["a", "w"]
+    assert [said["xWant-1-nli-1", "answer", reader] for reader in "12"] == ["y", "n"]
+    table = [[c.strip() for c in x.split("|")[1:-1]] for x in kg_judged.readings(rows)[2:]]
+    shares = [(row[1], row[2].split(" ")[0], row[2][-4:], row[3]) for row in table]
+    assert shares == [
+        ("wrong tail surely wrong", "50%", "of 1", "0.0%"),  # with rules
+        ("English right", "75%", "of 4", "100.0%"),
+        ("answer right and unambiguous", "62%", "of 4", "25.0%"),
+        ("wrong tail surely wrong", "50%", "of 2", "0.0%"),
     ]
-    assert [cell.split(" ")[0] for cell in hasa] == [
-        "100%",
-        "50%",
-        "50%",
-        "0%",
-        "0%",
-        "0%",
-        "",
-        "",
-        "50%",
-        "",
-    ]
-    assert [cell.split(" ")[0] for cell in effect] == [""] * 9 + ["100%"]
-    assert everything[0].endswith("of 3")
-    agreement = {tuple(x.split(" | ")[:2]): x for x in kg_judged.read_agreement(rows)[2:]}
-    assert "| 3 | 66.7% |" in agreement["| reviewed", "english"]
-    assert "| 1 | 100.0% |" in agreement[f"| {kg_judged.CONTROL}", "tail"]
+    last = [c.strip() for c in kg_judged.by_relation(rows)[-1].split("|")[2:-1]]
+    assert last[-1].startswith("+0 [")
 
 
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("answer", "right", "verdicts"),
     [
-        (["1 y y w", "2 y y -"], "lacks or adds 1 rows: 3"),
-        (["1 y y w", "2 y y -", "3 y maybe w"], "row 3: answer is 'maybe'"),
-        (["1 y y w", "2 y y -", "3 y"], "row 3: english"),
+        (["y", "a", "w"], "b", ["y", "n", "r"]),  # what is wrong was taken to be right
+        (["y", "b", "r"], "b", ["y", "y", "r"]),
+        (["n", "t", "-"], "uf", ["n", "n", "r"]),
+        (["y", "u", ""], "tl", ["y", "n", "-"]),
     ],
 )
-def test_a_sheet_that_is_not_filled_in_is_refused(folder, lines, message):
-    kg_judged._write(folder / "tests-1.A.tsv", [line.split(" ") for line in lines])
+def test_what_an_answer_says_of_the_expected_one(answer, right, verdicts):
+    assert kg_judged._compared(answer, right, "here") == verdicts
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (SAID[:3], "lacks or adds 1 rows: 4"),
+        ([*SAID[:3], "4,y,a,-"], "row 4: answer is 'a'"),
+        (["1,maybe,b,w", *SAID[1:]], "row 1: english is 'maybe'"),
+        (["1,y,b,", *SAID[1:]], "row 1: tail is ''"),
+        ([*SAID, SAID[0]], "1 rows twice"),
+    ],
+)
+def test_a_sheet_that_is_not_filled_in_is_refused(folder, rows, message):
+    before = (folder / "read.csv").read_bytes()
+    fill(folder, 2, rows)
     with pytest.raises(SystemExit, match=message):
         kg_judged.gather(folder)
-    assert not (folder / "read.csv").exists()
+    assert (folder / "read.csv").read_bytes() == before
 
 
-def fill(folder, reader, rows):
-    lines = ["row,text,english,answer,tail,comment", *(f"{row}," for row in rows)]
-    (folder / f"reader-{reader}.csv").write_text("\n".join(lines), "utf-8")
+def test_two_sheets_are_needed(folder):
+    (folder / "blind-2.csv").unlink()
+    with pytest.raises(SystemExit, match="1 sheets, not two"):
+        kg_judged.gather(folder)
 
 
-def test_a_later_reading_is_added_and_compared(folder):
-    kg_judged.gather(folder)
-    first = kg_judged._rows(folder / "read.csv")
-    later = folder / "later"
-    (later / "keys").mkdir(parents=True)
-    kg_judged._write(later / "keys" / "reader.tsv", KEYS["tests-1"])
-    fill(later, 1, ['1,"goal: P, H",y,y,w', '2,"P, H",y,y,-', '3,"P, H",n,y,w'])
-    with pytest.raises(SystemExit, match="1 readers of reader, not two"):
-        kg_judged.gather(later)
-    fill(later, 2, ['3,"P, H",n,y,w', '2,"P, H",y,n,-', '1,"goal: P, H",y,y,a'])
-    kg_judged.gather(later)
-    kg_judged.gather(later)  # a second time, nothing is counted twice
-    rows = kg_judged._rows(folder / "read.csv")
-    assert [row for row in rows if row["sample"] != "with rules"] == first
-    table = {line.split(" | ")[0]: line.split(" | ")[1:] for line in kg_judged.read_again(rows)[2:]}
-    shown = [cell.split(" ")[0] for cell in table["| **all**"]]
-    assert shown == ["83%", "67%", "-17", "83%", "83%", "+0", "75%", "75%", "+0"]
-    assert table["| nli, wrong tails"][7].endswith("of 1")
-    agreement = {tuple(x.split(" | ")[:2]): x for x in kg_judged.read_agreement(rows)[2:]}
-    assert "| 3 | 66.7% |" in agreement["| with rules", "answer"]
-    fill(later, 2, ['3,"P, H",n,y,-', '2,"P, H",y,n,-', '1,"goal: P, H",y,y,a'])
-    with pytest.raises(SystemExit, match="row 3: tail is '-'"):
-        kg_judged.gather(later)
-
-
-@pytest.fixture
-def build(tmp_path, monkeypatch):
-    """A build of the tests of starter-graph, all of them with review and without."""
+def test_sheets_are_blind_and_have_no_test_that_was_read(tmp_path, monkeypatch):
     suite = load_suite("starter-graph")
-    for folder in ("files", "automatic"):
-        (tmp_path / "kg" / folder).mkdir(parents=True)
-        write_suite(suite, tmp_path / "kg" / folder / "kg.jsonl")
-    monkeypatch.setattr(kg_judged, "BUILD", tmp_path / "kg")
-    return tmp_path / "kg"
-
-
-def test_sheets_are_blind_and_their_keys_name_every_row(build, tmp_path):
-    kg_judged.sheets(tmp_path / "one")
-    kg_judged.sheets(tmp_path / "two")
-    sizes = {}
-    for name in kg_judged.ASKED.keys() - {"reader"}:
-        rows = kg_judged._read(tmp_path / "one" / f"{name}.tsv")
-        assert rows == kg_judged._read(tmp_path / "two" / f"{name}.tsv")
-        key = kg_judged._read(tmp_path / "one" / "keys" / f"{name}.tsv")
-        assert [row[0] for row in rows] == [row[0] for row in key]
-        assert {len(row) for row in rows} == {2}
-        assert len({item for *_, item in key}) == len(key)
-        sizes[name] = len(rows)
-    wrong = {"tails": 12 * (30 * 5 + 10), "tails-2": 12 * 5, "tails-3": 16 * 5, "tails-4": 30 * 5}
-    assert sizes == {"tests-1": 12 * 20, "tests-2": 12 * 10, **wrong}
-
-
-def test_sheets_of_another_reading_have_no_test_that_was_read(build, tmp_path, monkeypatch):
-    read = [i for i in load_suite("starter-graph") if i.tags["relation"] == "isa"][::2]
+    build = tmp_path / "kg"
+    for name in ("files", "automatic"):
+        (build / name).mkdir(parents=True)
+        write_suite(suite, build / name / "kg.jsonl")
+    items = {i.id: i for i in suite}
+    read = [i for i in suite if i.tags["relation"] == "isa"][::2]
     rows = [("reviewed", "isa", "qa", i.id, "english", "A", "y") for i in read]
-    head = ("sample", "relation", "task", "item", "question", "reader", "verdict")
+    kg_judged._write_csv(tmp_path / "read.csv", HEAD, rows)
     monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
-    kg_judged._write_csv(tmp_path / "read.csv", head, rows)
-    kg_judged.again(tmp_path / "out", build, build)
-    key = {row[0]: row[-1] for row in kg_judged._read(tmp_path / "out" / "keys" / "reader.tsv")}
-    assert len(set(key.values())) == len(key) == 12 * 20
-    assert not set(key.values()) & {i.id for i in read}
+    monkeypatch.setattr(kg_judged, "BUILD", build)
+    kg_judged.draw(tmp_path / "out", [build])
+    key = {r["row"]: r for r in kg_judged._rows(tmp_path / "out" / "keys" / "blind.csv")}
+    drawn = {row["item"] for row in key.values()}
+    assert len(drawn) == len(key) == 12 * kg_judged.EACH
+    assert not drawn & {i.id for i in read}
     one, two = ([(r["row"], r["text"]) for r in kg_judged._rows(p)]
-                for p in sorted((tmp_path / "out").glob("reader-?.csv")))  # fmt: skip
+                for p in sorted((tmp_path / "out").glob("blind-?.csv")))  # fmt: skip
     assert one != two
     assert sorted(one) == sorted(two)
-    assert {number for number, _ in one} == set(key)
+    for number, text in one:
+        item = items[key[number]["item"]]
+        if isinstance(item, Entail):
+            assert text == f"P: {item.premise} H: {item.hypothesis}"
+            right = "uf" if is_wrong(item.tags) else "tl" if item.also else "t"
+        else:
+            right = "ab"[item.gold]
+            assert text.endswith(f"A: {item.candidates[0]} B: {item.candidates[1]}")
+        assert key[number]["right"] == right
+
+
+def test_no_template_has_a_wording_that_readers_found_faulty():
+    texts = [t for forms in load_templates().forms.values() for f in forms for t in f.texts]
+    for fault in ("Here {", "but first", "That makes {", "Over there {"):
+        assert not [text for text in texts if fault in text], fault
