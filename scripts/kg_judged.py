@@ -20,7 +20,7 @@ import argparse
 import csv
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from results import write
@@ -48,14 +48,14 @@ SAMPLES = {
 }
 # The samples of the later ones, and what the table calls them.
 READINGS = {
+    "new wordings": "`kg@d47fd46b`, blind",
+    "with rules": "`kg@11741d62`",
     "reviewed": "`kg@04fa6c99`",
     "automatic": "`kg@99f1565a`, without review",
-    "with rules": "`kg@11741d62`",
-    "new wordings": "`kg@d47fd46b`, read blind",
     "starter": "all wrong answers of `starter-graph`",
     "exchanged once": "of 12 of its triples, exchanged",
     "exchanged": "of 16, exchanged once more",
-    "last exchange": "of 30, as they are now (one reader, twice)",
+    "last exchange": "of 30, as they are now",
 }
 BEFORE, NOW = "with rules", "new wordings"
 # What is asked, with the verdicts that are kept, the good one first.
@@ -67,6 +67,9 @@ KEY = ("relation", "task", "item", "right")
 EACH = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
 SEED = 1963
+Said = dict[str, list[str]]
+"""The verdicts on each item, in the order of the readers."""
+
 BLIND = """\
 # Reading tests of common sense
 
@@ -186,7 +189,8 @@ def gather(folder: Path) -> None:
                 if verdict not in tuple(allowed):
                     raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                 found.append((NOW, relation, task, item, what, path.stem[-1], verdict))
-    order = list(READINGS)
+    order = ["reviewed", "automatic", "starter", "exchanged once", "exchanged", "last exchange"]
+    order += [BEFORE, NOW]
     found += (tuple(row.values()) for row in _rows(READ) if row["sample"] != NOW)
     found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
     _write_csv(READ, ("sample", "relation", "task", "item", "question", "reader", "verdict"), found)
@@ -213,6 +217,7 @@ def tables() -> None:
     write("kg.md", "judged", "\n".join(judged(_rows(JUDGED))))
     rows = _rows(READ)
     write("kg.md", "read", "\n".join(readings(rows)))
+    write("kg.md", "read-agreement", "\n".join(agreements(rows)))
     if any(row["sample"] == NOW for row in rows):
         write("kg.md", "read-relations", "\n".join(by_relation(rows)))
 
@@ -227,14 +232,22 @@ def judged(rows: list[dict[str, str]]) -> list[str]:
 
 
 def readings(rows: list[dict[str, str]]) -> list[str]:
-    """Return what readers found in every sample, and how far they agree."""
-    out = ["| sample | question | share | readers agree | Cohen's kappa |", "|---|" + "---|" * 4]
+    """Return what readers found in every sample."""
+    return _by_sample(rows, lambda said: _cell(_share(said)))
+
+
+def agreements(rows: list[dict[str, str]]) -> list[str]:
+    """Return how far the readers of every sample agree."""
+    return _by_sample(rows, lambda said: _agreement(said).replace(" | ", ", kappa "))
+
+
+def _by_sample(rows: list[dict[str, str]], cell: Callable[[Said], str]) -> list[str]:
+    out = ["| sample | " + " | ".join(HEADS) + " |", "|---|" + "---|" * len(HEADS)]
+    rows = [row for row in rows if row["task"] != CONTROL]
     for sample, title in READINGS.items():
-        for what, head in zip(ASKED, HEADS, strict=True):
-            of = [r for r in rows if (r["sample"], r["question"]) == (sample, what)]
-            if said := _verdicts(row for row in of if row["task"] != CONTROL):
-                cells = f"{_cell(_share(said))} | {_agreement(said)}"
-                out.append(f"| {title} | {head} | {cells} |")
+        of = [_of(rows, sample, what) for what in ASKED]
+        if any(of):
+            out.append(f"| {title} | " + " | ".join(cell(said) if said else "–" for said in of) + " |")
     return out
 
 
@@ -262,11 +275,11 @@ def by_relation(rows: list[dict[str, str]]) -> list[str]:
     return out
 
 
-def _of(rows: Iterable[dict[str, str]], sample: str, question: str) -> dict[str, list[str]]:
+def _of(rows: Iterable[dict[str, str]], sample: str, question: str) -> Said:
     return _verdicts(r for r in rows if (r["sample"], r["question"]) == (sample, question))
 
 
-def _verdicts(rows: Iterable[dict[str, str]]) -> dict[str, list[str]]:
+def _verdicts(rows: Iterable[dict[str, str]]) -> Said:
     """Return the verdicts on each item, in the order of the readers."""
     said: dict[str, dict[str, str]] = defaultdict(dict)
     for row in rows:
@@ -274,12 +287,12 @@ def _verdicts(rows: Iterable[dict[str, str]]) -> dict[str, list[str]]:
     return {item: [of[reader] for reader in sorted(of)] for item, of in said.items()}
 
 
-def _share(said: dict[str, list[str]], good: Sequence[str] = ("y", "w")) -> Estimate:
+def _share(said: Said, good: Sequence[str] = ("y", "w")) -> Estimate:
     """Return the share of items that readers find good; half where one of two does."""
     return share([sum(verdict in good for verdict in of) / len(of) for of in said.values()])
 
 
-def _agreement(said: dict[str, list[str]]) -> str:
+def _agreement(said: Said) -> str:
     both = list(said.values())
     kappa = cohen_kappa([b[0] for b in both], [b[1] for b in both])
     return f"{percent_agreement(both):.1%} | {kappa:.2f}"
