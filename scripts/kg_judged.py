@@ -53,9 +53,7 @@ READINGS = {
     "reviewed": "`kg@04fa6c99`",
     "automatic": "`kg@99f1565a`, without review",
     "starter": "all wrong answers of `starter-graph`",
-    "exchanged once": "of 12 of its triples, exchanged",
-    "exchanged": "of 16, exchanged once more",
-    "last exchange": "of 30, as they are now",
+    "last exchange": "those of its effects, after exchanges",
 }
 BEFORE, NOW = "with rules", "new wordings"
 # What is asked, with the verdicts that are kept, the good one first.
@@ -329,7 +327,8 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _cell(e: Estimate) -> str:
-    return f"{e.value:.0%} [{e.low:.0%}, {e.high:.0%}] of {e.n}"
+    shown = f"{e.value:.1%}" if 0.995 <= e.value < 1 else f"{e.value:.0%}"
+    return f"{shown} [{e.low:.0%}, {e.high:.0%}] of {e.n}"
 
 
 def _points(e: Estimate) -> str:
