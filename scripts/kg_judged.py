@@ -1,13 +1,13 @@
 """Blind sheets of tests from graphs for two readers, and the tables of what readers said.
 
-    kg_judged.py draw --out FOLDER       two sheets of tests of the suite as it is now, and their key
+    kg_judged.py draw --out FOLDER       two sheets of tests of the suite as it is now, and a key
     kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
     kg_judged.py tables                  -> docs/results/kg.md
 
 A sheet says neither which answer is expected nor what suite it is of; the two differ in their
-order. ``gather`` finds out whether a reader's answer is the expected one, and keeps what was said of
-other samples. The files that are kept name items by their ids and say nothing of their texts, which
-are not ours.
+order. ``gather`` finds out whether a reader's answer is the expected one, and keeps what was said
+of other samples. The files that are kept name items by their ids and say nothing of their texts,
+which are not ours.
 
 ``docs/results/kg-judged.csv`` is an earlier reading, of triples before and after each step and of
 tests of the suite as it was then (kg@3c1391f2). Readers of the samples before *new wordings* saw
@@ -245,7 +245,9 @@ def _by_sample(rows: list[dict[str, str]], cell: Callable[[Said], str]) -> list[
     for sample, title in READINGS.items():
         of = [_of(rows, sample, what) for what in ASKED]
         if any(of):
-            out.append(f"| {title} | " + " | ".join(cell(said) if said else "–" for said in of) + " |")
+            out.append(
+                f"| {title} | " + " | ".join(cell(said) if said else "–" for said in of) + " |"
+            )
     return out
 
 

@@ -13,8 +13,8 @@ from boxpen.english.grammar import DETERMINERS, PREPOSITIONS, PRONOUN_WORDS
 from boxpen.english.lexicon import forms_of, is_adverb, lemmas, listed, parts
 
 __all__ = [
-    "VerbForm", "agree", "event_tense", "gerund", "has_clear_tense", "infinitive", "is_finite", "is_participle",
-    "participle", "past", "present", "root_of", "third", "verb_form",
+    "VerbForm", "agree", "event_tense", "gerund", "has_clear_tense", "infinitive", "is_finite",
+    "is_participle", "participle", "past", "present", "root_of", "third", "verb_form",
 ]  # fmt: skip
 
 VerbForm = Literal["base", "third", "gerund", "past", "participle"]
