@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -64,6 +65,7 @@ CONTROL = "right answers"  # among the wrong ones of starter-graph
 KEY = ("relation", "task", "item", "right")
 EACH = 10
 BUILD = Path(__file__).parents[1] / "build" / "kg"
+FEW = 10  # shares of fewer tests are not shown by relation
 SEED = 1963
 Said = dict[str, list[str]]
 """The verdicts on each item, in the order of the readers."""
@@ -261,7 +263,7 @@ def by_relation(rows: list[dict[str, str]]) -> list[str]:
     groups["**all**"] = both
     for group, some in groups.items():
         cells = [
-            _cell(_share(said)) if said else "–"
+            _cell(_share(said)) if len(said) >= FEW else "–"
             for what in ASKED
             for sample in (BEFORE, NOW)
             for said in [_of(some, sample, what)]
@@ -295,7 +297,8 @@ def _share(said: Said, good: Sequence[str] = ("y", "w")) -> Estimate:
 def _agreement(said: Said) -> str:
     both = list(said.values())
     kappa = cohen_kappa([b[0] for b in both], [b[1] for b in both])
-    return f"{percent_agreement(both):.1%} | {kappa:.2f}"
+    shown = "–" if math.isnan(kappa) else f"{kappa:.2f}"
+    return f"{percent_agreement(both):.1%} | {shown}"
 
 
 def _tests(items: Sequence[Item]) -> list[Item]:
