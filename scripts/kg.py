@@ -127,17 +127,19 @@ def models(folder: Path) -> None:
     runs = [boxpen.evaluate(model, few) for model in ("smollm2", f"hf:{folder / 'bert-mini'}")]
     papers = {"qa": ("RoBERTa", "BERT"), "pairs": ()}
     for table in failure_tables(runs):
-        write(PAGE, table.task, beside(table, papers[table.task], int(table.task != "nli")))
+        write(PAGE, table.task, beside(table, papers[table.task]))
     write(PAGE, "signatures", "\n".join(f"- `{run.signature}`" for run in runs))
 
 
 def classified(run: boxpen.Run) -> str:
-    """Return one row per relation: both failure rates, balanced and paired accuracy."""
+    """Return one row per relation: the paper's failures, ours of both tails, both accuracies."""
     (right,) = failure_tables([run])
     tables = (right, *right.more)
     names = ("right tails failed", "wrong tails failed", "balanced accuracy", "paired accuracy")
     heads = [f"{name}, {setting}" for setting, _ in right.columns for name in names]
-    out = [f"| relation | triples | {' | '.join(heads)} |", "|---|---:|" + "---:|" * len(heads)]
+    papers = [f"{name} {way} (paper)" for way in ("3-way", "2-way") for name in ("RoBERTa", "BART")]
+    heads = ["triples", *papers, *heads]
+    out = [f"| relation | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for graph, relations in right.rows.items():
         for relation in relations:
             name = f"**{graph}, all**" if relation == ALL else relation
@@ -149,7 +151,8 @@ def classified(run: boxpen.Run) -> str:
                 for of in tables
             ]
             triples = right.cells[graph, relation, 0].triples
-            out.append(f"| {name} | {triples} | {' | '.join(cells)} |")
+            theirs = PAPER[relation][0] if relation in PAPER else [""] * len(papers)
+            out.append(f"| {name} | " + " | ".join(map(str, (triples, *theirs, *cells))) + " |")
     return "\n".join((*out, "", f"`{run.signature}`"))
 
 
@@ -297,18 +300,14 @@ def tests(suite: boxpen.Suite) -> str:
     return "\n".join(out)
 
 
-def beside(table: FailureTable, papers: Sequence[str], which: int) -> str:
+def beside(table: FailureTable, papers: Sequence[str]) -> str:
     """Return failure rates in per cent, ours with intervals, the paper's models in front."""
-    settings = ["3-way"] * 2 + ["2-way"] * 2 if len(papers) == 4 else [""] * len(papers)
-    paper = [f"{name} {setting} (paper)" for name, setting in zip(papers, settings, strict=False)]
-    ours = [f"{name} {setting}".strip() for setting, name in table.columns]
-    out = [
-        "| relation | " + " | ".join(s.replace("  ", " ") for s in (*paper, *ours)) + " |",
-        "|---|" + "---|" * (len(paper) + len(ours)),
-    ]
+    paper = [f"{name} (paper)" for name in papers]
+    heads = (*paper, *(name for _, name in table.columns))
+    out = ["| relation | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for graph, relations in table.rows.items():
         for relation in relations:
-            theirs = PAPER[relation][which] if papers and relation in PAPER else [""] * len(paper)
+            theirs = PAPER[relation][1] if papers and relation in PAPER else [""] * len(paper)
             name = f"**{graph}, all**" if relation == ALL else relation
             rates = [
                 shown(cell.rate) if cell and cell.triples >= FEW else "–"
