@@ -1,24 +1,24 @@
 """The rules of CommonMT for blocks: cases as they occur in its release, in other words."""
 
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 
 from boxpen.catalog import load_suite
-from boxpen.catalog.lint.blocks import Crossing, crossing
+from boxpen.catalog.lint.blocks import Crossing, crossing, shared_words
 from boxpen.catalog.lint.items import lint
-from boxpen.items import Choice, Suite
+from boxpen.items import Card, Choice, Suite
 
 
-def block(first, second, name="b", **tags):
+def block(first, second, name="b", sources=("炖粉丝", "粉丝来了"), **tags):
     """Two halves, each a right and a wrong translation; the second half has its gold last."""
     (right, wrong), (other_right, other_wrong) = first, second
     one = Choice(
-        id=f"{name}1", source="一", candidates=(right, wrong), gold=0, block=name, tags=tags
+        id=f"{name}1", source=sources[0], candidates=(right, wrong), gold=0, block=name, tags=tags
     )
     two = Choice(
         id=f"{name}2",
-        source="二",
+        source=sources[1],
         candidates=(other_wrong, other_right),
         gold=1,
         block=name,
@@ -27,8 +27,8 @@ def block(first, second, name="b", **tags):
     return [one, two]
 
 
-def rules(items):
-    return [f.rule for f in lint(Suite("s", tuple(items))) if f.rule in RULES]
+def rules(items, **card):
+    return [f.rule for f in lint(Suite("s", tuple(items), Card(**card))) if f.rule in RULES]
 
 
 RULES = ("block-ambiguity", "repeated-word", "block-reading", "block-unrelated")
@@ -105,6 +105,41 @@ def test_one_ambiguous_word_or_structure_per_block():
     assert rules([one, untagged]) == []
 
 
+@pytest.mark.parametrize(
+    ("sources", "language"),
+    [
+        (("他喜欢吃苹果。", "敌人的船来了。"), "zh"),
+        (("我是学生。", "你是谁？"), "zh-CN"),  # 是 alone is in every second sentence
+        (("她在家。", "船在港口。"), None),
+        (("She saw the bank.", "A dog barks."), "en"),
+        (("Sie sah den Hund.", "Er kam in der Nacht."), "de"),
+        (("猫が好き。", "雨です。"), "ja"),
+    ],
+)
+def test_sources_without_an_ambiguous_word_in_common(sources, language):
+    halves = [(i.candidates[i.gold], i.candidates[1 - i.gold]) for i in WORD]
+    card = {} if language is None else {"source_language": language, "language": "en"}
+    assert rules(block(*halves, sources=sources), **card) == ["block-ambiguity"]
+
+
+@pytest.mark.parametrize(
+    ("sources", "language"),
+    [
+        (("他喜欢吃苹果。", "吃掉敌人一个师。"), "zh"),  # one character can be the word
+        (("水里的鲨鱼和老虎很凶。", "空中的小鸟和猎豹"), "zh"),  # 的 … 和 is a structure
+        (("地板擦亮了。", "阿姨擦累了。"), None),
+        (("She saw the bank.", "Two banks closed."), "en"),
+        (("I saw the man with a bag.", "He hit a dog with the rod."), "en"),  # with the
+        (("Die Bank ist leer.", "Auf der Bank sitzt er."), "de"),
+        (("スタンドに立つ。", "電気スタンド"), "ja"),
+    ],
+)
+def test_sources_with_a_word_or_a_structure_in_common(sources, language):
+    halves = [(i.candidates[i.gold], i.candidates[1 - i.gold]) for i in WORD]
+    card = {} if language is None else {"source_language": language, "language": "en"}
+    assert rules(block(*halves, sources=sources), **card) == []
+
+
 def test_a_word_has_one_block():
     words = [block(*_halves(n), name=f"b{n}", word="日月星水火山"[n]) for n in range(6)]
     assert rules([*chain(*words)]) == []
@@ -137,3 +172,12 @@ def test_what_the_rules_find_in_real_suites(mirror):
     repeated = {f.item for f in found if f.rule == "repeated-word"}
     assert repeated == {"LA-148a", "LA-199a"}
     assert not [f for f in lint(load_suite("starter")) if f.rule in RULES]
+
+
+def test_most_halves_of_different_blocks_are_found_to_have_nothing_in_common(mirror):
+    """Of words 133 of 200; neighbouring blocks of the other sets often have one structure."""
+    suite = load_suite("commonmt")
+    blocks = list(suite.blocks().values())
+    pairs = [(a[0].source, b[1].source) for a, b in pairwise([*blocks, blocks[0]])]
+    found = sum(not shared_words(*pair, "zh") for pair in pairs)
+    assert (found, len(pairs)) == (327, 600)

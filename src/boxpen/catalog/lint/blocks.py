@@ -1,8 +1,9 @@
 """Lint of blocks of translations, by the rules of CommonMT (He et al. 2020, section 3).
 
 A block is two sentences with one ambiguous word or structure, each read in another way; the wrong
-translation of one reads it as the other does. How a translation reads it shows in the words that
-only the right or only the wrong one has, so those of one half are compared with those of the other.
+translation of one reads it as the other does. Both sources must have the word, or the words of
+the structure. How a translation reads it shows in the words that only the right or only the wrong
+one has, so those of one half are compared with those of the other.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import NamedTuple
 
 from boxpen.items import Choice, Item, Suite
 from boxpen.scoring.normalise import words
+from boxpen.scoring.recipe import UNSPACED
+from boxpen.text.normal import base_language
 
-__all__ = ["crossing", "reading_faults", "repeated_words", "split_ambiguity"]
+__all__ = ["crossing", "reading_faults", "repeated_words", "shared_words", "split_ambiguity"]
 
 AMBIGUITY = ("word", "ambiguity", "pattern")
 """Tags that name what is ambiguous: the word, or the structure."""
@@ -23,6 +26,10 @@ AMBIGUITY = ("word", "ambiguity", "pattern")
 ONCE = 0.8  # share of words that are used in one block, above which all are expected to be
 _GROUPS = ("part", "set")
 _STEM = 3  # letters that forms of a word share: ran and running do not, day and days do
+_LONG = 4  # letters of a word that is not one of the, you, and
+_HAN = "\u4e00"  # where the Han characters begin
+# Characters of nearly every sentence: one says nothing, two may be a structure, as 在 and 的.
+_GRAMMAR = frozenset("的了是在我你他她它们这那一个不和有就也都很上里")
 
 
 class Crossing(NamedTuple):
@@ -37,10 +44,24 @@ class Crossing(NamedTuple):
     straight: int
 
 
-def split_ambiguity(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
-    """Yield a fault if the items of a block name different ambiguous words or structures."""
+def split_ambiguity(items: Sequence[Item], language: str | None) -> Iterator[tuple[str, str]]:
+    """Yield a fault if the items of a block do not have one ambiguous word or structure.
+
+    Tags that name two show it, and sources that share no word that could be ambiguous.
+
+    Args:
+        items: The items of a block.
+        language: That of the sources; None if it is not known.
+    """
     if not _translations(items):
         return
+    sources = [item.source or "" for item in items if isinstance(item, Choice)]
+    if len(sources) == 2 and not shared_words(*sources, language):
+        yield (
+            "block-ambiguity",
+            f"opens block '{items[0].block}', whose sources share no word, expected an ambiguous "
+            "word or structure in both",
+        )
     for tag in AMBIGUITY:
         values = dict.fromkeys(item.tags[tag] for item in items if tag in item.tags)
         if len(values) > 1:
@@ -49,6 +70,29 @@ def split_ambiguity(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
                 "block-ambiguity",
                 f"opens block '{items[0].block}' with the tag {tag} {named}, expected one",
             )
+
+
+def shared_words(one: str, other: str, language: str | None) -> frozenset[str]:
+    """Return what two sentences share that may be ambiguous, or mark a structure.
+
+    A Han character that is not one of grammar, the beginning of a long word, or two others; of
+    Japanese and Thai, whose words have no spaces either, any three letters in a row.
+    """
+    first, second = _beginnings(one), _beginnings(other)
+    shared = first & second
+    if language is not None and base_language(language) in UNSPACED:
+        shared |= _runs(one) & _runs(other)
+    if len(shared) < 2 and all(len(w) < _LONG and (w < _HAN or w in _GRAMMAR) for w in shared):
+        return frozenset()
+    return frozenset(shared)
+
+
+def _beginnings(text: str) -> set[str]:
+    return {word[:_LONG] for word in words(text.casefold()) if word.isalnum()}
+
+
+def _runs(text: str) -> set[str]:
+    return {run for n in range(len(text) - 2) if (run := text[n : n + 3]).isalpha()}
 
 
 def repeated_words(suite: Suite) -> dict[str, str]:

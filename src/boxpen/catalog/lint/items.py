@@ -17,8 +17,9 @@ Lint changes and rejects nothing: a finding is an item that a human should look 
   flips within nearly all blocks of two, one where it does not; not of the tests of a triple (tag
   ``task``), which are as many as its templates and wrong tails
 - ``block-ambiguity``, ``repeated-word``, ``block-reading``, ``block-unrelated``: in blocks of
-  translations: two ambiguous words or structures, a word that another block has, wrong translations
-  that do not read it as the other half does (see ``boxpen.catalog.lint.blocks``)
+  translations: two ambiguous words or structures, or sources that share none; a word that another
+  block has; wrong translations that do not read it as the other half does (see
+  ``boxpen.catalog.lint.blocks``)
 - ``reason-keywords``: a wrong reason why a sentence makes no sense that has no key word of the
   sentence (see ``boxpen.catalog.lint.reasons``)
 - ``unbalanced``: of the suite as a whole: a position is gold far more or less often than by chance
@@ -100,7 +101,8 @@ def lint(suite: Suite) -> Listed[Finding]:
             seen_blocks.add(item.block)
             members = blocks[item.block]
             found += _block_faults(item.block, members, usual_size, flipping)
-            found += [*split_ambiguity(members), *reading_faults(members)]
+            found += split_ambiguity(members, suite.languages_of(item)[1])
+            found += reading_faults(members)
         if item.id in repeated:
             found.append(("repeated-word", repeated[item.id]))
         findings += [Finding(rule, item.id, message) for rule, message in found]
