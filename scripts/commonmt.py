@@ -63,6 +63,7 @@ STYLE = (
     ".chart{font:12px sans-serif}.at{overflow:visible}text{fill:#222}.tick,.count{fill:#666;"
     "font-size:10.5px}.grid,.rule{stroke:#ddd}.chance{stroke:#666;stroke-dasharray:3 2}"
     ".bar{stroke:#1f5fa8;stroke-width:2;opacity:.5}.sign{fill:#1f5fa8}"
+    ".m1 .bar{stroke:#bf4a1b}.m1 .sign{fill:#bf4a1b}"
 )
 FIGURE_7 = (("properties", "structures", "action"), ("behaviors", "emotions"))
 """What the paper's Transformer does well, and badly."""
@@ -117,8 +118,11 @@ def tables(models: Path) -> None:
         for recipe in ("paper", "sound")
     }
     write(PAGE, "table-3", table_3(runs))
-    lines = [by_tag(runs, "knowledge", list(TABLE_2)), "", figure_7(runs)]
+    kinds = list(TABLE_2)
+    lines = [by_tag(runs, "knowledge", kinds), "", figure_7(runs)]
     write(PAGE, "figure-7", "\n".join(lines))
+    lines = [by_tag(runs, "knowledge", kinds, _decidable), "", figure_7(runs, _decidable)]
+    write(PAGE, "figure-7-decidable", "\n".join(lines))
     (DOCS / "commonmt-knowledge.svg").write_text(picture(runs["OPUS-MT", "paper"]), "utf-8")
     write(PAGE, "structures", by_tag(runs, "ambiguity"))
     write(PAGE, "equation-1", equation_1(runs["OPUS-MT", "paper"]))
@@ -246,20 +250,25 @@ def _by_set(given: Mapping[str, list[str]]) -> dict[str, Mapping[str, list[str]]
 def table_2() -> str:
     """Return the share of every kind of knowledge, beside that of the paper."""
     lines = [
-        "| knowledge | paper, % | reader A, % | reader B, % | both | both, of agreed, % [95 %] |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| knowledge | paper, % | reader A, % | reader B, % | both | both, of agreed, % [95 %] "
+        "| both, decidable | of agreed, decidable, % [95 %] |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     by = [readings()[item.id]["knowledge"] for item in items()]
     agreed = [item for item in items() if "knowledge" in item.tags]
+    decided = [item for item in items() if item.tags.get("decidable") == "yes"]
+    both = [item for item in decided if "knowledge" in item.tags]
     for kind, published in TABLE_2.items():
         single = [100 * sum(one[n] == kind for one in by) / len(by) for n in (0, 1)]
-        mine = [float(item.tags["knowledge"] == kind) for item in agreed]
-        found = share(mine, [item.block for item in agreed])
-        lines.append(
-            f"| {kind} | {published} | {single[0]:.1f} | {single[1]:.1f} | {sum(mine):.0f} | "
-            f"{_percent(found)} |"
-        )
-    lines.append(f"| all | 100.0 | 100.0 | 100.0 | {len(agreed)} of {len(by):,} | 100.0 |")
+        cells = [f"{published}", *(f"{percent:.1f}" for percent in single)]
+        for some in (agreed, both):
+            mine = [float(item.tags["knowledge"] == kind) for item in some]
+            cells += [f"{sum(mine):.0f}", _percent(share(mine, [item.block for item in some]))]
+        lines.append(f"| {kind} | {' | '.join(cells)} |")
+    lines.append(
+        f"| all | 100.0 | 100.0 | 100.0 | {len(agreed):,} of {len(by):,} | 100.0 "
+        f"| {len(both)} of {len(decided)} | 100.0 |"
+    )
     return "\n".join(lines)
 
 
@@ -341,8 +350,8 @@ def table_3(runs: Mapping[tuple[str, str], Run]) -> str:
         cells = " | ".join(f"{number:.3f}" for number in numbers)
         lines.append(f"| {system} (paper) | its 1,124 | {cells} |")
     kinds: dict[str, Callable[[Verdict], bool]] = {
-        "decidable": lambda v: v.tags.get("decidable") == "yes",
-        "others": lambda v: v.tags.get("decidable") != "yes",
+        "decidable": _decidable,
+        "others": lambda v: not _decidable(v),
         "all": lambda _: True,
     }
     for (system, recipe), run in runs.items():
@@ -356,8 +365,15 @@ def table_3(runs: Mapping[tuple[str, str], Run]) -> str:
     return "\n".join([*lines, "", *_signatures(runs, ("smollm2", "bert-mini"))])
 
 
+def _decidable(verdict: Verdict) -> bool:
+    return verdict.tags.get("decidable") == "yes"
+
+
 def by_tag(
-    runs: Mapping[tuple[str, str], Run], tag: str, values: Sequence[str] | None = None
+    runs: Mapping[tuple[str, str], Run],
+    tag: str,
+    values: Sequence[str] | None = None,
+    wanted: Callable[[Verdict], bool] = lambda _: True,
 ) -> str:
     """Return accuracy and both-right by the values of a tag, most items first."""
     heads = [f"{system}, `{recipe}`" for system, recipe in runs if recipe == "paper"]
@@ -371,7 +387,9 @@ def by_tag(
     counted = Counter(v.tags[tag] for v in opus.verdicts if tag in v.tags)
     order = values or sorted(counted, key=lambda value: -counted[value])
     for value in (*order, None):
-        some = [[v for v in run.verdicts if v.tags.get(tag) == value] for run in chosen]
+        some = [
+            [v for v in run.verdicts if v.tags.get(tag) == value and wanted(v)] for run in chosen
+        ]
         if not some[0]:
             continue
         cells = [_shown(accuracy(part)) for part in some]
@@ -382,7 +400,9 @@ def by_tag(
     return "\n".join(lines)
 
 
-def figure_7(runs: Mapping[tuple[str, str], Run]) -> str:
+def figure_7(
+    runs: Mapping[tuple[str, str], Run], wanted: Callable[[Verdict], bool] = lambda _: True
+) -> str:
     """Return the two groups that the paper tells apart: by either reader's labels, and by set."""
     groups = " | ".join(", ".join(group) for group in FIGURE_7)
     lines = [
@@ -400,7 +420,9 @@ def figure_7(runs: Mapping[tuple[str, str], Run]) -> str:
     for recipe in ("paper", "sound"):
         for place, name in cuts:
             verdicts = [
-                v for v in runs["OPUS-MT", recipe].verdicts if place in ("all", v.tags["set"])
+                v
+                for v in runs["OPUS-MT", recipe].verdicts
+                if place in ("all", v.tags["set"]) and wanted(v)
             ]
             good, bad = (
                 accuracy([v for v in verdicts if whose[name](labels[v.id]) in group])
@@ -415,8 +437,12 @@ def figure_7(runs: Mapping[tuple[str, str], Run]) -> str:
 def picture(run: Run) -> str:
     """Return Figure 7 as a drawing that needs no page around it."""
     found = {kind: [v for v in run.verdicts if v.tags.get("knowledge") == kind] for kind in TABLE_2}
-    rows = [Dots(kind, 0.5, [accuracy(some)]) for kind, some in found.items()]
-    chart = dot_chart("Accuracy of OPUS-MT by knowledge type", rows, [Series("OPUS-MT", 0)])
+    rows = [
+        Dots(kind, 0.5, [accuracy(some), accuracy([v for v in some if _decidable(v)])])
+        for kind, some in found.items()
+    ]
+    series = [Series("all items", 0), Series("decidable items", 1)]
+    chart = dot_chart("Accuracy of OPUS-MT by knowledge type", rows, series)
     height = chart.partition('height="')[2].partition('"')[0]
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="560" height="{height}">'
     return (

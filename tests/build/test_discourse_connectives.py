@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from boxpen.build.discourse.phenomena.as_clauses import joins_clauses
 from boxpen.build.discourse.phenomena.connectives import (
     CLASSES,
+    SENSES,
     begins_clause,
     connective,
     realisation,
     senses,
 )
-from boxpen.build.discourse.phenomena.english_chinese import contrasts
+from boxpen.build.discourse.phenomena.english_chinese import PHENOMENA, contrasts
 from boxpen.build.discourse.phenomena.since import names_a_time
 from boxpen.build.discourse.phenomena.snippets import Snippet
 from boxpen.build.discourse.phenomena.wordlists import table
@@ -295,6 +296,7 @@ def test_what_begins_a_clause(english: str, clause: bool) -> None:
          "我泡了茶 虽然你喜欢茶"),  # 自从 fits no state
         ("since-既然", "Since he left, I cook.", "既然他走了，那我做饭。", "虽然他走了，我做饭。"),
         ("since-既然", "Since he left, cook.", "既然他走了，就做饭吧。", "虽然他走了，做饭吧。"),
+        ("since-既然", "Since you're here, cook.", "既然你来了，就做饭。", "自从你来了，就做饭。"),
         ("since-自从", "Since he left, I cook.", "自从他走后，我做饭。", "因为他走了，我做饭。"),
         ("since-自从", "Since he left, I cook.", "自从他走了，我做饭。", "因为他走了，我做饭。"),
         ("since-自从", "Since he cured me, I sing.", "从他让我起死回生那天起，我唱歌。",
@@ -365,6 +367,14 @@ def test_a_contrast_is_another_sentence_without_doubled_marks(
         assert wrong.strip()
         if not re.search("[，。 ]{2}|^[，。 ]", target):
             assert "，，" not in wrong
+
+
+def test_every_class_is_one_sense_of_its_word() -> None:
+    known = [(word, cls) for word, senses in SENSES.items() for one in senses for cls in one]
+    assert sorted(cls for _, cls in known) == sorted(CLASSES)
+    assert all(cls.startswith(f"{word}-") for word, cls in known)
+    [rule] = (one for one in PHENOMENA if one.name == "connective")
+    assert rule.left_out == ("as-因为", "as-当")  # 'while' has a sense that needs its context
 
 
 def test_the_word_lists_know_every_class() -> None:

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import boxpen
 from boxpen.build.discourse import mine, work
+from boxpen.build.discourse.always import constant_answers
 from boxpen.build.discourse.candidates import Candidate
 from boxpen.build.discourse.config import EXAMPLE, MineConfig
 from boxpen.build.discourse.mine import read_rows
-from boxpen.build.discourse.phenomena.connectives import SETTLED
+from boxpen.build.discourse.phenomena.pairs import built_in
 from boxpen.build.discourse.review import CandidateTask
 from boxpen.build.discourse.sample import Pool, lot, sample_candidates
 from boxpen.build.discourse.stages import BUILDER
@@ -120,24 +121,56 @@ def test_all_stages_make_a_suite(tmp_path):
 @pytest.mark.parametrize(
     ("more", "wanted"),
     [
-        ("", {"or-否则": 2, "or-或者": 0, "since-自从": 0, "她们": 3}),
-        ('context = "any"\n', {"or-否则": 2, "or-或者": 2, "since-自从": 2, "她们": 3}),
-        ('classes = {"or-或者" = 1}\n', {"or-否则": 2, "or-或者": 1, "since-自从": 0, "她们": 3}),
+        ("", {"or-否则": 2, "or-或者": 2, "since-自从": 2, "as-当": 0, "as-因为": 0, "她们": 3}),
+        ('context = "any"\n', {"or-或者": 2, "as-当": 2, "as-因为": 2, "她们": 3}),
+        ('classes = {"as-当" = 1}\n', {"or-否则": 2, "as-当": 1, "as-因为": 0, "她们": 3}),
     ],
 )
-def test_classes_that_need_no_context_are_left_out_unless_wanted(tmp_path, more, wanted):
+def test_a_word_that_needs_no_context_is_left_out_in_all_its_senses_unless_wanted(
+    tmp_path, more, wanted
+):
     config = BUILDER.load(config_file(tmp_path, CONFIG + more))
     assert {cls: config.wanted[cls] for cls in wanted} == wanted
 
 
-def test_items_of_classes_that_need_no_context_are_tagged(tmp_path, monkeypatch):
+def test_items_of_classes_that_seldom_need_context_are_tagged(tmp_path, monkeypatch):
     monkeypatch.setitem(CLASSES, "or-或者", "connective")
     path = config_file(tmp_path, CONFIG + 'context = "any"\n')
     with (tmp_path / "films.tsv").open("a") as stream:
         stream.write("8\t0\tTake the bus.\t坐车\n8\t1\tOr we walk home.\t或者走回家\n")
     run(path)
     tags = {item.tags["class"]: item.tags.get("context") for item in suite_of(tmp_path)}
-    assert tags == {"她们": None, "or-否则": None, "or-或者": "not needed"}
+    assert tags == {"她们": None, "or-否则": None, "or-或者": "seldom needed"}
+
+
+def test_what_the_same_answer_gets_right_is_printed(tmp_path):
+    table = built(tmp_path)["write"].report["table"]
+    assert table == [
+        {"asked": "they", "items": 3, "always": "她们", "right": "100 %", "contrasts": 3,
+         "right of contrasts": "100 %"},
+        {"asked": "or", "items": 1, "always": "否则", "right": "100 %", "contrasts": 1,
+         "right of contrasts": "100 %"},
+    ]  # fmt: skip
+
+
+def test_constant_answers():
+    def row(cls, *wrong):
+        return {"class": cls, "contrast": wrong}
+
+    rows = [
+        *[row("since-因为", "虽然他走了，我做饭。"), row("since-既然", "自从他走了，我做饭。")],
+        *[row("since-自从", "因为他走了，我做饭。"), row("since-自从", "因为他来了，我做饭。")],
+        *[row("while-而", "因为我做饭。"), row("while-当")],
+        *[row("你", "你们走吧。"), row("你们", "你走吧。"), row("你们", "你走吧。")],
+        row("ellipsis", "我也做了。"),
+    ]
+    found = {of["asked"]: [*of.values()][1:] for of in constant_answers(rows, built_in("en", "zh"))}
+    assert found == {
+        "you": [3, "你们", "67 %", 3, "67 %"],
+        # 'Always 而' is not refuted by 因为, which nobody takes 'while' for.
+        "while": [2, "而", "50 %", 1, "100 %"],
+        "since": [4, "因为 既然", "50 %", 4, "75 %"],
+    }
 
 
 def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
@@ -150,7 +183,7 @@ def test_counts_add_up_and_gaps_break_the_chain(tmp_path):
     assert done["sample"].report["short"] == {
         name: 1 if name == "or-否则" else 0
         for name in by_class(done["sample"].report)
-        if name not in ("她们", *SETTLED)
+        if name not in ("她们", "as-因为", "as-当")
     }
 
 

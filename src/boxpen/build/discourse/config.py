@@ -59,7 +59,7 @@ pronoun = 80
 connective = 40
 ellipsis = 400
 classes = {"though-不过" = 20}   # other numbers for some; 0 leaves a class out
-context = "needed"     # "any": also classes whose sentences readers settled without their context
+context = "needed"     # "any": also 'as', whose sentences readers settled without their context
 per_document = 2
 spare = 1.0              # 1.5: half as many again, to make up for rejected ones
 
@@ -99,7 +99,7 @@ class SampleConfig:
         ellipsis: Candidates of every class of ellipsis.
         tense: Candidates of every tense.
         classes: Other numbers for classes by name.
-        context: Whether classes are left out whose sentences readers settled without their context
+        context: Whether words are left out of which readers settled every sense without its context
             ('needed'); a class that ``classes`` names is wanted all the same.
         per_document: Maximum candidates of a class from one document.
         per_sentence: How often a class may have the same source sentence, after other contexts.
@@ -206,12 +206,13 @@ class DiscourseConfig:
             for cls, name in classes_of(self.rules).items()
         }
         if self.sample.context == "needed":
-            by_name |= dict.fromkeys(self.settled, 0)
+            left_out = (cls for rule in self.rules for cls in rule.left_out)
+            by_name |= dict.fromkeys(left_out, 0)
         return {cls: self.sample.classes.get(cls, number) for cls, number in by_name.items()}
 
     @property
     def settled(self) -> tuple[str, ...]:
-        """The classes whose sentences readers settled without their context."""
+        """The classes whose sentences readers settled without their context, all that they read."""
         return tuple(cls for rule in self.rules for cls in rule.settled)
 
     @property

@@ -22,7 +22,7 @@ from boxpen.config import load_config
 
 __all__ = ["BUILDER"]
 
-_VERSION = 5
+_VERSION = 6
 _PATHS = ("tsv", "source", "target", "ids", "alignment", "folder")
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from boxpen.build.discourse import mine
+from boxpen.build.discourse.always import constant_answers
 from boxpen.build.discourse.config import DiscourseConfig
 from boxpen.build.discourse.filters import LineFilter
 from boxpen.build.discourse.mine import Miner
@@ -229,12 +230,16 @@ class Work:
 
     def write(self) -> Report:
         """Make the suite."""
-        suite = _suite(self.config, mine.read_rows(self.at(self.chosen)))
+        rows = mine.read_rows(self.at(self.chosen))
+        suite = _suite(self.config, rows)
         path = self.at(self.suite_file)
         write_suite(suite, path)
+        always = constant_answers(rows, self.config.rules)
         contrastive = sum(1 for item in suite if getattr(item, "contrast", ()))
         return {
             "says": f"{len(suite):,} items, {contrastive:,} of them with contrasts, in {path}",
+            "notes": ["what a system gets right that always gives the same answer:"] * bool(always),
+            "table": always,
             "items": len(suite),
             "contrastive": contrastive,
             "hash": suite.hash,
@@ -309,8 +314,8 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
         licence=config.suite.licence,
         citation=config.suite.citation,
         notes="made by boxpen build run; the tag word is what shows the class in the reference, "
-        "score how sure the rules are; context is 'not needed' where readers settled every "
-        "sentence of the class without it"
+        "score how sure the rules are; context is 'seldom needed' where readers settled all "
+        "sentences that they read of the class without it"
         + ("" if config.review is None else "; accepted by judges"),
     )
     items = tuple(
@@ -327,7 +332,7 @@ def _suite(config: DiscourseConfig, rows: Iterable[Row]) -> Suite:
                 "word": row["word"],
                 "score": f"{row['score']:.2f}",
             }
-            | ({"context": "not needed"} if row["class"] in config.settled else {}),
+            | ({"context": "seldom needed"} if row["class"] in config.settled else {}),
         )
         for row in rows
     )

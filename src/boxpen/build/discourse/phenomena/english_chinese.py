@@ -62,6 +62,10 @@ def _shows(cls: str, target: str) -> bool:
     return class_word(target) == cls
 
 
+def _says(cls: str, target: str) -> bool:
+    return connectives.realisation(cls, target) is not None
+
+
 def _other_pronouns(cls: str, target: str) -> tuple[str, ...]:
     if cls == "你们":
         if _AMONG.search(target):
@@ -142,6 +146,10 @@ PHENOMENA = (
         find=pronoun,
         contrasts=_of_pronoun,
         shows=_shows,
+        alternatives={
+            "you": tuple((cls,) for cls in pronouns.CLASSES if cls not in _THEY),
+            "they": tuple((cls,) for cls in _THEY),
+        },
     ),
     Phenomenon(
         name="connective",
@@ -150,6 +158,8 @@ PHENOMENA = (
         find=connective,
         contrasts=_of_connective,
         settled=connectives.SETTLED,
+        says=_says,
+        alternatives=connectives.SENSES,
     ),
     Phenomenon(
         name="ellipsis",

@@ -1,17 +1,19 @@
 """A connective's sense exchanged for another one.
 
 The Chinese sentence stays a sentence: what belongs to the old word goes with it (因为 … 所以).
-Where the two senses of an English word exclude each other, the other one takes its place: 或者 for
-否则, 因为 for 自从. 'While' and 'though', and mostly 'as', mean both at once, so the exchange would
-be right too. There a sense that the word never has makes the sentence wrong: a cause for a
-contrast, a concession for a cause. So it is where readers found the other sense arguable or broken
-Chinese: a concession for the cause of 'since', as 自从 fits no state, and a consequence for a
-choice, as an alternative may also be a threat and 否则 asks nothing.
+The other sense of the same English word takes its place where the two exclude each other: 或者 for
+否则, 因为 for 自从, 自从 for 既然 with an event in a present clause. Elsewhere the exchange would
+often be right too, or no Chinese: 'while' and mostly 'as' mean both at once, 自从 fits no state, an
+alternative may be a threat as well, 否则 asks nothing, and the classes of 'though' are one sense in
+several places. There a relation that the word does not express makes the sentence wrong: a cause
+for a contrast, a concession for a cause, a consequence for a choice. Such a contrast asks whether a
+system knows the word, not which of its senses the context asks for.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from boxpen.build.discourse.phenomena.connectives import Realisation, begins_clause, realisation
 from boxpen.build.discourse.phenomena.ellipsis import tagged
@@ -38,6 +40,10 @@ _STILL = {
     "though-虽然": "却|仍|依然",
     "or-否则": "要不|不然",
 }
+# What has no beginning that 自从 could name.
+_STATE = re.compile("是|很|太|非常|没有?|不|只要|有(?!人)|喜欢|想|知道")
+# No time from which on: 'since you're here', 既然你来了.
+_NOW = re.compile(r"\bsince (?:i|you|he|she|it|we|they)(?:'m|'re|'s| am| are| is)\b")
 # A clause with a subject, after 'or'; an order has none, and is an alternative in Chinese too.
 _SAYS_SO = re.compile(
     r"'(?:ll|d|re|s)\b|\b(?:will|would|can|could|may|might|is|are|was|were|has|had|have|gonna)\b"
@@ -49,10 +55,16 @@ def exchanged(cls: str, source: str, target: str) -> str | None:
     found = realisation(cls, target)
     if found is None:
         return None
-    wrong = _EXCHANGES[cls](found, source.lower().replace("’", "'"), target)
-    if wrong is None or wrong == target or realisation(cls, wrong):
-        return None  # a sentence that still says the right sense is not wrong
-    return None if cls in _STILL and re.search(_STILL[cls], wrong) else wrong
+    source = source.lower().replace("’", "'")
+    made = (exchange(found, source, target) for exchange in _EXCHANGES[cls])
+    return next((wrong for wrong in made if wrong and _is_wrong(cls, wrong, target)), None)
+
+
+def _is_wrong(cls: str, wrong: str, target: str) -> bool:
+    """Tell whether a sentence no longer says the right sense."""
+    if wrong == target or realisation(cls, wrong):
+        return False
+    return cls not in _STILL or re.search(_STILL[cls], wrong) is None
 
 
 def _contrast_to_cause(found: Realisation, source: str, target: str) -> str | None:  # noqa: ARG001
@@ -84,6 +96,14 @@ def _cause_to_concession(found: Realisation, source: str, target: str) -> str | 
         return None  # 不仅虽然 is no Chinese
     rest = re.sub(f"^([{EDGE}]*)就", r"\1", rest)  # 就 draws a consequence
     return f"{re.sub('[只正就都]$', '', lead)}虽然{clause}{rest}"
+
+
+def _cause_to_since(found: Realisation, source: str, target: str) -> str | None:
+    """Turn "既然 A, B" into "自从 A, B", for an event in Chinese that is a present in English."""
+    lead, clause, rest = _cause(found, target)
+    if lead or not rest or "了" not in clause or not _is_clause(clause):
+        return None
+    return f"自从{clause}{rest}" if _NOW.search(source) and not _STATE.search(clause) else None
 
 
 def _since_to_cause(found: Realisation, source: str, target: str) -> str | None:
@@ -150,19 +170,19 @@ def _choice_to_consequence(found: Realisation, source: str, target: str) -> str 
     return f"{target[: found.start]}所以{rest}" if _is_clause(_to_edge(rest)[0]) else None
 
 
-_EXCHANGES = {
-    "while-而": _contrast_to_cause,
-    "while-当": _time_to_cause,
-    "as-因为": _cause_to_concession,
-    "as-当": _time_to_cause,
-    "since-因为": _cause_to_concession,
-    "since-既然": _cause_to_concession,
-    "since-自从": _since_to_cause,
-    "though-虽然": _concession_to_cause,
-    "though-但是": _turn_to_cause,
-    "though-不过": _turn_to_cause,
-    "or-否则": _threat_to_choice,
-    "or-或者": _choice_to_consequence,
+_EXCHANGES: dict[str, tuple[Callable[[Realisation, str, str], str | None], ...]] = {
+    "while-而": (_contrast_to_cause,),
+    "while-当": (_time_to_cause,),
+    "as-因为": (_cause_to_concession,),
+    "as-当": (_time_to_cause,),
+    "since-因为": (_cause_to_since, _cause_to_concession),
+    "since-既然": (_cause_to_since, _cause_to_concession),
+    "since-自从": (_since_to_cause,),
+    "though-虽然": (_concession_to_cause,),
+    "though-但是": (_turn_to_cause,),
+    "though-不过": (_turn_to_cause,),
+    "or-否则": (_threat_to_choice,),
+    "or-或者": (_choice_to_consequence,),
 }
 
 
