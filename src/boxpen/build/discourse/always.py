@@ -21,7 +21,7 @@ def constant_answers(
 
     Of translations, it is right in the items of its own classes. Of contrasts, it is wrong only
     where the wrong translation gives this answer; one that gives none is refused by a system that
-    knows what the word can mean.
+    knows what the word can mean. The best answer may be another for each.
 
     Args:
         rows: Candidates that go into a suite.

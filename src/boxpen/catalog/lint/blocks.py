@@ -56,7 +56,7 @@ def split_ambiguity(items: Sequence[Item], language: str | None) -> Iterator[tup
     if not _translations(items):
         return
     sources = [item.source or "" for item in items if isinstance(item, Choice)]
-    if len(sources) == 2 and not shared_words(*sources, language):
+    if len(sources) == 2 and not shared_words(sources[0], sources[1], language):
         yield (
             "block-ambiguity",
             f"opens block '{items[0].block}', whose sources share no word, expected an ambiguous "
