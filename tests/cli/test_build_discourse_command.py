@@ -51,7 +51,8 @@ def boxpen(monkeypatch, capsys):
 def test_a_run_says_what_each_stage_did(boxpen, config):
     code, out, err = boxpen("build", "run", config)
     assert code == 0
-    assert "read: 6 of 6 lines stay, in 3 documents" in out
+    assert "read: 6 of 6 lines have text" in out
+    assert "clean: 6 of 6 lines stay, in 3 documents" in out
     assert "mine: 3 candidates in 3 snippets; the best 3 stay" in out
     assert "write: 3 items, 3 of them with contrasts" in out
     assert "boxpen:" not in err
@@ -221,7 +222,8 @@ def test_a_torn_judgement_is_told(boxpen, config):
         code, out, err = boxpen("build", "run", config, *words)
         assert code == 0
         assert [line for line in err.splitlines() if line] == [f"{told} again"]
-    assert json.loads(out)[3]["warnings"] == [f"{told} again"]
+    (accepted,) = [stage for stage in json.loads(out) if stage["stage"] == "accept"]
+    assert accepted["warnings"] == [f"{told} again"]
     boxpen("review", "import", config, config.parent / "ann.csv")
     code, out, err = boxpen("build", "run", config)
     assert (code, err.strip()) == (0, "")

@@ -59,7 +59,7 @@ def worker(
         bool, typer.Option("--tied", hidden=True, help="Leave when stdin is closed.")
     ] = False,
 ) -> None:
-    """Do units of jobs that boxpen run or boxpen build run has put into a store.
+    """Compute what runs and builds have put into a store.
 
     Start as many as you like, on any machine that sees the store; stop them at any time.
     """
