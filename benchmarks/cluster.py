@@ -3,7 +3,7 @@
     python benchmarks/cluster.py overhead --units 100000 --workers 2 --out build/overhead.json
     python benchmarks/cluster.py crowd --workers 1000 --out build/crowd.json
     BOXPEN_MIRROR=/path/to/data python benchmarks/cluster.py matrix --out build/matrix.json
-    python benchmarks/discourse_scale.py --folder build/scale --lines 3000000 --out build/build.json
+    python benchmarks/discourse_scale.py --folder build/scale --lines 2000000 --out build/build.json
     python benchmarks/cluster.py page build/{overhead,crowd,matrix,build}.json
 
 ``overhead`` runs units that cost nothing through the real store, scheduler and worker processes.
@@ -373,7 +373,7 @@ def crowd_table(found: dict[str, Any]) -> str:
         each = row["all"] / found["units"]
         lines.append(
             f"| {kind} | {each:.1f} | {each * units_per_second:.0f} | "
-            f"{row['most_per_second']:.0f} | {LIMITS[kind]:,} |"
+            f"{row['most_per_second']:,.0f} | {LIMITS[kind]:,} |"
         )
     return "\n".join(lines)
 

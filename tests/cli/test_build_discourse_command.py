@@ -60,7 +60,7 @@ def test_a_run_says_what_each_stage_did(boxpen, config):
     assert code == 0
     done = json.loads(out)
     assert [(d["stage"], d["done_now"]) for d in done] == [
-        ("read", False), ("mine", False), ("sample", False), ("write", False),
+        ("read", False), ("clean", False), ("mine", False), ("sample", False), ("write", False),
     ]  # fmt: skip
     suite = api.load_suite(config.parent / "out" / "toy.jsonl")
     assert done[-1]["hash"] == suite.hash

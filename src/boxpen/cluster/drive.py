@@ -131,7 +131,7 @@ def _read(store: Store, units: Iterable[str]) -> Iterator[tuple[str, Result | No
     """Yield results, read several at a time, as a store may be far away."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         waiting = iter(units)
-        while some := list(islice(waiting, 16 * _AT_ONCE)):
+        while some := list(islice(waiting, _AT_ONCE)):
             yield from zip(some, pool.map(partial(read_result, store), some), strict=True)
 
 

@@ -169,7 +169,7 @@ def _metadata(suite: Suite, title: str, configs: Sequence[_Config]) -> dict[str,
 
 
 def _licence(licence: str) -> dict[str, str]:
-    """Return the Hub's identifier of a licence, or its own name where there is none."""
+    """Return the Hub's identifier of a licence, or its own name if the Hub has none."""
     bare = re.sub(r"\(.*?\)", "", licence).strip().lower()
     known = re.sub(r"[\s_]+", "-", bare)
     if known in _LICENCES:

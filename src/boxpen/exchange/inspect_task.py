@@ -185,7 +185,7 @@ def _task(suite: Suite, name: str, *, several: bool) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a text that can stand in a docstring."""
+    """Return a text that fits into a docstring."""
     return re.sub(r'[\\"\x00-\x1f\x7f]', " ", text).strip() or "suite"
 
 

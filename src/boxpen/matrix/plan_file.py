@@ -67,7 +67,7 @@ def read_plan(path: Path | str, overrides: Mapping[str, Any] | None = None) -> l
 
 
 def _listed(rows: object) -> list[Any]:
-    """Return the tables; what is no list becomes one, for the check to refuse it."""
+    """Return the tables; anything else becomes a list of itself, for the check to refuse."""
     return rows if isinstance(rows, list) else [rows]
 
 

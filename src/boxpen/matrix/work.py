@@ -137,7 +137,7 @@ class ModelWork:
 
 
 def _use_threads(count: int | None) -> int | None:
-    """Let PyTorch compute with so many threads, if told, and return how many it had."""
+    """Set the number of PyTorch threads, if one is given, and return the previous one."""
     if count is None:
         return None
     import torch

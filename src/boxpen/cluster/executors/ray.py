@@ -1,7 +1,7 @@
 """Workers as actors of a Ray cluster: one for each GPU, or for each group of CPU cores.
 
 Ray starts and places workers and tells when one is dead. What is to be done, and what is done, is
-in the store; a cluster that is lost costs nothing but the units that were under way.
+in the store; if you lose the cluster, you lose only the units that were under way.
 """
 
 from __future__ import annotations
