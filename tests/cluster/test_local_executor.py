@@ -38,7 +38,7 @@ def begun(log):
     return Counter(text for text in lines if text.startswith("unit"))
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.heavy)])
 def test_killed_workers_lose_no_unit(tmp_path, kills):
     log, count = tmp_path / "log", 18 * (1 + kills)
     wanted = units(str(log), count, 0.1)
