@@ -41,8 +41,15 @@ class Here:
         pass
 
 
+def interrupted(*_: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("stopped", [False, True])  # before it collected the results
 @pytest.mark.parametrize("width", [1, 1 << 20])  # units of one question, and of all
-def test_what_a_server_refused_is_asked_again_and_nothing_else(tmp_path, monkeypatch, width):
+def test_what_a_server_refused_is_asked_again_and_nothing_else(
+    tmp_path, monkeypatch, width, stopped
+):
     monkeypatch.setattr(cutting, "_BYTES", dict.fromkeys(cutting._BYTES, width))
     rows = [f"The box {n} is in the pen.,The pen {n} is in the box." for n in range(8)]
     (tmp_path / "pairs.csv").write_text("\n".join(["good,bad", *rows]) + "\n")
@@ -59,11 +66,19 @@ def test_what_a_server_refused_is_asked_again_and_nothing_else(tmp_path, monkeyp
             out=tmp_path / "runs",
         )  # fmt: skip
         counts = []
+        store = DirectoryStore(tmp_path / "store")
         for broken in (True, False, False):  # noqa: B007 (read by the server)
             asked.clear()
             cells = cells_of([settings])
             plan_cells(cells, lambda _: None)
-            (done,) = share_cells(cells, scores, DirectoryStore(tmp_path / "store"), Here())
+            with monkeypatch.context() as patch:
+                if stopped and not counts:
+                    patch.setattr("boxpen.matrix.shared._kept", interrupted)
+                    with pytest.raises(KeyboardInterrupt):
+                        list(share_cells(cells, scores, store, Here()))
+                    counts.append((7, [q for q in asked if "box" in q]))
+                    continue
+            (done,) = share_cells(cells, scores, store, Here())
             counts.append((len(done.run.verdicts), [q for q in asked if "box" in q]))
     assert [count for count, _ in counts] == [7, 8, 8]
     assert len(counts[0][1]) == 16  # each in two orders

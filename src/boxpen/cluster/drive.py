@@ -150,7 +150,8 @@ def _wait(queue: Queue, executor: Executor, shown: _Shown, refusals: _Refusals) 
             refusals.look()
             if queue.finished or queue.gone or not working or refusals.final:
                 return
-            time.sleep(max(_POLL, _SHARE * (time.monotonic() - started)))
+            looked = time.monotonic() - started
+            time.sleep(min(max(_POLL, _SHARE * looked), LEASE))
     finally:
         executor.stop()
 
@@ -194,6 +195,7 @@ class _Refusals:
 
     def look(self) -> None:
         """See what workers refuse, and tell what is new."""
+        self.final = False
         refused, fatal = self._watch.refused(), self._fatal()
         for group in self._queue.job.groups:
             if group.id in refused and group.id not in self._told:
@@ -203,8 +205,7 @@ class _Refusals:
                 _log.warning("%s", printable(f"{name}: {why}"))
         left = {row.group for row in self._queue.left}
         ids = {self._queue.group_ids[group] for group in left}
-        given_up = fatal | {group for group, workers in refused.items() if len(workers) >= ERRORS}
-        if left and ids <= given_up and not left & self._queue.loaded():
+        if left and ids <= fatal:
             self.final = True
         elif left and ids <= fatal | refused.keys() and not self._willing(ids - fatal, refused):
             self._since = self._since or time.monotonic()  # another worker may come
@@ -226,4 +227,6 @@ class _Refusals:
 
     def _fatal(self) -> set[str]:
         """Return the groups that several workers died of while they loaded them."""
-        return {g for g, workers in self._watch.loading().items() if self._watch.fatal(workers)}
+        loaded = {self._queue.group_ids[group] for group in self._queue.loaded()}
+        loading = self._watch.loading()
+        return {g for g in loading.keys() - loaded if self._watch.fatal(loading[g])}

@@ -158,8 +158,8 @@ class Queue:
     def refresh(self) -> None:
         """Learn what others did."""
         started = time.monotonic()
+        self.gone = not self.there()  # first: a job is only removed when all is done
         done = {name.rpartition("/")[2] for name in self.store.names("done/")} & self.rows.keys()
-        self.gone = self.job.id not in self.store.names("jobs/")
         if self.gone:  # and with it claims and failures
             self.done |= done
         else:
@@ -167,6 +167,10 @@ class Queue:
             self._claimed, self._failed = {}, Counter()
             self._learn("claims/", "failures/")
         self.cost = time.monotonic() - started
+
+    def there(self) -> bool:
+        """Whether the job is still wanted."""
+        return self.job.id in self.store.names("jobs/")
 
     def look(self, group: int) -> None:
         """Learn which units of one group others have claimed: two requests, however many."""
@@ -246,6 +250,10 @@ class Queue:
                 continue
             if self.store.get(done_key(unit)) is not None:  # it committed, and then left
                 self.done.add(unit)
+                continue
+            claim = self._claim(unit, self._claimed[unit])
+            del self._owners[claim]
+            if self._owner(claim) != owner:  # it was given back, and somebody else has it now
                 continue
             self.fail(self.rows[unit], owner, "")
             self.store.delete(f"workers/{owner}")

@@ -160,13 +160,14 @@ class Worker:
         names = self.store.names("jobs/")
         names = names & {job} if job else names
         self._queues = {name: queue for name, queue in self._queues.items() if name in names}
-        for name in sorted(names - self._queues.keys() - self._unreadable):
+        for name in sorted(names - self._queues.keys()):
             try:
                 found = Job.read(self.store, name)
             except ClusterError as error:
                 if job:
                     raise
-                _log.warning("%s", printable(str(error)))
+                if name not in self._unreadable:
+                    _log.warning("%s", printable(str(error)))
                 self._unreadable.add(name)
                 continue
             if found is not None:
@@ -236,6 +237,10 @@ class Worker:
         told = self.told
         if told.units and told.loading / told.loads > told.working / told.units:
             # Those who are at it will have done the rest before it is loaded here.
+            few = {g for g, rows in open_.items() if len(rows) <= others[g]}
+            dead = self._watch.dead({w for g in few for w in loading.get(ids[g], ())})
+            for g in few:
+                others[g] -= len(dead.intersection(loading.get(ids[g], ())))
             open_ = {group: rows for group, rows in open_.items() if len(rows) > others[group]}
         if not open_:
             return None
@@ -271,8 +276,13 @@ class Worker:
     def _units(self, queue: Queue, group: int) -> Any:
         """Do the open units of a group; yield an error for each, or None."""
         taken = 0  # units in a row that others had
+        checked = time.monotonic()
         rows = queue.open().get(group, [])
         while rows and not self.stopping.is_set():
+            if time.monotonic() - checked > self._lease:
+                checked = time.monotonic()
+                if not queue.there():
+                    raise JobGoneError(f"job {queue.job.id[:8]} was removed")
             longer = max(_NEIGHBOURS, len(rows) // 2)  # several workers seldom try the same one
             row = rows.pop(self._chance.randrange(min(longer, len(rows))))
             if queue.claim(row, self.name):
@@ -286,11 +296,16 @@ class Worker:
 
     def _run(self, queue: Queue, row: Row) -> str | None:
         """Do one unit; return the error, or None."""
-        assert self._work is not None
-        self._row = queue, row
+        with self._lock:
+            work = self._work
+            if work is None or self.stopping.is_set():  # leave() was called meanwhile
+                queue.release(row)
+                return None
+            self._row = queue, row
         started = time.perf_counter()
         try:
-            data = self._work.run(queue.job.payload(self.store, row))
+            data = work.run(queue.job.payload(self.store, row))
+            place = work.place
         except JobGoneError:
             self._give_back()
             raise
@@ -309,7 +324,7 @@ class Worker:
             if self._row is None:  # given back by leave(), while it was being finished
                 return None
             loading, self._loading = self._loading, 0.0
-            queue.commit(row, Result(data, self._work.place, self.name, seconds, loading))
+            queue.commit(row, Result(data, place, self.name, seconds, loading))
             self._row = None
         self.told.units += 1
         self.told.working += seconds

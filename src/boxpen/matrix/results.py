@@ -102,6 +102,8 @@ def fill(cache: ScoreCache, ask: Ask, data: bytes) -> None:
         cache.add_translations(rows)
     else:
         cache.add_records(rows)
+    for number in found:
+        cache.refused.pop(keys[number], None)  # of an earlier try
     cache.refused.update({keys[number]: why for number, why in reasons.items()})
 
 

@@ -57,7 +57,7 @@ def share_cells(
     for place in dict.fromkeys(cell.settings.out for cell in planned):
         check_writable(Path(place))
     of = [
-        [rest(part, scores) for part in cut(asks([cell.plan]), scores)]
+        _asked_again(cut(asks([cell.plan]), scores), scores, store)
         for cell in planned
         if cell.plan is not None
     ]
@@ -65,7 +65,6 @@ def share_cells(
     places = _places({part.unit.id for parts in of for part in parts} - wanted.keys(), store)
     missing: dict[str, str] = {}
     if wanted:
-        _ask_again(wanted, store)
         units = (part.unit for part in wanted.values())
         outcome = have_done(store, units, executor, progress and _summed(progress))
         missing = outcome.missing
@@ -84,14 +83,26 @@ def share_cells(
     yield from run_cells(cells, scores, progress, note)
 
 
-def _ask_again(wanted: dict[str, Slice], store: Store) -> None:
-    """Drop results in which a server refused an answer: it may give it now."""
-    served = [unit for unit, part in wanted.items() if part.ask.model.access]
+def _asked_again(parts: Sequence[Slice], scores: ScoreCache, store: Store) -> list[Slice]:
+    """Return slices, those of servers without what is answered already.
+
+    What workers found for an earlier command is kept first. Refusals are dropped: a server may
+    answer now.
+    """
+    served = [part.unit.id for part in parts if part.ask.model.access]
     there = {name.rpartition("/")[2] for name in store.names("done/")} if served else set()
-    for unit in sorted(there.intersection(served)):
-        result = read_result(store, unit)
-        if result is not None and unpacked(wanted[unit].ask, result.data)[1]:
+    out = []
+    for part in parts:
+        unit = part.unit.id
+        result = read_result(store, unit) if unit in served and unit in there else None
+        if result is not None and unpacked(part.ask, result.data)[1]:
+            fill(scores, part.ask, result.data)
             store.delete(done_key(unit))
+            claims = f"claims/{part.unit.group.id}/{unit}."
+            for attempt in store.names(claims):
+                store.delete(claims + attempt)
+        out.append(rest(part, scores))
+    return out
 
 
 def _places(units: set[str], store: Store) -> dict[str, str]:
