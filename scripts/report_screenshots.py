@@ -58,12 +58,12 @@ def main(paths: list[str]) -> None:
         for run in runs
         for value, n in [(run.summary()[0].value, run.summary()[0].n)]
     }
-    (DOCS / "report-figures.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    (DOCS / "data" / "report-figures.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
 def readers(starter: boxpen.Suite) -> boxpen.Run:
     """Return what the readers of the starter suite chose, as a run."""
-    with (DOCS / "starter-readings.csv").open(encoding="utf-8", newline="") as stream:
+    with (DOCS / "data" / "starter-readings.csv").open(encoding="utf-8", newline="") as stream:
         last = {(r["id"], r["reader"]): r["chosen"] for r in csv.DictReader(stream)}
     choices = [i.as_choice() if isinstance(i, boxpen.Translate) else i for i in starter]
     candidates = {i.id: i.candidates for i in choices if isinstance(i, boxpen.Choice)}
@@ -88,7 +88,7 @@ def shoot(tab: Page, name: str, top: float, end: float) -> None:
     """Write a strip of the page; what floats over it is put back in its place."""
     tab.add_style_tag(content="nav { position: static !important }")
     clip = {"x": 0.0, "y": top, "width": 1240.0, "height": end - top}
-    tab.screenshot(path=DOCS / name, full_page=True, clip=clip)  # type: ignore[arg-type]
+    tab.screenshot(path=DOCS / "images" / name, full_page=True, clip=clip)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -85,11 +85,11 @@ def starter(models: Path) -> None:
         "starter.dual": (SETS["cats-dual"], "set", one),
     }
     for name, (values, tag, asked) in shown.items():
-        write("../starter.md", name, table(name, values, asked, tag=tag))
-    write("../starter.md", "comparison", comparison(both))
+        write("../explanation/starter.md", name, table(name, values, asked, tag=tag))
+    write("../explanation/starter.md", "comparison", comparison(both))
     run = systems["smollm2"]("starter-graph")
     tables = failures_markdown(failure_tables([run]))
-    write("../starter.md", "starter-graph", f"{tables}\n\n- smollm2: `{run.signature}`")
+    write("../explanation/starter.md", "starter-graph", f"{tables}\n\n- smollm2: `{run.signature}`")
 
 
 def quick_run(cache: str | None = None) -> boxpen.Run:
@@ -97,7 +97,7 @@ def quick_run(cache: str | None = None) -> boxpen.Run:
     return boxpen.evaluate("smollm2", "starter", limit=QUICK, cache=cache)
 
 
-def picture(run: boxpen.Run, path: Path = DOCS.parent / "demo.svg") -> None:
+def picture(run: boxpen.Run, path: Path = DOCS.parent / "images" / "demo.svg") -> None:
     """Draw what ``boxpen run`` shows, for the README."""
     from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""Do the human steps of the five papers in the review app, and make its pictures in docs/review/.
+"""Do the human steps of the five papers in the review app, and make its pictures in docs/images/review/.
 
 python scripts/review_screenshots.py [FOLDER]
 
@@ -18,7 +18,7 @@ from review_sample import TASKS, ScriptedJudge, Served, answer_task, gold_of
 
 from boxpen.review.app.plan import Plan
 
-DOCS = Path(__file__).parents[1] / "docs" / "review"
+DOCS = Path(__file__).parents[1] / "docs" / "images" / "review"
 STEPS = {
     "triples": ["1", "1", "2"],
     "answers": ["1", "2", "1", "1", "2"],

@@ -1,10 +1,10 @@
 """Blind sheets of `starter.discourse` for two readers, and what they said without the context.
 
     starter_context.py draw FOLDER SEED    sheets of all items, without and with the context
-    starter_context.py table               how many they settle without it, into docs/starter.md
+    starter_context.py table               how many they settle without it, into docs/explanation/starter.md
 
-The answers of all rounds are in docs/starter-context.csv, those with the context in
-docs/starter-readings.csv.
+The answers of all rounds are in docs/data/starter-context.csv, those with the context in
+docs/data/starter-readings.csv.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from results import write
 
 import boxpen
 
-ANSWERS = Path(__file__).parents[1] / "docs" / "starter-context.csv"
+ANSWERS = Path(__file__).parents[1] / "docs" / "data" / "starter-context.csv"
 SETS = {"pron": "pronoun", "you": "pronoun", "they": "pronoun", "ell": "ellipsis"}
 SURE = "2"
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("seed", nargs="?", type=int, default=1)
     given = parser.parse_args()
     if given.command == "table":
-        write("../starter.md", "without context", table())
+        write("../explanation/starter.md", "without context", table())
         return
     items = [i for i in boxpen.load_suite("starter.discourse") if isinstance(i, boxpen.Translate)]
     given.folder.mkdir(parents=True, exist_ok=True)

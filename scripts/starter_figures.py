@@ -1,4 +1,4 @@
-"""Put the counts, checks and agreement of the starter suite into docs/starter.md."""
+"""Put the counts, checks and agreement of the starter suite into docs/explanation/starter.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import boxpen
 from boxpen.analysis.suites import shortcuts
 from boxpen.items import Choice
 
-READINGS = Path(__file__).parents[1] / "docs" / "starter-readings.csv"
+READINGS = Path(__file__).parents[1] / "docs" / "data" / "starter-readings.csv"
 PRONOUNS = {"你": "you", "你们": "you", "他们": "they", "她们": "they", "它们": "they"}
 STARTER = boxpen.load_suite("starter")
 GRAPH = boxpen.load_suite("starter-graph")
@@ -22,9 +22,9 @@ PARTS = {part: STARTER.where(part=part) for part in ("mt", "sense", "dual", "dis
 
 
 def main() -> None:
-    write("../starter.md", "counts", counts())
-    write("../starter.md", "checks", checks())
-    write("../starter.md", "agreement", agreement())
+    write("../explanation/starter.md", "counts", counts())
+    write("../explanation/starter.md", "checks", checks())
+    write("../explanation/starter.md", "agreement", agreement())
 
 
 def counts() -> str:

@@ -1,4 +1,4 @@
-"""docs/coming-from.md: commands of boxpen run, lines of Python run, lm-eval parses its own.
+"""docs/how-to/coming-from.md: commands of boxpen run, lines of Python run, lm-eval parses its own.
 
 Lines of minicons run, and give the numbers of those of boxpen, where an environment has it: that of
 ``make bench``, or the interpreter that ``BOXPEN_TEST_MINICONS`` names.
@@ -30,7 +30,7 @@ from boxpen.exchange import export_suite
 from dual_runs import dual_run, dual_suite
 
 TESTS = Path(__file__).parent
-PAGE = (TESTS.parent / "docs" / "coming-from.md").read_text("utf-8")
+PAGE = (TESTS.parent / "docs" / "how-to" / "coming-from.md").read_text("utf-8")
 TEXTS = ["The box is in the pen.", "The pen is in the box."]
 PREFIXES = ["There are two things.", "So what?"]
 MINICONS = Path(os.environ.get("BOXPEN_TEST_MINICONS", f"{sys.prefix}-minicons/bin/python"))
@@ -143,7 +143,7 @@ def ours(
     blocks = re.findall(r"```python\n(.+?)```", PAGE, re.S)
     names: dict[str, Any] = {"texts": TEXTS, "prefixes": PREFIXES}
     for code in [*blocks, *LINES]:
-        exec(compile(code, "docs/coming-from.md", "exec"), names)
+        exec(compile(code, "docs/how-to/coming-from.md", "exec"), names)
     return names
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from boxpen import plugins
 from boxpen.cli.app import app
 
-PAGE = (Path(__file__).parents[1] / "docs" / "plugins.md").read_text()
+PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "extend" / "plugins.md").read_text()
 
 
 def test_every_builtin_name_is_right():

@@ -71,7 +71,7 @@ def test_the_picture_is_of_todays_sample(gpt2_dir, tmp_path):
     model.languages = frozenset({"en"})  # as smollm2
     run = boxpen.evaluate(model, "starter", limit=QUICK, cache=":memory:")
     picture(run, tmp_path / "demo.svg")
-    shown = columns(ROOT / "docs" / "demo.svg")
+    shown = columns(ROOT / "docs" / "images" / "demo.svg")
     assert len(shown) > 10
     assert shown == columns(tmp_path / "demo.svg")
 
@@ -84,12 +84,12 @@ def test_the_picture_shows_the_run(tmp_path):
     except ModelError:
         pytest.skip("smollm2 is not available")
     picture(quick_run(":memory:"), tmp_path / "demo.svg")
-    assert (tmp_path / "demo.svg").read_text() == (ROOT / "docs" / "demo.svg").read_text()
+    assert (tmp_path / "demo.svg").read_text() == (ROOT / "docs" / "images" / "demo.svg").read_text()
 
 
 def test_the_pictures_of_the_report_are_of_the_same_runs():
     """What the pictures show is kept beside them; it is what the pages have, of today's suite."""
-    figures = json.loads((ROOT / "docs" / "report-figures.json").read_text("utf-8"))
+    figures = json.loads((ROOT / "docs" / "data" / "report-figures.json").read_text("utf-8"))
     suite = boxpen.load_suite("starter")
     english = suite.take([item for item in suite if suite.languages_of(item)[0] == "en"])
     for short, system in (("smollm2", "smollm2"), ("bert-mini", "bert-mini, within-word")):

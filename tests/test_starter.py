@@ -1,4 +1,4 @@
-"""The starter suite keeps the promises of docs/starter.md."""
+"""The starter suite keeps the promises of docs/explanation/starter.md."""
 
 import csv
 import lzma
@@ -216,7 +216,7 @@ class TestReadings:
     """Every item was answered twice by readers who did not see its label."""
 
     def test_every_item_was_read_twice_and_answered_right(self):
-        with (DOCS / "starter-readings.csv").open(encoding="utf-8", newline="") as lines:
+        with (DOCS / "data" / "starter-readings.csv").open(encoding="utf-8", newline="") as lines:
             rows = list(csv.DictReader(lines))
         # Of the graph, triples were read: which of six tails is the right one?
         ids = {i.id for i in STARTER} | {i.block for i in PARTS["graph"]}

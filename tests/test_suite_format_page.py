@@ -1,4 +1,4 @@
-"""docs/suite-format.md: its examples are items, and it is right about rows and items."""
+"""docs/reference/suite-format.md: its examples are items, and it is right about rows and items."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boxpen.catalog import entries
 from boxpen.exchange import export_suite
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE = (DOCS / "suite-format.md").read_text("utf-8")
+PAGE = (DOCS / "reference" / "suite-format.md").read_text("utf-8")
 
 
 def test_its_examples_are_a_suite(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_a_file_has_a_row_more_than_items_and_a_data_set_has_not(
     datasets = pytest.importorskip("datasets")
     datasets.disable_progress_bars()
     items, cache = entries()["starter"].items, str(tmp_path / "cache")
-    for page in (PAGE, (DOCS / "hub.md").read_text("utf-8")):
+    for page in (PAGE, (DOCS / "how-to" / "exchange" / "hub.md").read_text("utf-8")):
         assert re.search(rf"\b{items + 1} rows,? (?:of|for) {items}\sitems", page)
     boxpen.write_suite(boxpen.load_suite("starter"), tmp_path / "starter.jsonl")
     found = datasets.load_dataset(

@@ -1,4 +1,4 @@
-"""docs/which-suite.md names suites, norms and recipes that exist, and its commands run."""
+"""docs/how-to/which-suite.md names suites, norms and recipes that exist, and its commands run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from boxpen.cli.app import app
 from boxpen.scoring.policy import Norm
 from small_runs import small_run
 
-PAGE = (Path(__file__).parents[1] / "docs" / "which-suite.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "which-suite.md").read_text("utf-8")
 COMMANDS = re.findall(r"^    (boxpen .+?)(?: +#.*)?$", PAGE, re.M)
 
 

@@ -169,7 +169,7 @@ _KINDS: dict[str, type[Choice] | type[Entail] | type[Translate]] = {
 
 
 def item_from_dict(data: Mapping[str, Any]) -> Item:
-    """Make an item from a JSON object (see docs/suite-format.md).
+    """Make an item from a JSON object (see docs/reference/suite-format.md).
 
     Raises:
         SuiteError: If a key is missing, unknown, or of the wrong type.

@@ -667,7 +667,7 @@ class TestTheStarterSuite:
 
 
 def test_references_of_the_published_suite(mirror):
-    """As docs/discourse.md counts them: shown the reference, and not shown it."""
+    """As docs/how-to/build/discourse.md counts them: shown the reference, and not shown it."""
     right = {(phenomenon, shown): 0 for phenomenon in PHENOMENA for shown in (True, False)}
     for item in load_suite("discourse"):
         phenomenon, cls = item.tags["set"], item.tags.get("class", "ellipsis")

@@ -250,9 +250,9 @@ def test_a_runner_gives_results_in_the_order_of_parts(tmp_path):
     ("kind", "who"), [("films", "local --workers 8"), ("graph", "worker --store /shared/boxpen")]
 )
 def test_the_commands_of_the_documentation(kind, who, tmp_path, request):
-    """docs/many-machines.md, with this file and a store in this folder."""
+    """docs/how-to/evaluate/many-machines.md, with this file and a store in this folder."""
     config = request.getfixturevalue(kind)
-    page = (Path(__file__).parents[2] / "docs" / "many-machines.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "many-machines.md").read_text("utf-8")
     assert len(re.findall(rf"^boxpen build run \w+.toml --executor {who}$", page, re.M)) == 1
     alone = build(config)
     store = str(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""docs/discourse-pairs.md: its example builds a suite, and it shows the files that it names."""
+"""docs/how-to/build/discourse-pairs.md: its example builds a suite, and it shows the files that it names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boxpen.items import Translate
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "src" / "boxpen" / "build" / "discourse"
-PAGE = (ROOT / "docs" / "discourse-pairs.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "build" / "discourse-pairs.md").read_text("utf-8")
 GERMAN, CHINESE = re.findall(r"```toml\n(.+?)```", PAGE, re.S)
 COMMANDS = re.findall(r"^    boxpen (.+)$", PAGE, re.M)
 

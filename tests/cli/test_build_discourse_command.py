@@ -98,7 +98,7 @@ def test_a_run_says_what_each_stage_left_out(boxpen, config):
 
 
 def test_the_ellipsis_of_the_guide_is_found(boxpen, config):
-    """docs/discourse.md begins with it."""
+    """docs/how-to/build/discourse.md begins with it."""
     lines = [("They cried all night.", "他们哭了一整夜"), ("So did I.", "我也哭了")]
     rows = "".join(f"1\t{n}\t{en}\t{zh}\n" for n, (en, zh) in enumerate(lines))
     (config.parent / "films.tsv").write_text(rows)

@@ -1,4 +1,4 @@
-"""docs/matrix.md and docs/many-machines.md: every command runs, with tiny models.
+"""docs/how-to/evaluate/matrix.md and docs/how-to/evaluate/many-machines.md: every command runs, with tiny models.
 
 Slurm and ssh start a command on another machine; here a script starts it on this one.
 """
@@ -23,8 +23,8 @@ from boxpen.matrix.plan_file import read_plan
 pytest.importorskip("torch")
 
 DOCS = Path(__file__).parents[2] / "docs"
-MATRIX = (DOCS / "matrix.md").read_text("utf-8")
-MACHINES = (DOCS / "many-machines.md").read_text("utf-8")
+MATRIX = (DOCS / "how-to" / "evaluate" / "matrix.md").read_text("utf-8")
+MACHINES = (DOCS / "how-to" / "evaluate" / "many-machines.md").read_text("utf-8")
 PAIRS = "good,bad\n" + "".join(
     f"The box {n} is in the pen.,The pen {n} is in the box.\n" for n in range(4)
 )
@@ -46,7 +46,7 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def here(gpt2_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the first plan of docs/matrix.md, tiny checkpoints and small suites."""
+    """A folder with the first plan of docs/how-to/evaluate/matrix.md, tiny checkpoints and small suites."""
     monkeypatch.chdir(tmp_path)
     for step in (2, 10):
         shutil.copytree(gpt2_dir, tmp_path / "checkpoints" / f"step-{step}")

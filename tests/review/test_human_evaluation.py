@@ -1,4 +1,4 @@
-"""The human evaluation of Sen-Making, by the commands of docs/human.md."""
+"""The human evaluation of Sen-Making, by the commands of docs/how-to/evaluate/human.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from boxpen.review import Selection
 from boxpen.review.answers import AnswerTask, samples
 from boxpen.review.assignment import selected
 
-DOCS = Path(__file__).parents[2] / "docs" / "human.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "human.md"
 Said = Callable[[str, str], bool]
 
 

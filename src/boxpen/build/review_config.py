@@ -17,7 +17,7 @@ __all__ = ["ReviewConfig"]
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewConfig:
-    """How verdicts become one (see docs/review.md).
+    """How verdicts become one (see docs/how-to/review/sheets.md).
 
     Attributes:
         journal: Where judgements are kept; ``review.jsonl`` in the folder of the build if None.

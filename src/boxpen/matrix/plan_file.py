@@ -1,4 +1,4 @@
-"""Plan files: models × suites × recipes in TOML (see docs/matrix.md).
+"""Plan files: models × suites × recipes in TOML (see docs/how-to/evaluate/matrix.md).
 
 model = ["hf:gpt2", "checkpoints/step-*"]
 suite = ["commonmt", "cats"]

@@ -1,4 +1,4 @@
-"""The table ``[[rule]]`` of a gate file (see docs/check.md)."""
+"""The table ``[[rule]]`` of a gate file (see docs/how-to/evaluate/gate.md)."""
 
 from __future__ import annotations
 
