@@ -197,7 +197,7 @@ def main(paths: Sequence[str]) -> None:
             for tool, seconds in found["scaling"]["seconds"].items()
         }
         svg = lines_svg(found["scaling"]["sizes"], series, x="texts", y="seconds")
-        (DOCS / "speed.svg").write_text(svg, "utf-8")
+        (DOCS / "figures" / "speed.svg").write_text(svg, "utf-8")
 
 
 if __name__ == "__main__":

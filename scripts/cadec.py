@@ -330,7 +330,7 @@ def tables(scale: Scale) -> None:
     }
     if scale is SMALL:
         logs = {recipe: read_log(scale.folder / f"{recipe}-1") for recipe in RECIPES}
-        (DOCS / "cadec.svg").write_text(training_svg(logs, "valid_loss"), "utf-8")
+        (DOCS / "figures" / "cadec.svg").write_text(training_svg(logs, "valid_loss"), "utf-8")
     for key, lines in blocks.items():
         print("\n".join(lines)) if scale is FULL else write(PAGE, key, "\n".join(lines))
 

@@ -5,7 +5,7 @@
     cats.py conjunctions FOLDER SUITE  a sheet: which sentence of a pair is right?
     cats.py labels FOLDER              write src/boxpen/catalog/data/cats.csv from the answers in
                                        FOLDER/steps and FOLDER/mediators
-    cats.py judged FOLDER SUITE        put the answers into docs/results/conjunctions.csv
+    cats.py judged FOLDER SUITE        put the answers into docs/results/data/conjunctions.csv
     cats.py tables                     word classes, frames, steps, conjunctions
 
 A sheet has row numbers and both sentences in random order: neither ids nor labels. Which item and
@@ -48,10 +48,10 @@ TAGS = ("steps", "mediators")
 MEDIATED = 300
 """Items of sm that are read for mediators."""
 LABELS = DOCS.parents[1] / "src" / "boxpen" / "catalog" / "data" / "cats.csv"
-JUDGED = DOCS / "conjunctions.csv"
+JUDGED = DOCS / "data" / "conjunctions.csv"
 HEAD = ("suite", "id", "swap", "reader_a", "reader_b")
-WORDS = DOCS / "cats-mediators.tsv"
-READ = DOCS / "cats-word-class.csv"
+WORDS = DOCS / "data" / "cats-mediators.tsv"
+READ = DOCS / "data" / "cats-word-class.csv"
 SIDES = {"b": "both", "n": "neither", "?": "?"}
 POWER = 1.96 + 0.84  # standard errors: two-sided at 5 %, found in 80 %
 FEWEST = 10  # items for which an accuracy is shown

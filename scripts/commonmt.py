@@ -3,10 +3,10 @@
     commonmt.py labels       write src/boxpen/catalog/data/commonmt.csv from the journals
     commonmt.py counts       agreement, Tables 1 and 2 of the paper, decidability, structures
     commonmt.py sheets DIR   blocks that lint flags, and as many others, mixed, for two readings
-    commonmt.py blocks       what these found (docs/results/commonmt-blocks.csv)
+    commonmt.py blocks       what these found (docs/results/data/commonmt-blocks.csv)
     commonmt.py tables       Table 3, Figure 7 and Equation 1, which need models
 
-The journals, docs/results/commonmt-*.jsonl, hold the verdicts of two language-model readers. All
+The journals, commonmt-*.jsonl, hold the verdicts of two language-model readers. All
 but labels needs CommonMT (``BOXPEN_MIRROR``, or a network); counts needs the extra ``build`` for
 stems and lemmas, tables ``--models DIR`` with ``bert-mini`` and ``opus-mt-zh-en`` in it.
 """
@@ -67,7 +67,7 @@ STYLE = (
 )
 FIGURE_7 = (("properties", "structures", "action"), ("behaviors", "emotions"))
 """What the paper's Transformer does well, and badly."""
-BLOCKS = DOCS / "commonmt-blocks.csv"
+BLOCKS = DOCS / "data" / "commonmt-blocks.csv"
 CHECKED = ("block-reading", "block-unrelated")
 COLUMNS = ("chinese", "right", "wrong")
 SEED = 24
@@ -123,7 +123,9 @@ def tables(models: Path) -> None:
     write(PAGE, "figure-7", "\n".join(lines))
     lines = [by_tag(runs, "knowledge", kinds, _decidable), "", figure_7(runs, _decidable)]
     write(PAGE, "figure-7-decidable", "\n".join(lines))
-    (DOCS / "commonmt-knowledge.svg").write_text(picture(runs["OPUS-MT", "paper"]), "utf-8")
+    (DOCS / "figures" / "commonmt-knowledge.svg").write_text(
+        picture(runs["OPUS-MT", "paper"]), "utf-8"
+    )
     write(PAGE, "structures", by_tag(runs, "ambiguity"))
     write(PAGE, "equation-1", equation_1(runs["OPUS-MT", "paper"]))
 
@@ -147,7 +149,7 @@ def _in_order(item: str) -> tuple[int, str]:
 
 def verdicts_of(tag: str) -> dict[str, list[str]]:
     """Return the verdicts of both readers on every item that they judged."""
-    given = latest(Journal(DOCS / f"commonmt-{tag}.jsonl", tag=tag).read().judgements)
+    given = latest(Journal(DOCS / "data" / f"commonmt-{tag}.jsonl", tag=tag).read().judgements)
     return {item: [by[reader].verdict for reader in READERS] for item, by in given.items()}
 
 
@@ -288,7 +290,7 @@ def decidable() -> str:
             f"| {name} | {len(some):,} | {counts[0]} | {counts[1]} | "
             f"{both.value * both.n:.0f}: {_percent(both)} % | {neither} | {differ} |"
         )
-    judged = Journal(DOCS / "commonmt-decidable.jsonl", tag="decidable").read().judgements
+    judged = Journal(DOCS / "data" / "commonmt-decidable.jsonl", tag="decidable").read().judgements
     lines.append("")
     for reader in READERS:
         said = Counter(one.comment for one in judged if one.judge == reader)

@@ -54,10 +54,10 @@ DATA = FOLDER / "data"
 SHORT = ROOT / "build" / "discourse-short"
 PAGE = "discourse.md"
 SHORT_PAGE = "said-instead.md"
-SHORT_VERDICTS = DOCS / "said-instead-verdicts.jsonl"
+SHORT_VERDICTS = DOCS / "data" / "said-instead-verdicts.jsonl"
 STATUS = ("review", "status", "--task", "classes")
 DIFFER = "\nJudges disagree:"
-VERDICTS = DOCS / "discourse-verdicts.jsonl"
+VERDICTS = DOCS / "data" / "discourse-verdicts.jsonl"
 """What readers said of translations, by the numbers of items and texts."""
 UNSEEN = 3044
 """So many of its lines are older than the rules of the class judge."""

@@ -111,13 +111,13 @@ def _write(rows: list[dict[str, str]], out: Path) -> None:
 
 
 def _judged(name: str) -> list[dict[str, str]]:
-    with (DOCS / name).open(encoding="utf-8", newline="") as stream:
+    with (DOCS / "data" / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
 def precision() -> str:
     """Return how many candidates are good, and how far the readers agree."""
-    given = Journal(DOCS / "discourse-review.jsonl").read().judgements
+    given = Journal(DOCS / "data" / "discourse-review.jsonl").read().judgements
     parts = {item: item.split("-")[0] for item in latest(given)}
     decided = decide(given, Rule("unanimous"), 2)
     agreement = {row.part: row for row in agreement_table(given, parts)}

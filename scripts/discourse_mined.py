@@ -1,7 +1,7 @@
 """Draw mined candidates by lot, write blind sheets of them, and say what readers found.
 
     discourse_mined.py draw SUITE FOLDER    two sheets for each of two readers
-    discourse_mined.py read SUITE FOLDER    their answers, into docs/results/discourse-mined.jsonl
+    discourse_mined.py read SUITE FOLDER    their answers, into discourse-mined.jsonl
     discourse_mined.py table                precision and need of context, into docs/results
     discourse_mined.py mended               contrasts of since-因为 and or, read after their repair
 
@@ -29,8 +29,8 @@ from boxpen.metrics.intervals import wilson
 
 SEED = 24
 EACH = {"pronoun": 8, "connective": 6, "ellipsis": 38}
-JOURNAL = DOCS / "discourse-mined.jsonl"
-MENDED = DOCS / "discourse-contrasts-mended.csv"
+JOURNAL = DOCS / "data" / "discourse-mined.jsonl"
+MENDED = DOCS / "data" / "discourse-contrasts-mended.csv"
 EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv", MENDED.name)
 HEAD = (
     "| class | read | good | precision | alike | needs its context | both | sound contrasts |\n"
@@ -81,7 +81,7 @@ def main() -> None:
 
 def draw(suite: boxpen.Suite) -> list[boxpen.Translate]:
     """Return items of every class, by lot, none of them read before."""
-    known = "".join((DOCS / name).read_text("utf-8") for name in EARLIER)
+    known = "".join((DOCS / "data" / name).read_text("utf-8") for name in EARLIER)
     classes: dict[tuple[str, str], list[boxpen.Translate]] = {}
     for item in sorted(suite, key=lambda item: item.id):
         if isinstance(item, boxpen.Translate) and item.id not in known:

@@ -34,7 +34,7 @@ EACH = {
 }  # fmt: skip
 FIRST = 25  # the turn with all of them; later ones have half
 SETS = ("pronoun", "ellipsis", "tense")
-PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "discourse-zh-en.jsonl"
+PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "data" / "discourse-zh-en.jsonl"
 
 
 def main() -> None:

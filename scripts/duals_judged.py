@@ -4,9 +4,9 @@
     duals_judged.py draw FOLDER... --sample 6 --out FOLDER --key FOLDER
                                                  blind sheets, and elsewhere what each row is
     duals_judged.py answers FOLDER... --key FOLDER --answers A.tsv B.tsv
-                                                 -> docs/results/duals-review.jsonl, duals-drawn.csv
+                                                 -> duals-review.jsonl, duals-drawn.csv
     duals_judged.py gather FOLDER... --sample 2 --sheets A.csv B.csv
-                                                 -> docs/results/duals-review.jsonl, duals-drawn.csv
+                                                 -> duals-review.jsonl, duals-drawn.csv
     duals_judged.py table                -> docs/results/duals.md, docs/results/duals-history.md
     duals_judged.py join FOLDER... --samples 1 2 --out FOLDER
                                                     the judged duals of builds, a folder for a suite
@@ -23,7 +23,7 @@ take turns, and within them kinds of edit. A dual is accepted if both readers ac
 kept names duals by their ids and says nothing of their texts.
 
 ``join`` makes folders from which ``boxpen review apply`` writes suites of accepted duals, with
-the verdicts of docs/results/duals-review.jsonl. ``models`` takes runs on these.
+the verdicts of docs/results/data/duals-review.jsonl. ``models`` takes runs on these.
 
 ``published`` takes the first pair of every block of the suite cats-dual and asks whether a rule of
 the same operation makes the second: word for word; or but for the choice of a word or two.
@@ -72,8 +72,8 @@ from boxpen.runs.run import Run
 
 PAGE = "duals.md"
 HISTORY = "duals-history.md"
-DRAWN = DOCS / "duals-drawn.csv"
-REVIEW = DOCS / "duals-review.jsonl"
+DRAWN = DOCS / "data" / "duals-drawn.csv"
+REVIEW = DOCS / "data" / "duals-review.jsonl"
 COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen", "made")
 SHEET = ("row", "source_1", "source_2", "edited_1", "edited_2")
 MOST = 320

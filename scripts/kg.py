@@ -50,7 +50,7 @@ from boxpen.report.failures import ALL, FailureTable, failure_tables
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "kg"
 PAGE = "kg.md"
-JOURNAL = ROOT / "docs" / "results" / "kg-review.jsonl"
+JOURNAL = ROOT / "docs" / "results" / "data" / "kg-review.jsonl"
 # Tables 1, 2 and 3 of the paper: per cent failed; triples, templates and tests of MNLI and PIQA.
 PAPER = {
     "capableof": ((55.9, 67.6, 15.8, 20.6), (7.4, 14.7), (89, 8, 272, 10, 700)),

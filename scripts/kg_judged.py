@@ -1,7 +1,7 @@
 """Blind sheets of tests from graphs for two readers, and the tables of what readers said.
 
     kg_judged.py draw --out FOLDER       two sheets of tests of the suite as it is now, and a key
-    kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/kg-read.csv
+    kg_judged.py gather --sheets FOLDER  what readers filled in -> docs/results/data/kg-read.csv
     kg_judged.py tables                  -> docs/results/kg.md
 
 A sheet says neither which answer is expected nor what suite it is of; the two differ in their
@@ -9,7 +9,7 @@ order. ``gather`` finds out whether a reader's answer is the expected one, and k
 of other samples. The files that are kept name items by their ids and say nothing of their texts,
 which are not ours.
 
-``docs/results/kg-judged.csv`` is an earlier reading, of triples before and after each step and of
+``kg-judged.csv`` is an earlier reading, of triples before and after each step and of
 tests of the suite as it was then (kg@3c1391f2). Readers of the samples before *new wordings* saw
 the expected answer; their sheets were drawn by earlier versions of this script.
 """
@@ -36,7 +36,7 @@ from boxpen.metrics.intervals import Estimate, between, share
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
-JUDGED, READ = RESULTS / "kg-judged.csv", RESULTS / "kg-read.csv"
+JUDGED, READ = RESULTS / "data" / "kg-judged.csv", RESULTS / "data" / "kg-read.csv"
 # What counted as good in each sample of the earlier reading, and what the table calls it.
 SAMPLES = {
     "before": ("sensible", "triples of the graphs: sensible"),

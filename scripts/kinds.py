@@ -191,7 +191,7 @@ class Kinds:
         }  # fmt: skip
         drawn = {kind: points for kind, points in drawn.items() if points}
         picture = curve_svg(drawn, metric="accuracy", across="sentences of training data")
-        (DOCS / f"{key}.svg").write_text(picture, "utf-8")
+        (DOCS / "figures" / f"{key}.svg").write_text(picture, "utf-8")
         if self.scale == "small":
             both = [
                 (scale.settings["read"] / size, s)

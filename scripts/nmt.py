@@ -120,7 +120,7 @@ SMALL = Scale(
     small=True,
 )
 SCALES = {"full": FULL, "seeds": SEEDS, "small": SMALL}
-JUDGED = DOCS / "nmt-errors.jsonl"
+JUDGED = DOCS / "data" / "nmt-errors.jsonl"
 """What readers said of the Transformer's translations, by the numbers of items and texts."""
 
 
@@ -294,7 +294,7 @@ def tables(models: Path) -> None:
     write(PAGE, "speed", speed_table(json.loads((ROOT / "build" / "nmt_speed.json").read_text())))
     for metric in ("loss", "valid_loss"):
         logs = {name: read_log(FULL.folder / name) for name in ARCHITECTURES}
-        (DOCS / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
+        (DOCS / "figures" / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
     judged = next(str(p) for p in places if p.name.startswith("commonmt-transformer-sound-"))
     read = ("--journal", str(JUDGED))
     write(PAGE, "errors", said("errors", "table", judged, *read, "--markdown"))
@@ -389,7 +389,7 @@ def scale_table(found: dict[str, dict[str, Any]], runs: dict[tuple[str, str], bo
         cells += [cell(rows["all", "accuracy"]), cell(rows["all", "bleu"])]
         out.append(f"| {key.replace('-', '/') or '1'} | {size:,} | " + " | ".join(cells) + " |")
     drawn = curve_svg(curves(loaded, "accuracy", "set"), metric="accuracy")
-    (DOCS / "nmt-scale.svg").write_text(drawn, "utf-8")
+    (DOCS / "figures" / "nmt-scale.svg").write_text(drawn, "utf-8")
     return "\n".join(out)
 
 
@@ -445,7 +445,7 @@ def seed_tables(scale: Scale, key: str) -> None:
         for architecture in ARCHITECTURES
     }
     picture = curve_svg(drawn, metric="accuracy", across="pairs of training data")
-    (DOCS / f"{key}.svg").write_text(picture, "utf-8")
+    (DOCS / "figures" / f"{key}.svg").write_text(picture, "utf-8")
 
 
 def kept_figures(scale: Scale, architecture: str, share: str) -> dict[int, dict[str, Any]]:

@@ -3,7 +3,7 @@
     readings.py sheets RUN SAMPLED OUT   two blind sheets: 240 translations of a run on CommonMT, 80
                                          of another (scripts/sampled.py)
     readings.py again RUN SAMPLED OUT    two more, of 240 translations of other blocks
-    readings.py tables RUN SAMPLED       agreement with the readers (docs/results/readings.jsonl)
+    readings.py tables RUN SAMPLED       agreement with the readers (readings.jsonl)
     readings.py recipes RUN...           contrastive and generated accuracy
 
 The translations are split by block: the threshold of the judge was fixed on one half, and the other
@@ -44,7 +44,7 @@ AGAIN = 240
 FIRST = ReadingRule(surface=0.0, threshold=3.0)
 """What the development half gave; the held-out half was seen with this rule only."""
 READERS = ("reader-a", "reader-b")
-JOURNAL = DOCS / "readings.jsonl"
+JOURNAL = DOCS / "data" / "readings.jsonl"
 PAGE = "readings.md"
 
 

@@ -58,7 +58,9 @@ def main(paths: list[str]) -> None:
         for run in runs
         for value, n in [(run.summary()[0].value, run.summary()[0].n)]
     }
-    (DOCS / "data" / "report-figures.json").write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+    (DOCS / "data" / "report-figures.json").write_text(
+        json.dumps(figures, indent=1) + "\n", "utf-8"
+    )
 
 
 def readers(starter: boxpen.Suite) -> boxpen.Run:

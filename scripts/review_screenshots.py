@@ -1,4 +1,4 @@
-"""Do the human steps of the five papers in the review app, and make its pictures in docs/images/review/.
+"""Do the human steps of the five papers in the review app, and make its pictures in docs/images/.
 
 python scripts/review_screenshots.py [FOLDER]
 

@@ -23,7 +23,7 @@ from boxpen.catalog.lint.items import lint
 from boxpen.catalog.lint.reasons import explained_sentences
 from boxpen.report.html.word_chart import frequent_words, words_svg
 
-PAGE, FIGURE, OVER = "senmaking.md", "senmaking-words.svg", 9
+PAGE, FIGURE, OVER = "senmaking.md", "figures/senmaking-words.svg", 9
 COUNTED = ("don't", "can't", "not", "no")
 PAPER = (55, 53)
 CASES, FIRST = (4, 1303), 150

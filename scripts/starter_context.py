@@ -1,7 +1,7 @@
 """Blind sheets of `starter.discourse` for two readers, and what they said without the context.
 
     starter_context.py draw FOLDER SEED    sheets of all items, without and with the context
-    starter_context.py table               how many they settle without it, into docs/explanation/starter.md
+    starter_context.py table               how many they settle without it, into starter.md
 
 The answers of all rounds are in docs/data/starter-context.csv, those with the context in
 docs/data/starter-readings.csv.

@@ -84,7 +84,9 @@ def test_the_picture_shows_the_run(tmp_path):
     except ModelError:
         pytest.skip("smollm2 is not available")
     picture(quick_run(":memory:"), tmp_path / "demo.svg")
-    assert (tmp_path / "demo.svg").read_text() == (ROOT / "docs" / "images" / "demo.svg").read_text()
+    assert (tmp_path / "demo.svg").read_text() == (
+        ROOT / "docs" / "images" / "demo.svg"
+    ).read_text()
 
 
 def test_the_pictures_of_the_report_are_of_the_same_runs():

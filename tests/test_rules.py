@@ -100,7 +100,9 @@ class TestFile:
         assert "\n" not in str(caught.value)
 
     def test_the_example_of_the_documentation(self, tmp_path):
-        page = (Path(__file__).parents[1] / "docs" / "how-to" / "evaluate" / "gate.md").read_text("utf-8")
+        page = (Path(__file__).parents[1] / "docs" / "how-to" / "evaluate" / "gate.md").read_text(
+            "utf-8"
+        )
         example = page.split("```toml\n")[1].split("```")[0]
         assert [r.kind for r in rules(tmp_path, example)] == ["min", "max", "baseline"]
 

@@ -1,7 +1,7 @@
 """Registries: everything boxpen looks up by name, imported only when it is used.
 
 The built-in names are all in the tables below. Other packages add suites, models, builders and
-exporters by entry points (see docs/how-to/extend/plugins.md), which are read only if a name is not built in or a
+exporters by entry points (see plugins.md), which are read only if a name is not built in or a
 list is shown. A broken plug-in never stops anything else: lists leave it out with a warning, and
 asking for it raises one sentence.
 """

@@ -17,7 +17,7 @@ from boxpen.errors import RunError
 from boxpen.scoring.recipe import Recipe
 from small_runs import Liking, small_run
 
-READ = Path(__file__).parents[2] / "docs" / "results" / "cats-word-class.csv"
+READ = Path(__file__).parents[2] / "docs" / "results" / "data" / "cats-word-class.csv"
 NOUNS = ["apple", "stone", "letter", "river", "ladder"]
 VERBS = ["sold", "lifted", "painted", "forgot", "borrowed"]
 ADJECTIVES = ["tiny", "huge", "expensive", "purple", "broken"]

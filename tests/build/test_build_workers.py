@@ -252,7 +252,9 @@ def test_a_runner_gives_results_in_the_order_of_parts(tmp_path):
 def test_the_commands_of_the_documentation(kind, who, tmp_path, request):
     """docs/how-to/evaluate/many-machines.md, with this file and a store in this folder."""
     config = request.getfixturevalue(kind)
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "many-machines.md").read_text("utf-8")
+    page = (
+        Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "many-machines.md"
+    ).read_text("utf-8")
     assert len(re.findall(rf"^boxpen build run \w+.toml --executor {who}$", page, re.M)) == 1
     alone = build(config)
     store = str(tmp_path / "store")

@@ -1,4 +1,4 @@
-"""docs/how-to/build/discourse-pairs.md: its example builds a suite, and it shows the files that it names."""
+"""discourse-pairs.md: its example builds a suite, and it shows the files that it names."""
 
 from __future__ import annotations
 

@@ -302,7 +302,9 @@ def test_the_example_is_a_configuration(tmp_path, name):
 
 
 def test_the_builder_of_the_documentation(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "extend" / "adding-a-builder.md").read_text("utf-8")
+    page = (
+        Path(__file__).parents[2] / "docs" / "how-to" / "extend" / "adding-a-builder.md"
+    ).read_text("utf-8")
     module = ModuleType("pairs_builder")
     sys.modules[module.__name__] = module  # where dataclasses look for annotations
     try:

@@ -110,7 +110,7 @@ def test_commonmt_has_what_both_readers_say(mirror):
     tags = {item.id: item.tags for item in suite}
     assert list(given) == list(tags)
     for tag in ("knowledge", "decidable", "ambiguity", "word"):
-        journal = Journal(RESULTS / f"commonmt-{tag}.jsonl", tag=tag)
+        journal = Journal(RESULTS / "data" / f"commonmt-{tag}.jsonl", tag=tag)
         task = TagTask(suite, tag, journal=journal)
         shown = {question.item: question for question in task.questions()}
         for item, by in latest(journal.read().judgements).items():

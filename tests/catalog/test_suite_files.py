@@ -91,7 +91,9 @@ def test_schema_refuses_what_the_reader_refuses():
 
 
 def test_the_examples_of_the_documentation(tmp_path):
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "suite-format.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "reference" / "suite-format.md").read_text(
+        encoding="utf-8"
+    )
     lines = [line for line in text.splitlines() if line.startswith('{"kind"')]
     for line in lines:
         VALIDATOR.validate(json.loads(line))

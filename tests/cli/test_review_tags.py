@@ -256,7 +256,7 @@ def test_a_journal_from_before_tags_were_kept_is_read_where_its_name_tells(tmp_p
     [("facts", 320, (107, 286), 0.039), ("chains", 160, (69, 136), 0.238)],
 )
 def test_the_journals_of_the_results_are_read_as_ever(name, judged, same, kappa):
-    journal = Path(__file__).parents[2] / f"docs/results/steps-{name}.jsonl"
+    journal = Path(__file__).parents[2] / f"docs/results/data/steps-{name}.jsonl"
     options = ("starter.sense", "--journal", journal, "--min-judges", 2)
     done = tag("status", *options, "--json")
     assert done.exit_code == 0, done.output

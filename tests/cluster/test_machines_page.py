@@ -1,4 +1,4 @@
-"""docs/how-to/evaluate/matrix.md and docs/how-to/evaluate/many-machines.md: every command runs, with tiny models.
+"""matrix.md and docs/how-to/evaluate/many-machines.md: every command runs, with tiny models.
 
 Slurm and ssh start a command on another machine; here a script starts it on this one.
 """
@@ -46,7 +46,7 @@ def commands(page: str) -> list[list[str]]:
 
 @pytest.fixture
 def here(gpt2_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the first plan of docs/how-to/evaluate/matrix.md, tiny checkpoints and small suites."""
+    """A folder with the first plan of matrix.md, tiny checkpoints and small suites."""
     monkeypatch.chdir(tmp_path)
     for step in (2, 10):
         shutil.copytree(gpt2_dir, tmp_path / "checkpoints" / f"step-{step}")

@@ -183,7 +183,9 @@ def test_the_gate_of_the_page_takes_less_than_a_minute(tmp_path):
         weights = smollm2_path(download=False)
     except ModelError:
         pytest.skip("smollm2 is not available")
-    page = (Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "gate.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "evaluate" / "gate.md").read_text(
+        "utf-8"
+    )
     (gate,) = re.findall(r"This gate runs `smollm2`.+?```toml\n(.+?)```", page, re.S)
     (tmp_path / "gate.toml").write_text(gate, "utf-8")
     (tmp_path / "cache").mkdir()

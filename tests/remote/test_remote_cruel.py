@@ -120,7 +120,7 @@ def test_no_wrong_number_gets_through_one_request_at_a_time(gpt2_dir, gpt2, crue
 @pytest.mark.heavy
 @pytest.mark.parametrize("serves", [("echo",), ("echo", "tokenize")])
 def test_a_server_that_is_wrong_now_and_then_seldom_escapes(gpt2_dir, gpt2, serves):
-    """With 16 requests at a time, as by default; docs/how-to/evaluate/remote.md expects 18 % or fewer."""
+    """With 16 requests at a time, as by default; remote.md expects 18 % or fewer."""
     with CruelServer(gpt2_dir, serves=serves) as server:
         runs = [wrong(server, gpt2, TEXTS, "tenth_other", concurrency=16) for _ in range(100)]
     escaped = sum(bool(number) for number in runs)

@@ -1,4 +1,4 @@
-"""Several processes learn what one does; docs/how-to/train/several-gpus.md has the commands, which run here."""
+"""Several processes learn what one does; several-gpus.md has the commands, which run here."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ from boxpen.training.state import Place, Step
 sys.path.append(str(Path(__file__).parents[1] / "nmt"))
 from toy_corpus import CONFIG, write_config, write_corpus
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train" / "several-gpus.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "train" / "several-gpus.md").read_text(
+    "utf-8"
+)
 LINES = [line.strip() for line in PAGE.splitlines() if line.startswith("    ")]
 PLAIN = CONFIG.replace('size = "tiny"', 'size = "tiny"\ndropout = 0.0')
 LAUNCHERS = {

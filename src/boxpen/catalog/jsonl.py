@@ -1,4 +1,4 @@
-"""JSON Lines: boxpen's own format, the one that keeps everything (see docs/reference/suite-format.md).
+"""JSON Lines: boxpen's own format, the one that keeps everything (see suite-format.md).
 
 The first line may be the card of the suite, ``{"kind": "suite", "name": ..., ...}``; every other
 line is one item. A file of other objects, such as those of BLiMP, is read as a CSV file of the same

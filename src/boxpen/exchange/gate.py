@@ -1,4 +1,4 @@
-"""Gate files: what to run, and which rules the results must satisfy (see docs/how-to/evaluate/gate.md).
+"""Gate files: what to run, and which rules the results must satisfy (see gate.md).
 
 ``boxpen check`` and the pytest plug-in read the same files and check them with the same code.
 """

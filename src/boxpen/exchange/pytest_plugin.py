@@ -1,4 +1,4 @@
-"""The rules of gate files as pytest tests: ``pytest --boxpen gate.toml`` (see docs/how-to/evaluate/gate.md).
+"""The rules of gate files as pytest tests: ``pytest --boxpen gate.toml`` (see gate.md).
 
 Every pytest that boxpen is installed beside imports this module, so it imports nothing heavy: what
 reads and checks gates is imported when there is one.

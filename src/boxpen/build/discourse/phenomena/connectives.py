@@ -40,7 +40,7 @@ SENSES = {
     "or": (("or-否则",), ("or-或者",)),
 }
 # Mostly tense, place or sense settles these: of six mined sentences of each, two readers needed the
-# context of none (docs/results/discourse-mined.jsonl), so at most of 39 % (Wilson, 95 %).
+# context of none (docs/results/data/discourse-mined.jsonl), so at most of 39 % (Wilson, 95 %).
 SETTLED = ("while-当", "as-因为", "as-当", "since-自从", "though-但是", "or-或者")
 _CONNECTIVE = re.compile(r"\b(?:while|as|since|though|or)\b")
 # Where the word is no connective: part of a fixed phrase, a noun, a comparison, a number.
