@@ -1,8 +1,8 @@
 """Make the tables of docs/results: ``make results``.
 
-Each table stands in its document between two comments, ``<!-- begin NAME -->`` and
-``<!-- end NAME -->``, and is replaced there; the words around it are written by hand. Scores come
-from the cache where they are there, so a second call takes seconds.
+Each table is on a page between two comments, ``<!-- begin NAME -->`` and ``<!-- end NAME -->``, and
+is replaced there; the text around it is written by hand. Scores come from the cache, so a second
+call takes seconds.
 
 Needs the public suites (``BOXPEN_MIRROR``, or a network) and, for the models that are not public,
 their folders: ``--models DIR`` with ``bert-mini`` and ``opus-mt-zh-en`` in it.
@@ -139,8 +139,7 @@ def chance_of(name: str) -> float:
 
 def accuracy_on_page(page: str, suite: str, system: str) -> tuple[str, int]:
     """Return the accuracy over all items that a page shows for a system, and of how many."""
-    text = (DOCS / page).read_text("utf-8")
-    table = text.partition(f"<!-- begin {suite} -->")[2].partition(f"<!-- end {suite} -->")[0]
+    table = shown(page, suite) if pages_with(page, suite) else ""
     for line in table.splitlines():
         if line.startswith(f"| {system} | accuracy |"):
             (count,) = set(re.findall(rf"- {re.escape(system)}, n = (\d+):", table))
@@ -216,16 +215,39 @@ def table(
     return "\n".join([*lines, "", *signatures])
 
 
-def write(name: str, key: str, lines: str) -> None:
-    """Put a table into a document, between its two comments."""
-    path = (DOCS / name).resolve()
-    text = path.read_text("utf-8")
-    begin, end = f"<!-- begin {key} -->", f"<!-- end {key} -->"
-    if begin not in text or end not in text:
-        raise SystemExit(f"{path}: no place for the table '{key}'")
-    before, _, rest = text.partition(begin)
-    text = before + begin + "\n" + lines + "\n" + end + rest.partition(end)[2]
-    path.write_text(text, "utf-8")
+def write(topic: str, key: str, lines: str) -> None:
+    """Put a table between its two comments, on the page of a topic that has them."""
+    path = page_of(topic, key)
+    before, begin, rest = path.read_text("utf-8").partition(f"<!-- begin {key} -->")
+    _, end, after = rest.partition(f"<!-- end {key} -->")
+    path.write_text(f"{before}{begin}\n{lines}\n{end}{after}", "utf-8")
+
+
+def shown(topic: str, key: str) -> str:
+    """Return the table that a page shows."""
+    rest = page_of(topic, key).read_text("utf-8").partition(f"<!-- begin {key} -->\n")[2]
+    return rest.partition(f"<!-- end {key} -->")[0].removesuffix("\n")
+
+
+def page_of(topic: str, key: str) -> Path:
+    """Return the page of a topic that has a table.
+
+    The pages of ``kg`` (or ``kg.md``) are ``kg.md`` and all pages in the folder ``kg``.
+    """
+    found = pages_with(topic, key)
+    if len(found) == 1:
+        return found[0]
+    places = ", ".join(str(page.relative_to(DOCS.parents[1])) for page in found)
+    raise SystemExit(f"table '{key}' of {topic}: expected on one page, found on {places or 'none'}")
+
+
+def pages_with(topic: str, key: str) -> list[Path]:
+    stem = (DOCS / topic).resolve().with_suffix("")
+    pages = [
+        page for page in (stem.with_suffix(".md"), *sorted(stem.glob("*.md"))) if page.exists()
+    ]
+    comments = f"<!-- begin {key} -->", f"<!-- end {key} -->"
+    return [page for page in pages if all(c in page.read_text("utf-8") for c in comments)]
 
 
 def said(*command: str) -> str:
