@@ -2,6 +2,7 @@
 # make test    the tests (needs nothing but Python)
 # make test-heavy  the tests that take long; fast ones cover the same code
 # make check   format, lint, types, imports
+# make docs    the documentation site in build/site; fails on broken links
 # make bench   side-by-side with lm-evaluation-harness and minicons (hours; needs BOXPEN_MIRROR)
 # make bench-quick  the same on a few texts, in minutes
 # make results the tables in docs/results (needs BOXPEN_MIRROR and the models named there)
@@ -12,7 +13,7 @@ BIN    := $(VENV)/bin
 MINICONS := $(VENV)-minicons
 PIP    := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
 
-.PHONY: demo test test-heavy check bench bench-quick results clean
+.PHONY: demo test test-heavy check docs bench bench-quick results clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/boxpen run
@@ -32,6 +33,9 @@ check: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/dev.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench: $(VENV)/bench.stamp $(MINICONS)/bench.stamp
 	$(BIN)/python -m pytest benchmarks -rP

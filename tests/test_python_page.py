@@ -1,4 +1,4 @@
-"""docs/how-to/python.md names every public name, and its examples run."""
+"""docs/reference/python.md names every public name, and its examples run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import boxpen
 
-PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "python.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[1] / "docs" / "reference" / "python.md").read_text("utf-8")
 
 
 def test_every_public_name_is_on_the_page():
@@ -31,7 +31,7 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.+?)```", PAGE, re.S):
-        exec(compile(block, "docs/how-to/python.md", "exec"), names)
+        exec(compile(block, "docs/reference/python.md", "exec"), names)
     said = capsys.readouterr().out
     assert "suite 'startr' is neither known nor a file" in said
     assert names["record"].total == pytest.approx(sum(map(float, names["record"].logprobs)), 1e-5)
