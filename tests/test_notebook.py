@@ -57,6 +57,7 @@ def needs_smollm2() -> None:
         pytest.skip("smollm2 is not available")
 
 
+@pytest.mark.heavy  # fast: test_python_page.py
 def test_it_gives_what_it_stores(tmp_path):
     needs_smollm2()
     stored = nbformat.read(NOTEBOOK, as_version=4)

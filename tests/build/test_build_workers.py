@@ -117,6 +117,7 @@ def test_workers_write_the_same_bytes_and_leave_nothing_in_the_store(config, tmp
     assert left_in(store) == set()
 
 
+@pytest.mark.heavy  # fast: threads in place of processes, above
 def test_processes_write_the_same_bytes_though_one_is_killed(films, tmp_path):
     alone = build(films)
     store, executor = DirectoryStore(tmp_path / "store"), LocalExecutor(workers=2)
@@ -247,7 +248,11 @@ def test_a_runner_gives_results_in_the_order_of_parts(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "who"), [("films", "local --workers 8"), ("graph", "worker --store /shared/boxpen")]
+    ("kind", "who"),
+    [
+        ("films", "local --workers 8"),
+        pytest.param("graph", "worker --store /shared/boxpen", marks=pytest.mark.heavy),
+    ],
 )
 def test_the_commands_of_the_documentation(kind, who, tmp_path, request):
     """docs/how-to/evaluate/many-machines.md, with this file and a store in this folder."""

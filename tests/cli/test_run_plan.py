@@ -275,6 +275,7 @@ class TestWorkers:
         refused(invoke("worker", "--join", place), part)
         assert (here / "a.txt").read_text() == "mine"
 
+    @pytest.mark.heavy  # fast: cluster/test_local_executor.py, a driver that is killed
     def test_an_interrupted_run_goes_on_where_it_was(self, here):
         rows = [f"The box {n} is in the pen.,The pen {n} is in the box." for n in range(2500)]
         (here / "plan.toml").write_text('model = "step-9"\nsuite = "one.csv"\n')

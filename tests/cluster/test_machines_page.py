@@ -141,6 +141,7 @@ def test_workers_of_slurm_and_ssh_do_the_work(here: Path) -> None:
     assert not list((store / "workers").iterdir())
 
 
+@pytest.mark.heavy  # fast: test_workers_of_slurm_and_ssh_do_the_work; test_object_store.py
 def test_workers_meet_in_an_object_store(here: Path, s3_url: str) -> None:
     worker, run = (
         " ".join(command).replace("s3://bucket/boxpen", s3_url).split()

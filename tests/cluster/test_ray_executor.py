@@ -101,6 +101,7 @@ def test_workers_are_spread_and_load_each_group_once(cluster, tmp_path):
     assert len(workers) == 4
 
 
+@pytest.mark.heavy  # fast: cluster/test_object_store.py; results of local workers
 def test_units_of_a_store_in_s3(cluster, s3_url):
     store = open_store(s3_url)
     outcome = have_done(store, units(None, 60, 0), executor_of("ray", workers=2))
@@ -220,6 +221,7 @@ def check_campaign(cluster, tmp_path, kills, seconds, count, seed):
     return told
 
 
+@pytest.mark.heavy  # fast: a killed driver; killed workers of the local executor
 def test_a_killed_node_loses_no_unit(cluster, tmp_path):
     check_campaign(cluster, tmp_path, kills=1, seconds=0.2, count=45, seed=26)
 

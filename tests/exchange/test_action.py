@@ -124,6 +124,7 @@ def project(tmp_path, gpt2_dir) -> Path:
     return tmp_path
 
 
+@pytest.mark.heavy  # fast: runs that are there and a baseline
 def test_a_broken_rule_fails_and_is_reported(project):
     runner = Runner(project, gate="a gate.toml", install="false").run()
     assert runner.failed

@@ -87,6 +87,7 @@ def test_each_rule_is_a_test_with_a_readable_failure(project):
     assert names[:3] == ["accuracy >= 0", "accuracy >= 1 [small]", "set=A: accuracy <= 0"]
 
 
+@pytest.mark.heavy  # fast: each rule is a test
 def test_workers_run_a_gate_once(project):
     # Each of the runs would be told by its line; a second run would be saved to the same place.
     (project / "conftest.py").write_text(

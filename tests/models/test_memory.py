@@ -220,7 +220,13 @@ def test_a_text_that_never_fits_is_one_sentence(name, deterministic, tiny_models
 # --- A large vocabulary on a small machine
 
 
-@pytest.mark.parametrize("kind", ["causal", "replayed", "masked", "seq2seq"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "causal",
+        *(pytest.param(k, marks=pytest.mark.heavy) for k in ("replayed", "masked", "seq2seq")),
+    ],
+)
 def test_a_vocabulary_of_256_thousand_is_never_stored_as_logits(kind, peaks):
     """A thousand positions times the vocabulary would be a gigabyte.
 

@@ -136,6 +136,7 @@ validate_every = 120
     assert trained(read_config(tmp_path / "heart.toml"))["bleu"] > 90
 
 
+@pytest.mark.heavy  # fast: the same loop, in train/test_lm_resume.py
 def test_a_training_that_was_killed_ends_as_one_that_was_not(corpus, tmp_path):
     one, other = (config_of(corpus, tmp_path / name) for name in ("one", "other"))
     whole = trained(one)

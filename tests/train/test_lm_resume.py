@@ -59,7 +59,9 @@ train_lm(kind={kind!r}, model={model!r}, out={out!r}, text=[{text!r}], options=R
 """
 
 
-@pytest.mark.parametrize("kind", ["causal", "masked", "bilm"])
+@pytest.mark.parametrize(
+    "kind", ["causal", *(pytest.param(k, marks=pytest.mark.heavy) for k in ("masked", "bilm"))]
+)
 def test_a_killed_training_ends_as_one_that_was_never_killed(
     kind: str, tiny_base: Base, text: Path, tmp_path: Path
 ) -> None:

@@ -142,6 +142,7 @@ def test_translation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "as before" not in done.stderr
 
 
+@pytest.mark.heavy  # fast: test_translation
 @pytest.mark.timeout(1200)
 def test_language_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*command("lm"), "--device", "cpu", "--epochs", "1", "--every", "4"]
@@ -164,6 +165,7 @@ def test_language_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert done.stderr.count(line) == 1, (line, done.stderr)
 
 
+@pytest.mark.heavy  # fast: test_translation
 @pytest.mark.timeout(1200)
 def test_classifiers_resume_in_more_processes(
     tiny_base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -114,6 +114,7 @@ RESUMED = Options(
 )
 
 
+@pytest.mark.heavy  # fast: the same loop, in test_lm_resume.py
 @pytest.mark.parametrize("kind", ["bert"])
 def test_a_killed_training_ends_as_one_that_was_never_killed(
     kind: str, tiny_base: Base, nli_csv: Path, tmp_path: Path
