@@ -1,6 +1,7 @@
 """The starter suite keeps the promises of docs/explanation/starter.md."""
 
 import csv
+import math
 import lzma
 import re
 from collections import Counter
@@ -184,10 +185,13 @@ class TestLanguage:
 
 
 class TestOriginality:
-    def test_no_run_of_words_is_shared_with_a_public_set(self, data_dir):
+    @pytest.mark.parametrize(
+        "largest", [3e6, pytest.param(math.inf, marks=pytest.mark.heavy)], ids=["small", "all"]
+    )
+    def test_no_run_of_words_is_shared_with_a_public_set(self, data_dir, largest):
         mine = _runs_of_the_starter()
         shared = {}
-        lines = _lines(data_dir)
+        lines = _lines(data_dir, largest)
         while few := list(islice(lines, 500_000)):
             for place in _suspects([line for line, _ in few], mine):
                 line, file = few[place]
@@ -260,10 +264,10 @@ def _runs_of_the_starter() -> dict[str, str]:
     return {run: name for name, found in texts.items() for text in found for run in _runs(text)}
 
 
-def _lines(folder: Path) -> Iterator[tuple[str, str]]:
-    """All lines of the public sets, each with its file."""
+def _lines(folder: Path, largest: float) -> Iterator[tuple[str, str]]:
+    """All lines of the public sets' files up to a size in bytes, each with its file."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.name != "SOURCES.md":
+        if path.is_file() and path.name != "SOURCES.md" and path.stat().st_size <= largest:
             opened = lzma.open if path.suffix == ".xz" else open
             with opened(path, "rt", encoding="utf-8", errors="replace") as lines:
                 yield from zip(lines, repeat(path.name))

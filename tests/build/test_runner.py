@@ -234,7 +234,10 @@ for done in builder.runner(config).run():
 """
 
 
-@every_builder
+@pytest.mark.parametrize(
+    "name",
+    ["kg", *(pytest.param(n, marks=pytest.mark.heavy) for n in ("discourse", "duals", "nmt"))],
+)
 def test_a_build_that_was_killed_resumes_to_the_same_files(tmp_path, name):
     for folder in ("whole", "cut"):
         (tmp_path / folder).mkdir()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from boxpen.nmt.data.normal_rules import compiled, rules
+from boxpen.nmt.data.normal_rules import compiled, compiled_rules, rules
 from boxpen.text.normal import normalised
 
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -73,7 +73,7 @@ def normalisers():
     made = {}
     for mode in MODES:
         made[mode] = sentencepiece.SentencePieceNormalizer(
-            model_proto=compiled(rules(*mode)), remove_extra_whitespaces=True
+            model_proto=compiled_rules(*mode), remove_extra_whitespaces=True
         ).normalize
     return made
 

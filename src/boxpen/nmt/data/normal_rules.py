@@ -67,6 +67,12 @@ def rules(language: str, punctuation: Punctuation) -> dict[str, str]:
     return dict(_rules(base_language(language), punctuation))
 
 
+@functools.cache  # a second
+def compiled_rules(language: str, punctuation: Punctuation) -> bytes:
+    """Return the rules of a language as ``compiled`` makes them."""
+    return compiled(rules(language, punctuation))
+
+
 def compiled(found: dict[str, str]) -> bytes:
     """Return rules as the part of a SentencePiece model that holds them.
 

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from boxpen.errors import NmtError
 from boxpen.files import replaced
 from boxpen.nmt.config import SubwordConfig
-from boxpen.nmt.data.normal_rules import compiled, rules
+from boxpen.nmt.data.normal_rules import compiled_rules
 from boxpen.text.normal import Punctuation
 
 __all__ = [
@@ -79,7 +79,7 @@ def train_subwords(
     tables = [b"", b""]
     if config.normalisation == "text":
         languages = (source_language, target_language)
-        tables = [compiled(rules(language, punctuation)) for language in languages]
+        tables = [compiled_rules(language, punctuation) for language in languages]
     sides = [
         _normalised(_sample(lines, config.sample, seed), table)
         for lines, table in zip((source, target), tables, strict=True)
