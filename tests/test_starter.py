@@ -1,8 +1,8 @@
 """The starter suite keeps the promises of docs/explanation/starter.md."""
 
 import csv
-import math
 import lzma
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
