@@ -105,7 +105,9 @@ def picture(run: boxpen.Run, path: Path = DOCS.parent / "images" / "demo.svg") -
     screen.print(run_table(run))
     for line in notes(run):
         screen.print(f"• {line}", highlight=False)
-    screen.save_svg(str(path), title="boxpen run", unique_id="demo")
+    drawn = screen.export_svg(title="boxpen run", unique_id="demo")
+    # Without the fonts that it would fetch from another host.
+    path.write_text(re.sub(r"\n    @font-face \{.*?\n    \}", "", drawn, flags=re.S), "utf-8")
 
 
 def readme_results() -> str:

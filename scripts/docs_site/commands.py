@@ -112,4 +112,4 @@ def _section(found: _Found) -> Iterator[str]:
 def _escaped(text: str) -> str:
     """Keep angle brackets, stars and the brackets of defaults as they are."""
     plain = re.sub(r"([\\*_<>\[\]{}|])", r"\\\1", text)
-    return re.sub(r" +\\\[(default: .*)\\\]$", r" *(\1)*", plain)
+    return re.sub(r" +\\\[(default: )\(?(.*?)\)?\\\]$", r" *(\1\2)*", plain)

@@ -24,7 +24,8 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
             for file in files.documentation_pages()
             if posixpath.dirname(file.src_uri) == folder and file is not page.file
         ]
-        return "\n".join(f"- [{title}]({link}): {said}" for title, link, said in sorted(rows))
+        lines = (f"- [{title}]({link}): {said}" for title, link, said in sorted(rows, key=_plain))
+        return "\n".join(line.removesuffix(": ") for line in lines)
 
     return _MARKER.sub(listed, markdown)
 
@@ -34,11 +35,16 @@ def _title(file: File) -> str:
     return found[1] if found else file.name
 
 
+def _plain(row: tuple[str, str, str]) -> str:
+    return row[0].replace("`", "").lower()
+
+
 def _first_sentence(file: File) -> str:
-    """Return the first sentence of the first paragraph, without links."""
-    body = re.sub(r"^---\n.*?\n---\n", "", file.content_string, flags=re.S)
-    for paragraph in re.split(r"\n\s*\n", body):
-        if re.match(r"[A-Z0-9`*\"“]", paragraph) and not paragraph.startswith("**"):
-            text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", " ".join(paragraph.split()))
-            return re.split(r"(?<=[.?!])[”\"]? (?=[A-Z`“\"])|:$", text)[0].rstrip(":")
-    return ""
+    """Return the first sentence after the title, without links; empty if something else follows."""
+    after = re.search(r"^# .+\n+(`[^`]|[^\s`|!<#>-])((?:.|\n(?!\n))*)", file.content_string, re.M)
+    if not after:
+        return ""
+    text = " ".join((after[1] + after[2]).split())
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    sentence = re.split(r"(?<=[.?!])[”\"*]* (?=[A-Z`“\"*])", text)[0]
+    return sentence if re.search(r"[.?!][”\"*)]*$", sentence) else ""
