@@ -27,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from results import DOCS, METRICS, SETS, said, table, write
+from results import DOCS, METRICS, SETS, beside_paper, said, table, write
 
 import boxpen
 from boxpen.analysis.curve import Point, curves
@@ -285,7 +285,7 @@ def tables(models: Path) -> None:
     write(
         PAGE,
         "commonmt",
-        table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu")),
+        beside_paper(table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu"))),
     )
     smallest = runs["transformer-1-16", "sound"]
     write(PAGE, "pairs", pairs_table({**main_runs, "transformer-1-16": smallest}))
