@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path)
     given = parser.parse_args()
     if given.command == "table":
-        write("discourse.md", "mined", table())
+        write("discourse", "mined", table())
         return
     if given.command == "mended":
         print(mended())

@@ -2,7 +2,7 @@
 
     discourse_pairs.py draw SUITE FOLDER [--seed N]    two sheets for each of two passes
     discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into discourse-zh-en.jsonl
-    discourse_pairs.py table                           precision and need of context, of the last seed
+    discourse_pairs.py table                           precision, need of context (last seed)
     discourse_pairs.py run SUITE RUN                   accuracy of a run, by class
     discourse_pairs.py yield FOLDER                    candidates, from the folder of the build
 

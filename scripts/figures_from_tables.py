@@ -173,7 +173,7 @@ def judged(topic: str, key: str, parts: Sequence[str], models: Sequence[str]) ->
 
 def discourse() -> str:
     models = ("sentence-more", "concat", "thumt", "cadec", "bert-fused")
-    return judged("discourse", "discourse judge", ("pronoun", "connective", "ellipsis"), models)
+    return judged("discourse", "judge", ("pronoun", "connective", "ellipsis"), models)
 
 
 def said_instead() -> str:
