@@ -30,7 +30,6 @@ import sense
 from results import DOCS, write
 
 import boxpen
-from boxpen.analysis.curve import Point
 from boxpen.analysis.slices import cut
 from boxpen.errors import BoxpenError
 from boxpen.lm.job import train_lm
@@ -38,12 +37,11 @@ from boxpen.lm.options import Options
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.intervals import Z95, Estimate
 from boxpen.metrics.seeds import accuracy_over_seeds, gap_over_seeds, over_seeds
-from boxpen.report.curve import curve_svg
 from boxpen.runs.directory import run_directories
 from boxpen.scoring.verdicts import Scored, Verdict
 
 ROOT = Path(__file__).parents[1]
-PAGE = "seeds.md"
+PAGE = "seeds"
 KINDS = ("causal", "masked", "bilm")
 SCALES = ("small", "longer", "full")
 SETS = {
@@ -174,7 +172,7 @@ class Kinds:
         return out
 
     def tables(self) -> None:
-        """Put the tables and the drawing into docs/results."""
+        """Put the tables into docs/results."""
         found = self.trained()
         if not found or any(len(some.figures) < 2 for some in found.values()):
             sys.exit(f"{self.folder}: fewer than two seeds have all their trainings")
@@ -182,16 +180,6 @@ class Kinds:
         write(PAGE, key, accuracy_table(found, self.settings["read"]))
         write(PAGE, f"{key}-gaps", gaps_table(found))
         write(PAGE, f"{key}-data", data_table(found))
-        drawn = {
-            kind: [
-                Point(size, s.accuracy("sen-making")) for (size, of), s in found.items()
-                if of == kind
-            ]
-            for kind in KINDS
-        }  # fmt: skip
-        drawn = {kind: points for kind, points in drawn.items() if points}
-        picture = curve_svg(drawn, metric="accuracy", across="sentences of training data")
-        (DOCS / "figures" / f"{key}.svg").write_text(picture, "utf-8")
         if self.scale == "small":
             both = [
                 (scale.settings["read"] / size, s)
