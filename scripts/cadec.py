@@ -344,7 +344,7 @@ Rows = Sequence[tuple[str, list[dict[str, Any]]]]
 def curve_table(rows: Rows, base: float) -> list[str]:
     """Return losses at the start, at each quarter (of bases: fifth) and at the end."""
     lines = [
-        "| model | trainings | steps | at first | validation loss from then on |",
+        "| model | trainings | steps | at the start | validation loss afterwards |",
         "|---" * 5 + "|",
     ]
     for name, kept in rows:

@@ -294,7 +294,7 @@ def against_control() -> str:
     """Return contrastive accuracy of models with their context less that of one without."""
     runs = {_name(run): run for run in map(boxpen.Run.load, map(Path, runs_on("given")))}
     out = [
-        f"| model | | n | right, of contrasts | less {CONTROL} [95 %] | Holm |",
+        f"| model | | n | right, of contrasts | minus {CONTROL} [95 %] | Holm |",
         "|---|---" + "|---:" * 4 + "|",
     ]
     parts = {name: {"all": run.verdicts} | cut(run, "set") for name, run in runs.items()}

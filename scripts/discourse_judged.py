@@ -107,7 +107,7 @@ def contrasts() -> str:
     """Return how many wrong translations are wrong, and still Chinese."""
     rows = _judged("discourse-contrasts.csv")
     words = dict.fromkeys(row["class"].split("-")[0] for row in rows if "-" in row["class"])
-    out = ["| phenomenon | with a contrast | sound | share | readers alike |", "|---" * 5 + "|"]
+    out = ["| phenomenon | with a contrast | sound | share | same verdict |", "|---" * 5 + "|"]
     for part in (*PHENOMENA, *sorted(words)):
         said = [
             (row["reader A"], row["reader B"])

@@ -33,7 +33,7 @@ JOURNAL = DOCS / "data" / "discourse-mined.jsonl"
 MENDED = DOCS / "data" / "discourse-contrasts-mended.csv"
 EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv", MENDED.name)
 HEAD = (
-    "| class | read | good | precision | alike | needs its context | both | sound contrasts |\n"
+    "| class | read | good | precision | same verdict | needs its context | good and needs it | sound contrasts |\n"
     + "|---" * 8
     + "|"
 )

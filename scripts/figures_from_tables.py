@@ -95,7 +95,7 @@ def dots(
 ) -> str:
     """Return rows of dots with intervals, and crosses for what a paper has."""
     series = list(dict.fromkeys(name for row in rows for name in row.marks))
-    tall = max(24, PITCH * len(series) + 10)
+    tall = max(24, PITCH * max(len(row.marks) for row in rows) + 10)
     legend = [*series, *([paper] if paper else [])]
     top = 44 + 18 * ((len(legend) - 1) // 3)
     bottom = top + tall * len(rows)
@@ -204,13 +204,13 @@ def cadec() -> str:
     """Draw the losses of the recipes, minus the base's, over the steps."""
     logs = {}
     for name, row in tables("cadec", "curves")[0].items():
-        curve = [row["at first"], *row["validation loss from then on"].split(" → ")]
+        curve = [row["at the start"], *row["validation loss afterwards"].split(" → ")]
         each = int(row["steps"]) // (len(curve) - 1)
         logs[name] = [
             {"step": each * turn, "valid_loss": number(cell)[0]} for turn, cell in enumerate(curve)
         ]
     return training_svg(logs, "valid_loss").replace(
-        "validation loss", "validation loss less the base's"
+        "validation loss", "validation loss minus the base's"
     )
 
 
@@ -253,14 +253,16 @@ def seeds() -> str:
     rows = []
     for pairs, row in tables("seeds", "nmt-seeds-gaps")[0].items():
         if row["recipe"] == "sound":
-            gap = number(row["Transformer less RNNSearch, seeds and items"])
+            gap = number(row["Transformer minus RNNSearch, seeds and items"])
             crosses = {"CommonMT": 0.046} if pairs == "1,788,372" else {}
-            rows.append(Row(f"{pairs} pairs", {"Transformer less RNNSearch": gap}, 0, crosses))
+            rows.append(Row(f"{pairs} pairs", {"Transformer minus RNNSearch": gap}, 0, crosses))
     for size, row in tables("seeds", "kinds-full-gaps")[0].items():
-        rows.append(Row(f"{size} sentences", {"masked less causal": number(row["all"])}, 0))
+        rows.append(Row(f"{size} sentences", {"masked minus causal": number(row["all"])}, 0))
     for kind, row in tables("seeds", "kinds-full-data")[0].items():
-        rows.append(Row(f"{kind} model", {"64 times the text": number(row["all"])}, 0))
-    return dots("differences over seeds", rows, (-0.03, 0.06), "accuracy [95 %]", "paper")
+        rows.append(Row(f"{kind} model", {"largest text minus smallest": number(row["all"])}, 0))
+    return dots(
+        "differences over seeds", rows, (-0.03, 0.06), "difference of accuracy [95 %]", "the paper"
+    )
 
 
 def readings() -> str:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import sense
-from results import DOCS, write
+from results import shown, write
 
 import boxpen
 from boxpen.analysis.slices import cut
@@ -285,7 +285,7 @@ def gaps_table(found: Mapping[tuple[int, str], Seeds]) -> str:
     """Return how far the bidirectional kinds are above the causal one (finding 2)."""
     parts = [part for sets in SETS.values() for part in sets]
     out = [
-        "| sentences | less causal | " + " | ".join(parts) + " | all |",
+        "| sentences | minus causal | " + " | ".join(parts) + " | all |",
         "|---" * (3 + len(parts)) + "|",
     ]
     for (size, kind), s in found.items():
@@ -310,7 +310,7 @@ def data_table(found: Mapping[tuple[int, str], Seeds]) -> str:
             continue
         most, least = found[max(sizes), kind], found[min(sizes), kind]
         cells = [interval(gap_over_seeds(most.of(p), least.of(p)), "+") for p in (*parts, "")]
-        out.append(f"| {kind} | {max(sizes):,} less {min(sizes):,} | " + " | ".join(cells) + " |")
+        out.append(f"| {kind} | {max(sizes):,} minus {min(sizes):,} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
@@ -327,9 +327,9 @@ def bilm_table(found: Sequence[tuple[float, Seeds]]) -> str:
         name = f"new:tiny, seeds: {len(s.figures)}"
         rows.append((name, words, f"{passes:g}", f"{loss:.3f}", s.accuracy("sen-making")))
     for name, share in EARLIER.items():
-        shown = f"`{name}` of [sense](sense.md), seeds: 1"
-        rows.append((shown, WORDS * share, "1", "–", on_page(name)))
-    out = ["| model | words of text | passes | held-out loss | sense making |", "|---" * 5 + "|"]
+        row = f"`{name}` of [sense](sense.md), seeds: 1"
+        rows.append((row, WORDS * share, "1", "–", on_page(name)))
+    out = ["| model | words of text | passes | held-out loss | accuracy |", "|---" * 5 + "|"]
     for name, words, passes, loss, e in rows:
         out.append(f"| {name} | {words:,.0f} | {passes} | {loss} | {interval(e)} |")
     out += [
@@ -349,11 +349,10 @@ def bilm_table(found: Sequence[tuple[float, Seeds]]) -> str:
 
 
 def on_page(name: str) -> Estimate:
-    """Return the sense making that docs/results/sense.md has of a model, by our recipe."""
-    text = (DOCS / "sense.md").read_text("utf-8").partition("<!-- begin sound -->")[2]
-    found = re.search(rf"\| {name} \| ([\d.]+) \[([\d.]+), ([\d.]+)\]", text)
+    """Return the accuracy on Sen-Making that the results on sense have of a model."""
+    found = re.search(rf"\| {name} \| ([\d.]+) \[([\d.]+), ([\d.]+)\]", shown("sense", "sound"))
     if not found:
-        sys.exit(f"docs/results/sense.md has no row '{name}'")
+        sys.exit(f"the results on sense have no row '{name}'")
     value, low, high = map(float, found.groups())
     return Estimate(value, low, high, 2021)
 

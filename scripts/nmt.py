@@ -441,7 +441,7 @@ def seeds_table(found: dict[tuple[str, str], Seeds]) -> str:
     """Return what the trainings of every share came to, over their seeds."""
     out = [
         "| pairs | model | seeds | epochs | validation loss | TVsub BLEU "
-        "| accuracy, sound | seeds apart | accuracy, paper |",
+        "| accuracy, sound | lowest and highest seed | accuracy, paper |",
         "|---" * 9 + "|",
     ]
     for (_, architecture), s in found.items():
@@ -460,7 +460,7 @@ def seeds_table(found: dict[tuple[str, str], Seeds]) -> str:
 def gaps_table(found: dict[tuple[str, str], Seeds]) -> str:
     """Return how far the Transformer is above RNNSearch, with and without the seed."""
     out = [
-        "| pairs | recipe | Transformer less RNNSearch, seeds and items | items alone, seed 1 "
+        "| pairs | recipe | Transformer minus RNNSearch, seeds and items | items alone, seed 1 "
         "| validation loss, seeds |",
         "|---" * 5 + "|",
     ]
