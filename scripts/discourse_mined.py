@@ -33,9 +33,8 @@ JOURNAL = DOCS / "data" / "discourse-mined.jsonl"
 MENDED = DOCS / "data" / "discourse-contrasts-mended.csv"
 EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv", MENDED.name)
 HEAD = (
-    "| class | read | good | precision | same verdict | needs its context | good and needs it | sound contrasts |\n"
-    + "|---" * 8
-    + "|"
+    "| class | read | good | precision | same verdict | needs its context | good and needs it "
+    "| sound contrasts |\n" + "|---" * 8 + "|"
 )
 OPTIONS = {
     "you": ("你 (one person)", "你们 (several)"),
