@@ -122,7 +122,7 @@ def test_cheap_tables_are_those_of_the_journals():
     assert results.shown("discourse", "mined") == discourse_mined.table()
     assert results.shown("discourse", "contrasts") == discourse_judged.contrasts()
     assert results.shown("discourse-zh-en", "read") == discourse_pairs.table(26)
-    for cells in (line.split(" | ") for line in discourse_mined.mended().splitlines()[2:]):
+    for cells in (line.split(" | ") for line in discourse_mined.repaired().splitlines()[2:]):
         name, read, sound = cells[0].removeprefix("| "), *cells[1:3]
         assert f"{name} {sound} of {read}" in (
             results.page_of("discourse", "mined").read_text("utf-8")
