@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from results import DOCS, write
+from results import write
 from torch import Tensor
 from torch.nn import functional
 
@@ -37,10 +37,9 @@ from boxpen.nmt.data.inputs import PLAIN, batch_of
 from boxpen.nmt.data.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.objective import cross_entropy
 from boxpen.nmt.training import Training, TrainState
-from boxpen.report.training.plot import read_log, training_svg
 
 ROOT = Path(__file__).parents[1]
-PAGE = "cadec.md"
+PAGE = "cadec"
 END = ".figures.json"
 DOCUMENTS = {"hundred": (0, 100, 40), "train": (100, 200, None), "valid": (200, 203, 400)}
 """First document, first not taken, and lines of each."""
@@ -328,9 +327,6 @@ def tables(scale: Scale) -> None:
         "curves": curve_table(made["recipes"], base),
         "inputs": input_table(made["recipes"], base),
     }
-    if scale is SMALL:
-        logs = {recipe: read_log(scale.folder / f"{recipe}-1") for recipe in RECIPES}
-        (DOCS / "figures" / "cadec.svg").write_text(training_svg(logs, "valid_loss"), "utf-8")
     for key, lines in blocks.items():
         print("\n".join(lines)) if scale is FULL else write(PAGE, key, "\n".join(lines))
 
@@ -348,7 +344,7 @@ Rows = Sequence[tuple[str, list[dict[str, Any]]]]
 def curve_table(rows: Rows, base: float) -> list[str]:
     """Return losses at the start, at each quarter (of bases: fifth) and at the end."""
     lines = [
-        "| model | trainings | steps | at first | validation loss from then on |",
+        "| model | trainings | steps | at the start | validation loss afterwards |",
         "|---" * 5 + "|",
     ]
     for name, kept in rows:

@@ -33,13 +33,12 @@ from boxpen.files import replaced
 from boxpen.metrics.agreement import cohen_estimate
 from boxpen.metrics.choice import accuracy, both_right, clusters
 from boxpen.metrics.intervals import Estimate, between, share, wilson
-from boxpen.report.html.charts import Dots, Series, dot_chart
 from boxpen.report.numbers import interval, too_few_blocks
 from boxpen.review import Journal, latest
 from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Verdict
 
-PAGE = "commonmt.md"
+PAGE = "commonmt"
 LABELS = DOCS.parents[1] / "src" / "boxpen" / "catalog" / "data" / "commonmt.csv"
 READERS = ("reader A", "reader B")
 TAGS = ("knowledge", "decidable", "ambiguity")
@@ -59,12 +58,6 @@ TABLE_3 = {
     "BERT-base": (0.788, 0.642, 0.611, 0.684),
     "BERT-large": (0.818, 0.682, 0.623, 0.712),
 }
-STYLE = (
-    ".chart{font:12px sans-serif}.at{overflow:visible}text{fill:#222}.tick,.count{fill:#666;"
-    "font-size:10.5px}.grid,.rule{stroke:#ddd}.chance{stroke:#666;stroke-dasharray:3 2}"
-    ".bar{stroke:#1f5fa8;stroke-width:2;opacity:.5}.sign{fill:#1f5fa8}"
-    ".m1 .bar{stroke:#bf4a1b}.m1 .sign{fill:#bf4a1b}"
-)
 FIGURE_7 = (("properties", "structures", "action"), ("behaviors", "emotions"))
 """What the paper's Transformer does well, and badly."""
 BLOCKS = DOCS / "data" / "commonmt-blocks.csv"
@@ -123,9 +116,6 @@ def tables(models: Path) -> None:
     write(PAGE, "figure-7", "\n".join(lines))
     lines = [by_tag(runs, "knowledge", kinds, _decidable), "", figure_7(runs, _decidable)]
     write(PAGE, "figure-7-decidable", "\n".join(lines))
-    (DOCS / "figures" / "commonmt-knowledge.svg").write_text(
-        picture(runs["OPUS-MT", "paper"]), "utf-8"
-    )
     write(PAGE, "structures", by_tag(runs, "ambiguity"))
     write(PAGE, "equation-1", equation_1(runs["OPUS-MT", "paper"]))
 
@@ -434,22 +424,6 @@ def figure_7(
             cells.append(_shown(between(good, bad)))
             lines.append(f"| `{recipe}` | {name} | {place} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-def picture(run: Run) -> str:
-    """Return Figure 7 as a drawing that needs no page around it."""
-    found = {kind: [v for v in run.verdicts if v.tags.get("knowledge") == kind] for kind in TABLE_2}
-    rows = [
-        Dots(kind, 0.5, [accuracy(some), accuracy([v for v in some if _decidable(v)])])
-        for kind, some in found.items()
-    ]
-    series = [Series("all items", 0), Series("decidable items", 1)]
-    chart = dot_chart("Accuracy of OPUS-MT by knowledge type", rows, series)
-    height = chart.partition('height="')[2].partition('"')[0]
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="560" height="{height}">'
-    return (
-        f'{head}<style>{STYLE}</style><rect width="100%" height="100%" fill="#fff"/>{chart}</svg>\n'
-    )
 
 
 def equation_1(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Train the models of docs/results/discourse.md, put them to their suites, make the tables.
+"""Train the models of docs/results/discourse.md, evaluate them, make the tables.
 
     discourse.py prepare               build/discourse/data: divided, cleaned, cut into subwords
     discourse.py train NAME [NAME …]   build/discourse/NAME, and its runs; wants a GPU
@@ -19,6 +19,7 @@ import json
 import lzma
 import os
 import random
+import re
 import sys
 import tempfile
 import time
@@ -52,22 +53,20 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build" / "discourse"
 DATA = FOLDER / "data"
 SHORT = ROOT / "build" / "discourse-short"
-PAGE = "discourse.md"
-SHORT_PAGE = "said-instead.md"
+PAGE, SHORT_PAGE = "discourse", "said-instead"
 SHORT_VERDICTS = DOCS / "data" / "said-instead-verdicts.jsonl"
 STATUS = ("review", "status", "--task", "classes")
 DIFFER = "\nJudges disagree:"
 VERDICTS = DOCS / "data" / "discourse-verdicts.jsonl"
 """What readers said of translations, by the numbers of items and texts."""
 UNSEEN = 3044
-"""So many of its lines are older than the rules of the class judge."""
+"""Lines that are older than the rules of the class judge."""
 SAMPLE = {"connective": 6, "ellipsis": 80, "pronoun": 12}
 """Items of each class that were drawn for readers."""
 MORE = 120
 """Ellipses that were drawn later."""
 CONTROL = "sentence-more"
 """Has learnt as long as the models that read context."""
-SUITES = ("discourse", "starter.discourse")
 STEPS = {
     "sentence": 3500,
     "sentence-2": 3500,
@@ -177,10 +176,10 @@ def config(name: str) -> NmtConfig:
 
 
 def suites() -> list[boxpen.Suite]:
-    """Return what the models are put to: published, with contrasts added, and our own."""
+    """Return what the models are evaluated on: the published suite, with contrasts added."""
     from boxpen.build.discourse.contrast import with_contrasts
 
-    return [with_contrasts(boxpen.load_suite("discourse")), boxpen.load_suite("starter.discourse")]
+    return [with_contrasts(boxpen.load_suite("discourse"))]
 
 
 def train(
@@ -190,7 +189,7 @@ def train(
     save: Callable[[boxpen.Run, str], None],
     settings: NmtConfig | None = None,
 ) -> dict[str, Any]:
-    """Train one model, put it to the suites with, without and with shuffled context."""
+    """Train one model, evaluate it on the suites with, without and with shuffled context."""
     settings = settings or config(name)
 
     def watch(state: TrainState) -> None:
@@ -214,26 +213,25 @@ def train(
 def tables() -> None:
     """Put all tables into docs/results/discourse.md."""
     places = {name: FOLDER / f"{name}.figures.json" for name in STEPS}
-    every = [runs_on(suite, context) for suite in SUITES for context in CONTEXTS]
-    if not all(p.is_file() for p in places.values()) or any(len(r) != len(STEPS) for r in every):
+    runs = {context: runs_on(context) for context in CONTEXTS}
+    if not all(p.is_file() for p in places.values()) or any(
+        len(some) != len(STEPS) for some in runs.values()
+    ):
         sys.exit(
-            f"nothing is written: expected a training and {len(every)} runs of each of "
+            f"nothing is written: expected a training and {len(runs)} runs of each of "
             f"{', '.join(STEPS)} ('discourse.py train' makes them)"
         )
     figures = {name: json.loads(place.read_text("utf-8")) for name, place in places.items()}
+    given = runs["given"]
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))
     readers()
-    for suite in SUITES:
-        given = runs_on(suite, "given")
-        beside = ["--paper"] if suite == "discourse" else []  # the paper's figures are of its items
-        write(PAGE, f"{suite} judge", said("discourse", "report", *given, *beside, "--markdown"))
-        write(PAGE, f"{suite} compare", said("discourse", "compare", *given, "--markdown"))
-        if suite == "discourse":  # the other has too few items
-            write(PAGE, f"{suite} alone", alone(suite))
-            write(PAGE, f"{suite} control", against_control(suite))
-        loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on(suite, c)]
-        write(PAGE, f"{suite} context", context_table(context_gains(loaded)))
+    write(PAGE, "judge", _bold(said("discourse", "report", *given, "--paper", "--markdown")))
+    write(PAGE, "compare", said("discourse", "compare", *given, "--markdown"))
+    write(PAGE, "alone", alone())
+    write(PAGE, "control", against_control())
+    loaded = [boxpen.Run.load(Path(path)) for some in runs.values() for path in some]
+    write(PAGE, "context", context_table(context_gains(loaded)))
 
 
 def short_tables() -> None:
@@ -243,18 +241,17 @@ def short_tables() -> None:
         for path in (FOLDER / f"{name}.figures.json" for name in STEPS)
         if path.is_file()
     }
-    given = runs_on("discourse", "given")
+    given = runs_on("given")
     found = said("discourse", "report", *given, "--paper", "--markdown")
     judged, heading, instead = found.partition("### what wrong translations say instead")
     assert heading, found
     counts, _, notes = instead.strip().partition("\n\n")
-    judged = judged.replace("### BLEU", "**BLEU**").replace("### right", "**Right")
     write(SHORT_PAGE, "trainings", trainings_table(figures))
-    write(SHORT_PAGE, "judge", f"{judged.replace('judge, % [95 %]', 'judge, % [95 %]**')}{notes}")
+    write(SHORT_PAGE, "judge", f"{_bold(judged)}{notes}")
     write(SHORT_PAGE, "instead", "\n".join(_first_system(counts.splitlines())))
     write(SHORT_PAGE, "compare", said("discourse", "compare", *given, "--markdown"))
-    write(SHORT_PAGE, "alone", alone("discourse"))
-    loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on("discourse", c)]
+    write(SHORT_PAGE, "alone", alone())
+    loaded = [boxpen.Run.load(Path(path)) for c in CONTEXTS for path in runs_on(c)]
     write(SHORT_PAGE, "context", context_table(context_gains(loaded)))
     read = [path for path in given if "-sentence-more-" in path or "-concat-" in path]
     told = said(*STATUS, *read, "--journal", str(SHORT_VERDICTS))
@@ -269,10 +266,15 @@ def _first_system(lines: Sequence[str]) -> Iterator[str]:
             yield "|".join(["", *cells[2:]])
 
 
-def runs_on(suite: str, context: str) -> list[str]:
+def _bold(table: str) -> str:
+    """Return a report without headings: pages have their own."""
+    return re.sub(r"^### (.)(.*)$", lambda m: f"**{m[1].upper()}{m[2]}**", table, flags=re.M)
+
+
+def runs_on(context: str) -> list[str]:
     """Return the folders of runs, in the order of the models."""
     folder = FOLDER / "runs" / context
-    return [str(path) for name in STEPS for path in folder.glob(f"{suite}-{name}-sound-*")]
+    return [str(path) for name in STEPS for path in folder.glob(f"discourse-{name}-sound-*")]
 
 
 def sample() -> list[str]:
@@ -288,11 +290,11 @@ def sample() -> list[str]:
     return drawn + dice.sample(left, MORE)  # in a second draw: there models differ most
 
 
-def against_control(suite: str) -> str:
+def against_control() -> str:
     """Return contrastive accuracy of models with their context less that of one without."""
-    runs = {_name(run): run for run in map(boxpen.Run.load, map(Path, runs_on(suite, "given")))}
+    runs = {_name(run): run for run in map(boxpen.Run.load, map(Path, runs_on("given")))}
     out = [
-        f"| model | | n | right, of contrasts | less {CONTROL} [95 %] | Holm |",
+        f"| model | | n | right, of contrasts | minus {CONTROL} [95 %] | Holm |",
         "|---|---" + "|---:" * 4 + "|",
     ]
     parts = {name: {"all": run.verdicts} | cut(run, "set") for name, run in runs.items()}
@@ -316,12 +318,12 @@ def against_control(suite: str) -> str:
     )
 
 
-def alone(suite: str) -> str:
+def alone() -> str:
     """Return each model that reads context against itself without."""
     out: list[str] = []
     notes: list[str] = []
-    without = {_name(boxpen.Run.load(Path(path))): path for path in runs_on(suite, "none")}
-    for given in runs_on(suite, "given"):
+    without = {_name(boxpen.Run.load(Path(path))): path for path in runs_on("none")}
+    for given in runs_on("given"):
         name = _name(boxpen.Run.load(Path(given)))
         if name in SENTENCE or name not in without:
             continue
@@ -335,7 +337,7 @@ def alone(suite: str) -> str:
 
 def readers() -> None:
     """Put in what readers found, and how far the class judge agrees with them."""
-    given = runs_on("discourse", "given")
+    given = runs_on("given")
     lines = VERDICTS.read_text("utf-8").splitlines()
     drawn = set(sample())
     kept = [line for line in lines if json.loads(line)["item"].partition("/")[0] in drawn]
@@ -345,13 +347,12 @@ def readers() -> None:
         bleu, _, right = found.partition("### right by readers")  # BLEU stands above
         assert bleu.startswith("### BLEU"), bleu
         right = right.replace("- BLEU is of all items\n", "")
-        write(PAGE, "readers", f"### right by readers{right}")
+        write(PAGE, "readers", f"**Right by readers{right.replace('% [95 %]', '% [95 %]**', 1)}")
         pairs = said("discourse", "compare", *given, *by, "--markdown").splitlines()
         write(PAGE, "readers compare", "\n".join(_without_bleu(pairs)))
     with journal_of(lines[UNSEEN:]) as late:
-        for name, journal in (("agreement", str(VERDICTS)), ("agreement late", late)):
-            told = said(*STATUS, *given, "--journal", journal)
-            write(PAGE, name, f"```\n{told.partition(DIFFER)[0].strip()}\n```")
+        told = said(*STATUS, *given, "--journal", late)
+    write(PAGE, "agreement", f"```\n{told.partition(DIFFER)[0].strip()}\n```")
 
 
 @contextlib.contextmanager

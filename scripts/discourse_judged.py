@@ -1,11 +1,10 @@
-"""Draw the candidates of the mined suite that readers judge, and say how many are good.
+"""Draw the contrasts of the mined suite that readers judge, and count the sound ones.
 
-    discourse_judged.py draw SHEET OUT        from a whole sheet (boxpen review export)
-    discourse_judged.py contrasts SUITE OUT   likewise items with their wrong translations
+    discourse_judged.py contrasts SUITE OUT   items and their wrong translations
     discourse_judged.py candidates            how many of each class the suite was drawn from
-    discourse_judged.py table                 precision and agreement, from docs/results
+    discourse_judged.py table                 how many contrasts are sound
 
-50 of every phenomenon, spread evenly over its classes. A candidate is good if both readers say so.
+50 of every phenomenon, spread evenly over its classes. Both readers must call a contrast sound.
 """
 
 from __future__ import annotations
@@ -21,40 +20,29 @@ from results import DOCS, write
 
 import boxpen
 from boxpen.metrics.intervals import wilson
-from boxpen.review import Journal, Rule, agreement_table, decide, latest
 
 EACH = 50
 SEED = 8
-PAGE = "discourse.md"
+PAGE = "discourse"
 SUITE = Path(__file__).parents[1] / "build" / "discourse" / "tvsub-discourse"
 PHENOMENA = ("pronoun", "connective", "ellipsis")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "contrasts", "candidates", "table"])
+    parser.add_argument("command", choices=["contrasts", "candidates", "table"])
     parser.add_argument("paths", nargs="*", type=Path)
     given = parser.parse_args()
-    if given.command == "draw":
-        draw(*given.paths)
-    elif given.command == "contrasts":
+    if given.command == "contrasts":
         draw_contrasts(*given.paths)
     elif given.command == "candidates":
         write(PAGE, "candidates", candidates())
     else:
-        write(PAGE, "precision", precision())
         write(PAGE, "contrasts", contrasts())
 
 
-def draw(sheet: Path, out: Path) -> None:
-    """Keep 50 rows of every phenomenon, by lot, as many of each class as can be."""
-    with sheet.open(encoding="utf-8-sig", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    _write(_spread(rows), out)
-
-
 def draw_contrasts(suite: Path, out: Path) -> None:
-    """Do so with items that have wrong translations and were not read before."""
+    """Write 50 items of every phenomenon with wrong translations, none of them read before."""
     known = {row["item"] for row in _judged("discourse-contrasts.csv")}
     rows = [
         {
@@ -115,28 +103,11 @@ def _judged(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def precision() -> str:
-    """Return how many candidates are good, and how far the readers agree."""
-    given = Journal(DOCS / "data" / "discourse-review.jsonl").read().judgements
-    parts = {item: item.split("-")[0] for item in latest(given)}
-    decided = decide(given, Rule("unanimous"), 2)
-    agreement = {row.part: row for row in agreement_table(given, parts)}
-    out = ["| phenomenon | judged | good | precision | alike | kappa |", "|---" * 6 + "|"]
-    for part in PHENOMENA:
-        verdicts = [d.verdict for item, d in decided.items() if parts[item] == part]
-        n, good = len(verdicts), verdicts.count("accept")
-        row = agreement[part]
-        out.append(
-            f"| {part} | {n} | {good} | {_share(good, n)} | {row.percent:.2f} | {row.cohen:.2f} |"
-        )
-    return "\n".join(out)
-
-
 def contrasts() -> str:
     """Return how many wrong translations are wrong, and still Chinese."""
     rows = _judged("discourse-contrasts.csv")
     words = dict.fromkeys(row["class"].split("-")[0] for row in rows if "-" in row["class"])
-    out = ["| phenomenon | with a contrast | sound | share | readers alike |", "|---" * 5 + "|"]
+    out = ["| phenomenon | with a contrast | sound | share | same verdict |", "|---" * 5 + "|"]
     for part in (*PHENOMENA, *sorted(words)):
         said = [
             (row["reader A"], row["reader B"])

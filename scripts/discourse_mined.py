@@ -3,7 +3,7 @@
     discourse_mined.py draw SUITE FOLDER    two sheets for each of two readers
     discourse_mined.py read SUITE FOLDER    their answers, into discourse-mined.jsonl
     discourse_mined.py table                precision and need of context, into docs/results
-    discourse_mined.py mended               contrasts of since-因为 and or, read after their repair
+    discourse_mined.py repaired             contrasts of since-因为 and or, read after their repair
 
 SUITE is what `boxpen build run scripts/discourse_suite.toml` writes. The first sheet hides the
 sentence before: can the class be settled without it? The second one shows it: is the class right?
@@ -33,9 +33,8 @@ JOURNAL = DOCS / "data" / "discourse-mined.jsonl"
 MENDED = DOCS / "data" / "discourse-contrasts-mended.csv"
 EARLIER = ("discourse-review.jsonl", "discourse-contrasts.csv", MENDED.name)
 HEAD = (
-    "| class | read | good | precision | alike | needs its context | both | sound contrasts |\n"
-    + "|---" * 8
-    + "|"
+    "| class | read | good | precision | same verdict | needs its context | good and needs it "
+    "| sound contrasts |\n" + "|---" * 8 + "|"
 )
 OPTIONS = {
     "you": ("你 (one person)", "你们 (several)"),
@@ -58,15 +57,15 @@ RIGHT = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("command", choices=["draw", "read", "table", "mended"])
+    parser.add_argument("command", choices=["draw", "read", "table", "repaired"])
     parser.add_argument("suite", nargs="?")
     parser.add_argument("folder", nargs="?", type=Path)
     given = parser.parse_args()
     if given.command == "table":
-        write("discourse.md", "mined", table())
+        write("discourse", "mined", table())
         return
-    if given.command == "mended":
-        print(mended())
+    if given.command == "repaired":
+        print(repaired())
         return
     items = draw(boxpen.load_suite(given.suite))
     if given.command == "draw":
@@ -175,7 +174,7 @@ def table() -> str:
     return "\n".join(out)
 
 
-def mended() -> str:
+def repaired() -> str:
     """Return how many of the contrasts that were read after the rules changed are sound."""
     classes: dict[str, list[tuple[str, str]]] = {}
     with MENDED.open(encoding="utf-8", newline="") as stream:

@@ -2,7 +2,7 @@
 
     discourse_pairs.py draw SUITE FOLDER [--seed N]    two sheets for each of two passes
     discourse_pairs.py read SUITE FOLDER [--seed N]    answers, into discourse-zh-en.jsonl
-    discourse_pairs.py table                           precision and need of context
+    discourse_pairs.py table                           precision, need of context (last seed)
     discourse_pairs.py run SUITE RUN                   accuracy of a run, by class
     discourse_pairs.py yield FOLDER                    candidates, from the folder of the build
 
@@ -34,7 +34,7 @@ EACH = {
 }  # fmt: skip
 FIRST = 25  # the turn with all of them; later ones have half
 SETS = ("pronoun", "ellipsis", "tense")
-PAGE, JOURNAL = "discourse-zh-en.md", DOCS / "data" / "discourse-zh-en.jsonl"
+PAGE, JOURNAL = "discourse-zh-en", DOCS / "data" / "discourse-zh-en.jsonl"
 
 
 def main() -> None:
@@ -45,8 +45,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=FIRST)
     given = parser.parse_args()
     if given.command == "table":
-        for turn in sorted({row["turn"] for row in _journal()}):
-            write(PAGE, f"read {turn}", table(turn))
+        write(PAGE, "read", table(max(row["turn"] for row in _journal())))
         return
     if given.command == "yield":
         write(PAGE, "yield", found_in(Path(given.suite)))

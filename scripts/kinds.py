@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import sense
-from results import DOCS, write
+from results import shown, write
 
 import boxpen
-from boxpen.analysis.curve import Point
 from boxpen.analysis.slices import cut
 from boxpen.errors import BoxpenError
 from boxpen.lm.job import train_lm
@@ -38,12 +37,11 @@ from boxpen.lm.options import Options
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.intervals import Z95, Estimate
 from boxpen.metrics.seeds import accuracy_over_seeds, gap_over_seeds, over_seeds
-from boxpen.report.curve import curve_svg
 from boxpen.runs.directory import run_directories
 from boxpen.scoring.verdicts import Scored, Verdict
 
 ROOT = Path(__file__).parents[1]
-PAGE = "seeds.md"
+PAGE = "seeds"
 KINDS = ("causal", "masked", "bilm")
 SCALES = ("small", "longer", "full")
 SETS = {
@@ -174,7 +172,7 @@ class Kinds:
         return out
 
     def tables(self) -> None:
-        """Put the tables and the drawing into docs/results."""
+        """Put the tables into docs/results."""
         found = self.trained()
         if not found or any(len(some.figures) < 2 for some in found.values()):
             sys.exit(f"{self.folder}: fewer than two seeds have all their trainings")
@@ -182,16 +180,6 @@ class Kinds:
         write(PAGE, key, accuracy_table(found, self.settings["read"]))
         write(PAGE, f"{key}-gaps", gaps_table(found))
         write(PAGE, f"{key}-data", data_table(found))
-        drawn = {
-            kind: [
-                Point(size, s.accuracy("sen-making")) for (size, of), s in found.items()
-                if of == kind
-            ]
-            for kind in KINDS
-        }  # fmt: skip
-        drawn = {kind: points for kind, points in drawn.items() if points}
-        picture = curve_svg(drawn, metric="accuracy", across="sentences of training data")
-        (DOCS / "figures" / f"{key}.svg").write_text(picture, "utf-8")
         if self.scale == "small":
             both = [
                 (scale.settings["read"] / size, s)
@@ -297,7 +285,7 @@ def gaps_table(found: Mapping[tuple[int, str], Seeds]) -> str:
     """Return how far the bidirectional kinds are above the causal one (finding 2)."""
     parts = [part for sets in SETS.values() for part in sets]
     out = [
-        "| sentences | less causal | " + " | ".join(parts) + " | all |",
+        "| sentences | minus causal | " + " | ".join(parts) + " | all |",
         "|---" * (3 + len(parts)) + "|",
     ]
     for (size, kind), s in found.items():
@@ -322,7 +310,7 @@ def data_table(found: Mapping[tuple[int, str], Seeds]) -> str:
             continue
         most, least = found[max(sizes), kind], found[min(sizes), kind]
         cells = [interval(gap_over_seeds(most.of(p), least.of(p)), "+") for p in (*parts, "")]
-        out.append(f"| {kind} | {max(sizes):,} less {min(sizes):,} | " + " | ".join(cells) + " |")
+        out.append(f"| {kind} | {max(sizes):,} minus {min(sizes):,} | " + " | ".join(cells) + " |")
     return "\n".join(out)
 
 
@@ -339,9 +327,9 @@ def bilm_table(found: Sequence[tuple[float, Seeds]]) -> str:
         name = f"new:tiny, seeds: {len(s.figures)}"
         rows.append((name, words, f"{passes:g}", f"{loss:.3f}", s.accuracy("sen-making")))
     for name, share in EARLIER.items():
-        shown = f"`{name}` of [sense](sense.md), seeds: 1"
-        rows.append((shown, WORDS * share, "1", "–", on_page(name)))
-    out = ["| model | words of text | passes | held-out loss | sense making |", "|---" * 5 + "|"]
+        row = f"`{name}` of [sense](sense.md), seeds: 1"
+        rows.append((row, WORDS * share, "1", "–", on_page(name)))
+    out = ["| model | words of text | passes | held-out loss | accuracy |", "|---" * 5 + "|"]
     for name, words, passes, loss, e in rows:
         out.append(f"| {name} | {words:,.0f} | {passes} | {loss} | {interval(e)} |")
     out += [
@@ -361,11 +349,10 @@ def bilm_table(found: Sequence[tuple[float, Seeds]]) -> str:
 
 
 def on_page(name: str) -> Estimate:
-    """Return the sense making that docs/results/sense.md has of a model, by our recipe."""
-    text = (DOCS / "sense.md").read_text("utf-8").partition("<!-- begin sound -->")[2]
-    found = re.search(rf"\| {name} \| ([\d.]+) \[([\d.]+), ([\d.]+)\]", text)
+    """Return the accuracy on Sen-Making that the results on sense have of a model."""
+    found = re.search(rf"\| {name} \| ([\d.]+) \[([\d.]+), ([\d.]+)\]", shown("sense", "sound"))
     if not found:
-        sys.exit(f"docs/results/sense.md has no row '{name}'")
+        sys.exit(f"the results on sense have no row '{name}'")
     value, low, high = map(float, found.groups())
     return Estimate(value, low, high, 2021)
 

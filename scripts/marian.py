@@ -153,7 +153,7 @@ BLOCKS = {
     ),
 }  # fmt: skip
 LANGUAGES = ("en", "fr")
-PADDED = "Transformers, as it gives padding a probability"
+PADDED = "Transformers, padding not forbidden"
 
 
 def suite() -> Suite:
@@ -206,7 +206,7 @@ def main() -> None:
         first = first or (run, texts)
         rows.append(row(name, run, texts, *first))
     head = (
-        "| engine | accuracy | both right | largest difference of a token | of a sentence | "
+        "| engine | accuracy | both right | largest difference per token | per sentence | "
         "same verdicts | same translations |\n|---|---|---|--:|--:|--:|--:|"
     )
     table = "\n".join([head, *rows])

@@ -27,10 +27,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from results import DOCS, METRICS, SETS, said, table, write
+from results import DOCS, METRICS, SETS, beside_paper, said, table, write
 
 import boxpen
-from boxpen.analysis.curve import Point, curves
 from boxpen.analysis.slices import cut
 from boxpen.metrics.bleu import Bleu, corpus_bleu
 from boxpen.metrics.choice import accuracy
@@ -42,16 +41,13 @@ from boxpen.nmt.data.prepared import Prepared, open_prepared, prepare
 from boxpen.nmt.loading import load_model
 from boxpen.nmt.training import Training, TrainState
 from boxpen.nmt.translate import translate_lines
-from boxpen.report.curve import curve_svg
 from boxpen.report.formats.markdown import cell
-from boxpen.report.training.plot import read_log, training_svg
 from boxpen.runs.directory import run_directories
 from boxpen.scoring.verdicts import Verdict
 from boxpen.text.normal import normalised
 
 ROOT = Path(__file__).parents[1]
-PAGE = "nmt.md"
-SEEDS_PAGE = "seeds.md"
+PAGE, SEEDS_PAGE = "nmt", "seeds"
 ARCHITECTURES = ("rnnsearch", "transformer")
 RECIPES = ("sound", "paper")
 
@@ -270,7 +266,7 @@ def tvsub_test() -> tuple[list[str], list[list[str]]]:
 
 
 def tables(models: Path) -> None:
-    """Put all tables and drawings into docs/results/nmt.md."""
+    """Put all tables into docs/results/nmt.md."""
     found = figures()
     places = run_directories([FULL.folder / "runs"])
     runs = loaded_runs(FULL)
@@ -285,16 +281,13 @@ def tables(models: Path) -> None:
     write(
         PAGE,
         "commonmt",
-        table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu")),
+        beside_paper(table("commonmt", SETS["commonmt"], systems, metrics=(*METRICS, "bleu"))),
     )
     smallest = runs["transformer-1-16", "sound"]
     write(PAGE, "pairs", pairs_table({**main_runs, "transformer-1-16": smallest}))
     write(PAGE, "length", length_table(main_runs))
     write(PAGE, "scale", scale_table(found, runs))
     write(PAGE, "speed", speed_table(json.loads((ROOT / "build" / "nmt_speed.json").read_text())))
-    for metric in ("loss", "valid_loss"):
-        logs = {name: read_log(FULL.folder / name) for name in ARCHITECTURES}
-        (DOCS / "figures" / f"nmt-{metric}.svg").write_text(training_svg(logs, metric), "utf-8")
     judged = next(str(p) for p in places if p.name.startswith("commonmt-transformer-sound-"))
     read = ("--journal", str(JUDGED))
     write(PAGE, "errors", said("errors", "table", judged, *read, "--markdown"))
@@ -375,21 +368,17 @@ def length_table(runs: dict[str, boxpen.Run]) -> str:
 
 
 def scale_table(found: dict[str, dict[str, Any]], runs: dict[tuple[str, str], boxpen.Run]) -> str:
-    """Return accuracy against the size of the data (Figure 5), and draw it."""
+    """Return accuracy against the size of the data (Figure 5)."""
     sets = SETS["commonmt"]
     out = ["| share | pairs | " + " | ".join([*sets, "all", "BLEU"]) + " |", "|---" * 7 + "|"]
-    loaded = []
     pairs = found["transformer"]["data"]["encode"]["train"]["pairs"]
     for key, share in FULL.shares.items():
         run = runs[f"transformer-{key}" if key else "transformer", "sound"]
         size = round(pairs * share)
-        loaded.append((float(size), run))
         rows = {(r.slice, r.metric): r for r in run.summary()}
         cells = [cell(rows[f"set={s}", "accuracy"]) for s in sets]
         cells += [cell(rows["all", "accuracy"]), cell(rows["all", "bleu"])]
         out.append(f"| {key.replace('-', '/') or '1'} | {size:,} | " + " | ".join(cells) + " |")
-    drawn = curve_svg(curves(loaded, "accuracy", "set"), metric="accuracy")
-    (DOCS / "figures" / "nmt-scale.svg").write_text(drawn, "utf-8")
     return "\n".join(out)
 
 
@@ -436,16 +425,6 @@ def seed_tables(scale: Scale, key: str) -> None:
         return
     write(SEEDS_PAGE, key, seeds_table(found))
     write(SEEDS_PAGE, f"{key}-gaps", gaps_table(found))
-    drawn = {
-        architecture: [
-            Point(s.figures[0]["pairs"], s.accuracy("sound"))
-            for (_, made), s in found.items()
-            if made == architecture
-        ]
-        for architecture in ARCHITECTURES
-    }
-    picture = curve_svg(drawn, metric="accuracy", across="pairs of training data")
-    (DOCS / "figures" / f"{key}.svg").write_text(picture, "utf-8")
 
 
 def kept_figures(scale: Scale, architecture: str, share: str) -> dict[int, dict[str, Any]]:
@@ -462,7 +441,7 @@ def seeds_table(found: dict[tuple[str, str], Seeds]) -> str:
     """Return what the trainings of every share came to, over their seeds."""
     out = [
         "| pairs | model | seeds | epochs | validation loss | TVsub BLEU "
-        "| accuracy, sound | seeds apart | accuracy, paper |",
+        "| accuracy, sound | lowest and highest seed | accuracy, paper |",
         "|---" * 9 + "|",
     ]
     for (_, architecture), s in found.items():
@@ -481,7 +460,7 @@ def seeds_table(found: dict[tuple[str, str], Seeds]) -> str:
 def gaps_table(found: dict[tuple[str, str], Seeds]) -> str:
     """Return how far the Transformer is above RNNSearch, with and without the seed."""
     out = [
-        "| pairs | recipe | Transformer less RNNSearch, seeds and items | items alone, seed 1 "
+        "| pairs | recipe | Transformer minus RNNSearch, seeds and items | items alone, seed 1 "
         "| validation loss, seeds |",
         "|---" * 5 + "|",
     ]

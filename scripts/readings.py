@@ -45,7 +45,7 @@ FIRST = ReadingRule(surface=0.0, threshold=3.0)
 """What the development half gave; the held-out half was seen with this rule only."""
 READERS = ("reader-a", "reader-b")
 JOURNAL = DOCS / "data" / "readings.jsonl"
-PAGE = "readings.md"
+PAGE = "readings"
 
 
 class Judged(NamedTuple):

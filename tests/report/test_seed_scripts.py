@@ -125,7 +125,7 @@ def test_kinds_are_compared_on_every_size_and_sizes_of_every_kind():
     # Five sets that agree are one set of five times the items.
     assert len({row[2] for row in rows}) == 2
     (row,) = kinds.data_table(found).splitlines()[2:]
-    assert row.startswith("| causal | 200 less 100 | +0.312 [")
+    assert row.startswith("| causal | 200 minus 100 | +0.312 [")
     table = kinds.accuracy_table(found, read=200).splitlines()
     assert table[2].startswith("| 100 | 2 | causal | 1,000 | 2 | 3.250 [0.073, 6.427] | 0.312 [")
     assert len({line.count("|") for line in table}) == 1

@@ -7,7 +7,7 @@ On CommonMT this gives the paper's average for every side of every set but two o
 (11.0 here, 11.1 there) and its wrong translations (13.4, 13.5). The paper's totals are these
 rounded averages times the number of sentences (2,920 = 7.3 x 400; 2,921 here). Its unique tokens of
 Chinese are within four of those here; of English it counts fewer, 1,139 for LA where there are
-1,301 forms: it seems to count lemmas (docs/results/commonmt.md).
+1,301 forms: it seems to count lemmas (docs/results/commonmt/tables.md).
 """
 
 from __future__ import annotations
