@@ -49,6 +49,7 @@ SAMPLES = {
 }
 # The samples of the later ones, and what the table calls them.
 READINGS = {
+    "sure tails": "`kg@KGHASH`, blind, one reader twice",
     "new wordings": "`kg@d47fd46b`, blind",
     "with rules": "`kg@11741d62`",
     "reviewed": "`kg@04fa6c99`",
@@ -56,14 +57,14 @@ READINGS = {
     "starter": "all wrong answers of `starter-graph`",
     "last exchange": "those of its effects, after exchanges",
 }
-BEFORE, NOW = "with rules", "new wordings"
+BEFORE, NOW = "new wordings", "sure tails"
 # What is asked, with the verdicts that are kept, the good one first.
 ASKED = {"english": "yn", "answer": "yn", "tail": "war"}
 HEADS = ("English right", "answer right and unambiguous", "wrong tail surely wrong")
 TASKS = ("nli", "nli, wrong tails", "qa", "pairs")
 CONTROL = "right answers"  # among the wrong ones of starter-graph
 KEY = ("relation", "task", "item", "right")
-EACH = 10
+EACH = 20
 BUILD = Path(__file__).parents[1] / "build" / "kg"
 FEW = 10  # shares of fewer tests are not shown by relation
 SEED = 1963
@@ -108,18 +109,19 @@ def main() -> None:
     fresh = commands.add_parser("draw")
     fresh.add_argument("--out", type=Path, required=True)
     fresh.add_argument("--before", type=Path, nargs="*", default=[], help="builds that were read")
+    fresh.add_argument("--skip", type=Path, help="ids of tests read while the rules were made")
     commands.add_parser("gather").add_argument("--sheets", type=Path, required=True)
     commands.add_parser("tables")
     given = parser.parse_args()
     if given.command == "draw":
-        draw(given.out, given.before)
+        draw(given.out, given.before, given.skip)
     elif given.command == "gather":
         gather(given.sheets)
     else:
         tables()
 
 
-def draw(out: Path, before: Sequence[Path]) -> None:
+def draw(out: Path, before: Sequence[Path], skip: Path | None) -> None:
     """Write two blind sheets of tests that nobody has read, by id or in the same words.
 
     A row has the same number in both sheets, which differ in their order. Ids count the wrong tails
@@ -136,6 +138,7 @@ def draw(out: Path, before: Sequence[Path]) -> None:
         if item.id in read
     }
     read |= {row["item"] for row in _rows(JUDGED)}
+    read |= set(skip.read_text("utf-8").split()) if skip else set()
     items = load_suite(BUILD / "files" / "kg.jsonl").items
     fresh = [i for i in items if i.id not in read and _blind(i) not in texts]
     drawn = _tests(fresh)
@@ -190,7 +193,7 @@ def gather(folder: Path) -> None:
                     raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                 found.append((NOW, relation, task, item, what, path.stem[-1], verdict))
     order = ["reviewed", "automatic", "starter", "exchanged once", "exchanged", "last exchange"]
-    order += [BEFORE, NOW]
+    order += ["with rules", BEFORE, NOW]
     found += (tuple(row.values()) for row in _rows(READ) if row["sample"] != NOW)
     found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
     _write_csv(READ, ("sample", "relation", "task", "item", "question", "reader", "verdict"), found)
@@ -302,7 +305,7 @@ def _agreement(said: Said) -> str:
 
 
 def _tests(items: Sequence[Item]) -> list[Item]:
-    """Return ten tests of every relation, of all tasks, each of another triple if it can be."""
+    """Return some tests of every relation, of all tasks, each of another triple if it can be."""
     dice = random.Random(SEED)
     out: list[Item] = []
     for relation in RELATIONS:

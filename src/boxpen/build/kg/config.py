@@ -115,11 +115,14 @@ class NegativesConfig:
             that the graph itself knows.
         pool: Whose tails they are: those of all ranked triples, the sampled first, or only of the
             triples that tests are made of, so that a review of these covers the wrong tails' words.
+        open_ended: Whether triples get wrong tails, too, where none is surely wrong: what people
+            can do, what somebody is like. Review these.
     """
 
     count: Annotated[AtLeast1, Le(MOST_WRONG)] = 5
     wordnet: bool = True
     pool: Literal["ranked", "chosen"] = "ranked"
+    open_ended: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from boxpen.build.kg.triples import ATOMIC
 from boxpen.english.normal import normal_column
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ EDGE = ("head", "relation", "tail")
 ANYONE = frozenset(
     {"person", "human", "someone", "somebody", "anyone", "everyone", "everybody", "anybody"}
     | {"you", "we", "i", "they", "he", "she", "man", "woman", "child", "boy", "girl"}
+    | {"male", "female"}
 )
 """What graphs call people; in normal form."""
 
@@ -68,9 +70,16 @@ class Limits:
             another may be.
         cousins: A head has what heads of nearly its kind have, if they are nearer than this by
             ``WordNet.closeness``.
+        distant: The same for what heads can do, have and are made by, which things of like kinds
+            share more often.
         nearness: What being of the same kind as the right tail, and holding of heads like this one,
             is worth against equal use and equal length.
         wear: Maximum use of a tail, relative to equal use of all.
+        open_ended: Whether open tails serve too, and open triples get wrong tails: only for those
+            who judge them one by one.
+        rare: A word is rare if at most this share of the events has it, in what happens or in
+            what it leads to …
+        rare_events: … or at most this many.
     """
 
     general: float = 0.02
@@ -82,10 +91,14 @@ class Limits:
     siblings: int = 1
     siblings_made: int = 2
     cousins: float = 0.8
+    distant: float = 0.6
     hub: int = 50
     boundless: int = 100
     nearness: float = 1.5
     wear: float = 2.0
+    open_ended: bool = False
+    rare: float = 0.003
+    rare_events: int = 5
 
 
 class Kin:
@@ -118,6 +131,21 @@ class Kin:
             known = self.wordnet is not None and self.wordnet.is_person(head)
             self._people[head] = known or not ANYONE.isdisjoint(head.split())
         return self._people[head]
+
+    def field(self, noun: str) -> str:
+        """Return the field of the commonest sense of a noun or of a phrase's head, or nothing."""
+        words = self.wordnet
+        name = words and (noun if words.knows(noun, "n") else words.head_noun(noun))
+        if words is None or not name:
+            return ""
+        (first,) = words.senses(words.lemma(name, "n"), "n", 1) or (None,)
+        return words.field(first) if first else ""
+
+    def rare(self, word: str) -> bool:
+        """Return whether few events have a word."""
+        limits, facts = self.limits, self.facts
+        most = max(limits.rare_events, limits.rare * facts.all_events)
+        return facts.events[word] <= most
 
     def synonyms(self, phrase: Phrase) -> frozenset[str]:
         """Return the normal forms and words that mean the same as a tail."""
@@ -159,14 +187,12 @@ class Kin:
         """Return how far two tails speak of the same kind of thing, from 0 to 1.
 
         Noun phrases are compared by their nouns, verb phrases by their verbs and by what they end
-        in, adjectives by whether they are opposites. What has the very same hypernym is too near to
+        in. What has the very same hypernym is too near to
         be preferred: cotton and wool.
         """
         words = self.wordnet
-        if words is None or one.part != other.part:
+        if words is None or one.part != other.part or one.part == "a":
             return 0.0
-        if one.part == "a":
-            return float(bool(self._opposites(one.about) & {other.key, other.about}))
         found = words.closeness(one.about, other.about, one.part)
         if one.part == "v":
             mine, theirs = (phrase.key.rpartition(" ")[2] for phrase in (one, other))
@@ -181,17 +207,6 @@ class Kin:
         nouns = (name if words.knows(name, "n") else words.head_noun(name) for name in (one, other))
         first, second = nouns
         return words.closeness(first, second, "n") if first and second else 0.0
-
-    def _opposites(self, adjective: str) -> frozenset[str]:
-        """Return the opposites of an adjective and of those like it, and those like them."""
-        assert self.wordnet is not None
-        if (key := ("opposites", adjective)) not in self._kept:
-            words = self.wordnet
-            own = {adjective, *words.similar(adjective)}
-            found = {far for near in own for far in words.antonyms(near, "a")}
-            found |= {near for far in frozenset(found) for near in words.similar(far)}
-            self._kept[key] = frozenset(found - own)
-        return self._kept[key]
 
     def alike(self, one: Phrase, other: Phrase) -> bool:
         """Return whether two tails say nearly the same."""
@@ -227,7 +242,16 @@ class Facts:
         self.above, self.below = index(), index()
         self.tails: dict[str, dict[str, set[str]]] = defaultdict(index)  # relation -> head ->
         self.heads: dict[str, dict[str, set[str]]] = defaultdict(index)  # relation -> tail ->
+        self.met = index()  # content word of a tail -> those of the heads of such tails
+        speak, asked = index(), set(relations)
         for relation, head, tail in _edges(graph, relations, heads, tails).iter_rows():
+            if relation in asked:
+                content = phrase_of(head, "clause").words
+                for word in phrase_of(tail, "clause").words:
+                    self.met[word] |= content
+            if relation in ATOMIC:
+                for word in (*head.split(), *tail.split()):
+                    speak[word].add(head)
             self.linked[head].add(tail)
             self.linked[tail].add(head)
             self.tails[relation][head].add(tail)
@@ -241,6 +265,8 @@ class Facts:
             if relation in _SAME:
                 self.same[head].add(tail)
                 self.same[tail].add(head)
+        self.events = Counter({word: len(heads) for word, heads in speak.items()})
+        self.all_events = len({head for of in ATOMIC for head in self.tails[of]})
 
 
 class Phrase(NamedTuple):

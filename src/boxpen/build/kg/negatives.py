@@ -6,15 +6,14 @@ only if nothing speaks for it. ``c`` is refused for a triple (h, r, t) if
 - ``linked``: any relation links h and c, in whatever words (see ``boxpen.english.normal``)
 - ``inherited``: one links c with a synonym, hypernym, hyponym or sibling of h, by the graph's own
   edges or by WordNet (a poodle has what a dog has), or c is a tail of a thing of nearly the
-  same kind as h; if h is a person, with any person; if h is an event, with anything that has a
-  content word in common with it
+  same kind as h; if h is a person, with any person
+- ``met``: a content word of c has met one of h in another triple, on the same sides of it
 - ``related``: c is a synonym, hypernym or hyponym of t, by an edge of the graph or by WordNet, or
   c says nearly what another tail of h says
 - ``same words``: c shares a content word with t or with h
 - ``company``: other heads that have one of h's tails have c more often than by chance
-- ``general``: c holds for many heads, so that it may well hold for h, is a person who made it,
-  what all things have or are made of, a mood, or an everyday wish (to go home, to buy food)
-- ``edible``: h is a person, and c is to eat something
+- ``general``: c holds for many heads, so that it may well hold for h
+- ``open``: c may hold of anything or anyone, or t may (see ``boxpen.build.kg.open_ended``)
 - ``boundless head``: h has too many tails for anything to be surely wrong ('person')
 - ``worn out``: c has been used often enough
 

@@ -15,7 +15,7 @@ import polars as pl
 from boxpen.build.builders import Builder
 from boxpen.build.kg.config import EXAMPLE, KgConfig, read_config
 from boxpen.build.kg.filter.filters import dropped_schema, filter_triples
-from boxpen.build.kg.negatives import sample_negatives
+from boxpen.build.kg.negatives import Limits, sample_negatives
 from boxpen.build.kg.rank_parts import RankParts
 from boxpen.build.kg.read.chunk import broken_schema
 from boxpen.build.kg.read.graph import read_graph
@@ -280,6 +280,7 @@ class Work:
             seed=self.config.seed,
             wordnet=open_wordnet() if config.wordnet else None,
             pool=ranked if config.pool == "ranked" else None,
+            limits=Limits(open_ended=config.open_ended),
         )
         write_table(found.table, self._at(NEGATIVES))
         given = int(found.table["wrong"].list.len().sum())

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from boxpen.build.kg.kinship import ANYONE, Kin, overlap, phrase_of
+from boxpen.build.kg.kinship import Kin, overlap, phrase_of
+from boxpen.build.kg.open_ended import is_open
 from boxpen.build.kg.triples import ATOMIC
 from boxpen.english.normal import normal
 
-__all__ = ["ANYWHERE", "Group", "text_column"]
+__all__ = ["Group", "text_column"]
 
 # Form of a relation's tails without a column 'form'; the rest are verb phrases.
 _FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr": "adj"}
@@ -24,32 +25,7 @@ _FORMS = {"isa": "np", "madeof": "np", "hasa": "np", "createdby": "np", "xAttr":
 _COMPARED = 200
 """How many tails are compared with the right one; in a large table, all would take hours."""
 
-# What holds of nearly everything: whatever a thing is made of, it is made of atoms, and whatever it
-# has, it has a shape; any event may go with a mood, and be followed by an everyday wish.
-ANYWHERE = {
-    "createdby": ANYONE,
-    "madeof": frozenset(
-        {"atom", "molecule", "particle", "matter", "material", "carbon", "polymer", "element"}
-        | {"energy", "cell", "chemical", "compound", "substance", "stuff"}
-    ),
-    "hasa": frozenset(
-        {"shape", "smell", "size", "color", "colour", "name", "age", "lot", "end", "energy"}
-        | {"lifespan", "span", "weight", "surface", "part", "use", "field", "air", "food"}
-    ),
-    "xAttr": frozenset(
-        {"concerned", "worried", "nervous", "anxious", "apprehensive", "uneasy", "stressed"}
-        | {"displeased", "disappointed", "doubtful", "unsure", "confused", "distracted"}
-        | {"hopeful", "interested", "busy", "tired", "fatigued"}
-    ),
-    "xWant": frozenset(
-        {"food", "again", "home", "bed", "sleep", "rest", "shopping", "something", "somewhere"}
-        | {"mom", "dad", "mother", "father", "parent", "family", "friend", "friends"}
-    ),
-}
-_HERS = frozenset({"her", "his"})  # which are said of few heads
-
-# An attribute holds of many events; what is needed, wanted or done is each event's own.
-_EVENTFUL = frozenset(ATOMIC) - {"xAttr"}
+_SHARED = frozenset({"capableof", "hasa", "createdby"})  # by things of like kinds
 
 
 class Group:
@@ -65,6 +41,7 @@ class Group:
         count: int,
     ) -> None:
         self.relation, self.kin, self.count = relation, kin, count
+        self.cousins = kin.limits.distant if relation in _SHARED else kin.limits.cousins
         self.form = form or _FORMS.get(relation, "vp")
         self.text = text_column(rows[0])
         sources: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -116,7 +93,7 @@ class Group:
             if len(taken) == self.count:
                 break
             source = self.sources[i][self.served[i] % len(self.sources[i])]
-            if self.relation not in ATOMIC and self._heads_near(row, i) > self.kin.limits.cousins:
+            if self.relation not in ATOMIC and self._heads_near(row, i) > self.cousins:
                 reasons["inherited"] += 1
             elif any(self.kin.alike(self.phrases[i], self.phrases[j]) for j in taken):
                 reasons["like another wrong one"] += 1
@@ -135,12 +112,11 @@ class Group:
     def _near(self, row: dict[str, Any], gold: int, place: int) -> float:
         """Return what a tail gains that is like the right one, and holds of heads like this one.
 
-        Such tails are plausible at a glance. What follows from an event is open, and near tails
-        often follow as well; of attributes only opposites are near.
+        Such tails are plausible at a glance. Of events near tails often follow as well.
         """
-        near = self.kin.near(self.phrases[gold], self.phrases[place])
         if self.relation in ATOMIC:
-            return self.kin.limits.nearness * near * (self.form == "adj")
+            return 0.0
+        near = self.kin.near(self.phrases[gold], self.phrases[place])
         return self.kin.limits.nearness * (near + self._heads_near(row, place)) / 2
 
     def _heads_near(self, row: dict[str, Any], place: int) -> float:
@@ -166,6 +142,7 @@ class Group:
         """Yield the tails that are too close to the right one."""
         gold = self.phrases[self.place[normal(row[self.text])]]
         yield "right", (self.place[gold.key],)
+        yield "open", range(len(self.keys)) if self.place[gold.key] in self.open else self.open
         yield "same words", _at(self.with_word, gold.words)
         yield "same words", _at(self.named, {gold.about})
         yield "related", _at(self.named, self.kin.related(gold))
@@ -178,14 +155,13 @@ class Group:
         kin, facts = self.kin, self.kin.facts
         others = facts.tails[self.relation][head]
         yield "linked", _at(self.whole, facts.linked[head])
-        if self.relation in ATOMIC:
-            yield "inherited", _at(self.with_event, phrase_of(head, "clause").words)
-        else:
+        about = phrase_of(head, "clause").words
+        yield "met", (i for word in about for i in self.met[word])
+        if self.relation not in ATOMIC:
             kinds = kin.kinds(head, self.relation)
             yield "inherited", _at(self.linked, kinds)
             if kin.is_person(head):
                 yield "inherited", self.of_people
-                yield "edible", self.edible
         yield "same words", _at(self.with_word, phrase_of(head, "np").words)
         yield "related", (i for other in others for i in self._like(other))
         company = (kin.company(self.relation, other) for other in others)
@@ -209,14 +185,14 @@ class Group:
         self.whole: dict[str, set[int]] = defaultdict(set)  # by normal form
         self.named: dict[str, set[int]] = defaultdict(set)  # by that, or by what it is about
         self.with_word: dict[str, set[int]] = defaultdict(set)
-        self.with_event: dict[str, set[int]] = defaultdict(set)
+        self.met: dict[str, set[int]] = defaultdict(set)  # by the words that theirs have met
         self.linked: dict[str, set[int]] = defaultdict(set)  # by what the graph links them with
         self.of_people: list[int] = []
-        self.edible: list[int] = []  # which people may desire, whoever they are
+        self.open: set[int] = set()
         self.general: list[int] = []
         heads, all_heads = facts.heads[self.relation], len(facts.tails[self.relation])
         share, few = limits.general, limits.general_heads
-        if self.relation in _EVENTFUL:
+        if self.relation in ATOMIC:
             share, few = limits.general_events, limits.general_event_heads
         for i, (phrase, sources) in enumerate(zip(self.phrases, self.sources, strict=True)):
             # A tail may be worded in other words than the graph's.
@@ -232,19 +208,18 @@ class Group:
                 self.named[name].add(i)
             for word in phrase.words:
                 self.with_word[word].add(i)
-            if self.relation in ATOMIC:
-                for node in nodes:
-                    for word in phrase_of(node, "clause").words:
-                        self.with_event[word].add(i)
-            elif any(self.kin.is_person(head) for head in nodes):
+            for word in phrase.words:
+                for other in facts.met.get(word, ()):
+                    self.met[other].add(i)
+            if self.relation not in ATOMIC and any(self.kin.is_person(head) for head in nodes):
                 self.of_people.append(i)
-            if self.relation == "desires" and "eat" in phrase.key.split():
-                self.edible.append(i)
             known = max(len(heads.get(name, ())) for name in names)
-            words = {*phrase.key.split(), phrase.about, *sources[0][self.text].lower().split()}
-            anywhere = words & (ANYWHERE.get(self.relation, frozenset()) | _HERS)
-            if anywhere or (known >= few and known > share * all_heads):
+            if known >= few and known > share * all_heads:
                 self.general.append(i)
+            own = {normal(source["head"]) for source in sources}
+            text = sources[0][self.text]
+            if not limits.open_ended and is_open(self.kin, self.relation, phrase, text, own):
+                self.open.add(i)
 
 
 def text_column(columns: Collection[str]) -> str:
