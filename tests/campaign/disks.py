@@ -50,14 +50,19 @@ class Disk:
     def room(self, size: str) -> None:
         mount("-o", f"remount,{size}", str(self.place))
 
-    def pages(self) -> int:
-        """Return how many pages the command writes at most, at any moment."""
-        least, most = 0, 64
-        while True:  # double until it is enough
-            with self.mounted(most) as folder:
-                if run(self.work, folder).returncode == 0:
-                    return most
+    def pages(self, steps: int) -> int:
+        """Return how many pages are about enough for the command."""
+        least, most = 0, 8
+        while not self._enough(most):
             least, most = most, most * 2
+        while most - least > 1 + least // steps:
+            middle = (least + most) // 2
+            least, most = (least, middle) if self._enough(middle) else (middle, most)
+        return most
+
+    def _enough(self, room: int) -> bool:
+        with self.mounted(room) as folder:
+            return run(self.work, folder).returncode == 0
 
     def again(self, folder: Path) -> str:
         """Run the command once more; return what is wrong."""
@@ -98,7 +103,7 @@ def count(told: Told, place: str, done: int, wrong: str) -> None:
 
 
 def full(disk: Disk, told: Told, steps: int) -> None:
-    most = disk.pages()
+    most = disk.pages(steps)
     for room in sorted({most * step // steps for step in range(steps)}):
         with disk.mounted(room) as folder:
             done = run(disk.work, folder)

@@ -18,9 +18,11 @@ def main() -> None:
             from boxpen.cli.app import app
 
             app()
-    except TerminatedError:
+    except TerminatedError:  # before there was anything to keep
+        print("boxpen: terminated", file=sys.stderr)
         sys.exit(143)
-    except KeyboardInterrupt:  # before there was anything to keep
+    except KeyboardInterrupt:
+        print("boxpen: interrupted", file=sys.stderr)
         sys.exit(130)
     except Exception:  # a bug; Python's own status, 1, is for rules that do not hold
         import traceback

@@ -117,6 +117,8 @@ def read_run(path: Path) -> RunContent:
             )
         sums = data.pop(_CHECKSUMS, {})
         info = RunInfo.from_json(data)
+        # Before Polars reads a table: some damage makes it end the process.
+        _check_sums(path, sums)
     with _blamed(path, "verdicts.parquet"):
         verdicts = read_verdicts(path / "verdicts.parquet")
         _check_verdicts(verdicts)
@@ -138,8 +140,6 @@ def read_run(path: Path) -> RunContent:
     with _blamed(path, "readings.parquet"):
         readings = read_readings(path / "readings.parquet")
         _check_readings(info, verdicts, readings)
-    with _blamed(path, "run.json"):  # last: other messages tell more
-        _check_sums(path, sums)
     return RunContent(info, verdicts, candidates, translations, tokens, answers, readings)
 
 
