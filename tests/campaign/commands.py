@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parents[1]
-for room in ("", "models", "train", "build", "nmt", "review", "campaign"):
-    sys.path.insert(0, str(HERE / room))
+import rooms  # noqa: F401
 
 Outcome = dict[str, Any]
 # Times and speeds, temporary files that a database keeps, and logs of what was resumed.
@@ -109,9 +107,8 @@ def run(work: Work, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def suite(folder: Path) -> None:
-    from small_runs import small_suite
-
     from boxpen import write_suite
+    from small_runs import small_suite
 
     write_suite(small_suite(300), folder / "small.jsonl")
 
@@ -193,7 +190,7 @@ def table(folder: Path) -> None:
 
 TAGS = "--task tags --tag steps"
 WORKS = [
-    Work("run", "run", model, "run small.jsonl --model hf:gpt2 --cache scores.sqlite --batch-size 4"),
+    Work("run", "run", model, "run small.jsonl --model hf:gpt2 --cache scores.sqlite"),
     Work("report --html", "report", runs, "report runs --html report.html"),
     Work("report --to hf", "report", runs, "report runs --to hf exported --overwrite"),
     Work("rescore", "report", runs, "rescore runs/one --norm token --out rescored"),

@@ -166,7 +166,9 @@ def pairs(disk: Disk, told: Told, steps: int) -> None:
         wrong = wrong or "; ".join(differences(outcome(folder), disk.expected)[:4])
         wrong = wrong or disk.again(folder)
         shutil.rmtree(folder)
-        count(told, f"{disk.work.name}, two at once, {number}", max(e.returncode for e in ends), wrong)
+        count(
+            told, f"{disk.work.name}, two at once, {number}", max(e.returncode for e in ends), wrong
+        )
 
 
 CHECKS: dict[str, Check] = {"full": full, "readonly": readonly, "memory": memory, "pairs": pairs}
@@ -188,11 +190,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="Add what was found to this file.")
     options = parser.parse_args()
     works = [work for work in WORKS if work.name in options.only]
+    found = 0
     for check in options.checks:
         for kind, one in campaign(works, check, options.steps).items():
             print(check, kind, vars(one))
+            found += len(one.findings)
             if options.json:
                 keep(options.json, check, kind, vars(one))
+    raise SystemExit(found > 0)
 
 
 if __name__ == "__main__":

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import csv
-import functools
 import gzip
 import json
 import lzma
 import math
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-for room in ("", "models", "train", "build", "exchange", "scoring", "bilm", "campaign"):
-    sys.path.insert(0, str(HERE.parent / room))
-
+import rooms  # noqa: F401
 from mutations import Format
-from small_runs import Liking, small_run, small_suite
 
 from boxpen import Request, Run, ScoreCache, read_suite, resolve_model, write_suite
 from boxpen.items import item_to_dict
 from boxpen.scoring.cache import cache_key
 from boxpen.scoring.policy import ScoringPolicy
+from small_runs import small_run, small_suite
 
 REQUESTS = [
     Request(text="The box was in the pen.", source="盒子在围栏里。", languages=("zh", "en")),
@@ -147,8 +142,9 @@ def made_config(folder: Path, name: str) -> Path:
 def config_of(path: Path) -> Any:
     home = path.parent  # the data that the configuration names
     if path.stem in ("kg", "discourse", "duals"):
-        from boxpen.build.builders import open_build
         from toy_builds import write_toy
+
+        from boxpen.build.builders import open_build
 
         text = path.read_bytes()
         write_toy(home, path.stem)
@@ -226,8 +222,10 @@ def made_cache(folder: Path) -> Path:
 def cache_of(path: Path) -> dict[bytes, tuple[Any, ...]]:
     keys = [cache_key("fingerprint", {}, (str(n),)) for n in range(200)]
     with ScoreCache(path) as cache:
-        records = {k: (r.token_ids.tolist(), r.logprobs.tolist(), r.unscored, r.unknown,
-                       r.truncated, r.crossing) for k, r in cache.records(keys).items()}  # fmt: skip
+        records = {
+            k: (r.token_ids.tolist(), r.logprobs.tolist(), r.unscored, r.truncated)
+            for k, r in cache.records(keys).items()
+        }
         return {**records, **{b"t" + k: v for k, v in cache.translations(keys).items()}}
 
 
@@ -391,13 +389,13 @@ def questions() -> Any:
 
     verdicts = VerdictSet({"accept": ("a",), "reject": ("r",), "edit": ("e",)},
                           edited=frozenset({"edit"}))  # fmt: skip
-    return [Question(f"i{n}", {"text": f"A heron {n} wades, \"so\"."}) for n in range(30)], verdicts
+    return [Question(f"i{n}", {"text": f'A heron {n} wades, "so".'}) for n in range(30)], verdicts
 
 
 def made_sheet(folder: Path) -> Path:
     from boxpen.review import write_sheet
 
-    asked, verdicts = questions()
+    asked, _ = questions()
     path = folder / "sheet.csv"
     write_sheet(path, asked, "anna")
     rows = list(csv.reader(path.open(encoding="utf-8-sig", newline="")))
@@ -447,14 +445,13 @@ def logs_of(path: Path) -> list[Any]:
     from boxpen.runs.directory import run_directories
 
     runs = [Run.load(one) for one in run_directories([path])]
-    return [[(v.id, v.gold, v.winner, v.scores) for v in run.verdicts]
-            + [(r.slice, r.metric, r.value, r.n) for r in run.summary()] for run in runs]  # fmt: skip
+    verdicts = [(v.id, v.gold, v.winner, v.credit) for run in runs for v in run.verdicts]
+    return verdicts + [(r.slice, r.metric, r.value, r.n) for run in runs for r in run.summary()]
 
 
 def is_logs(path: Path, found: list[Any], whole: list[Any]) -> None:
-    for run in found:
-        for row in run:
-            assert all(math.isfinite(v) for v in row if isinstance(v, float)), row
+    for row in found:
+        assert all(math.isfinite(v) for v in row if isinstance(v, float)), row
 
 
 def with_ending(make: Any, ending: str) -> Any:

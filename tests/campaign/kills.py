@@ -4,12 +4,14 @@
     python tests/campaign/kills.py "train lm" --signal TERM --count 10 --first 3
 
 A moment is drawn from the seed and lies between the first file that the command writes and its end;
-half of the signals that can be caught come before that, while libraries are imported. Afterwards the same command must succeed, and leave what it leaves when nothing disturbs it.
+half of the signals that can be caught come before that, while libraries are imported. Afterwards
+the same command must succeed, and leave what it leaves when nothing disturbs it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import re
@@ -43,11 +45,9 @@ def snapshot(folder: Path) -> set[tuple[str, int, int]]:
     found = set()
     for base, _, names in os.walk(folder):
         for name in names:
-            try:
-                about = os.stat(os.path.join(base, name))
-            except OSError:
-                continue
-            found.add((name, about.st_size, about.st_mtime_ns))
+            with contextlib.suppress(OSError):
+                about = Path(base, name).stat()
+                found.add((name, about.st_size, about.st_mtime_ns))
     return found
 
 
@@ -117,7 +117,7 @@ def stop(one: Ready, name: str, number: int, home: Path) -> tuple[bool, str]:
 
 
 def campaign(works: list[Work], name: str, count: int, first: int = 0) -> dict[str, Told]:
-    """Stop commands in turn, ``count`` times in all; what ended before it was stopped is repeated."""
+    """Stop commands in turn, ``count`` times in all; one that ended by itself is repeated."""
     told = {work.kind: Told() for work in works}
     with tempfile.TemporaryDirectory() as folder:
         all_ready = []
@@ -157,6 +157,7 @@ def main() -> None:
         print(kind, vars(one))
         if options.json:
             keep(options.json, options.signal, kind, vars(one))
+    raise SystemExit(any(one.findings for one in told.values()))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,19 @@ from typing import Any
 SECONDS = 40.0  # per file
 MEMORY = 4 << 30  # of address space, beyond what the process has when it begins
 GROWTH = 600  # MB of real memory by which one file may raise the peak
-NUMBERS = (b"1e999", b"-1", b"9" * 30, b"NaN", b"0.5", b"true", b"null", b'"x"', b"[]", b"0", b"-Infinity")
+NUMBERS = (
+    b"1e999",
+    b"-1",
+    b"9" * 30,
+    b"NaN",
+    b"0.5",
+    b"true",
+    b"null",
+    b'"x"',
+    b"[]",
+    b"0",
+    b"-Infinity",
+)
 
 
 @dataclass(frozen=True)
@@ -113,7 +125,9 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
         case 12:
             return data * 2 if chance.random() < 0.8 else b""
         case 13:
-            other = chance.choice([b"\x1f\x8b\x08\0", b"\xfd7zXZ\0", b"PAR1", b"PK\x03\x04", b"GGUF"])
+            other = chance.choice(
+                [b"\x1f\x8b\x08\0", b"\xfd7zXZ\0", b"PAR1", b"PK\x03\x04", b"GGUF"]
+            )
             return other + bytes(out[len(other) :])
     return bytes(out)
 
@@ -143,7 +157,9 @@ def read(form: Format, whole: Path, numbers: Sequence[int], out: Connection) -> 
     """Read damaged files, one after the other, and tell what came of each."""
     from boxpen.errors import BoxpenError
 
-    stream = os.open(os.environ.get("CAMPAIGN_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    stream = os.open(
+        os.environ.get("CAMPAIGN_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    )
     os.dup2(stream, 1)
     os.dup2(stream, 2)
     expected = form.load(whole)
@@ -258,13 +274,16 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--json", type=Path, help="Add what was found to this file.")
     options = parser.parse_args()
+    found = 0
     for form in FORMATS:
         if form.name in options.names:
             told = campaign(form, options.count or form.share, options.first)
+            found += len(told.findings)
             counts = Counter(loaded=told.loaded, refused=told.refused, found=len(told.findings))
             print(f"{form.name}: {told.files} files, {dict(counts)}", flush=True)
             if options.json:
                 keep(options.json, "mutations", form.name, vars(told))
+    raise SystemExit(found > 0)
 
 
 def keep(path: Path, part: str, name: str, value: Any) -> None:
