@@ -430,3 +430,14 @@ def test_every_format_says_what_it_is() -> None:
         *("conceptnet-100k", "parquet", "jsonl", "tsv", "csv"),
     ]
     assert all(fmt.about for fmt in FORMATS.values())
+
+
+def test_numbers_stay_as_they_are_written(tmp_path: Path) -> None:
+    """1e999 was read as the word Infinity, and 1.10 as 1.1."""
+    heads = ("1.10", "1e999", "9" * 30, "NaN", "-Infinity")
+    rows = [f'{{"h": {head}, "r": "IsA", "t": "a number"}}' for head in heads]
+    path = written(tmp_path / "g.jsonl", "\n".join(rows) + "\n")
+    columns = {"head": "h", "relation": "r", "tail": "t"}
+    assert [row[0] for row in triples(path, columns=columns)] == list(heads[:3])
+    reasons = [f"not JSON ({word} is not a JSON number)" for word in heads[3:]]
+    assert broken(path, columns=columns) == list(zip((4, 5), reasons, strict=True))

@@ -98,7 +98,11 @@ class TestTrain:
         assert list(lines) == ["validation loss", "validation BLEU", "steps", "model"]
         assert lines["model"].strip() == f"hf:{toy / 'out'}"
 
-    def test_an_interrupted_training_goes_on(self, toy, tmp_path):
+    @pytest.mark.parametrize(
+        ("number", "status", "what"),
+        [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+    )
+    def test_a_stopped_training_goes_on(self, toy, tmp_path, number, status, what):
         path = config(toy, tmp_path, max_steps="100000")
         begun = subprocess.Popen(
             command("train", "nmt", path, "--device", "cpu"),
@@ -111,10 +115,10 @@ class TestTrain:
         for line in begun.stderr:
             said.append(line)
             if line.startswith("step 15/"):  # there is a checkpoint
-                begun.send_signal(signal.SIGINT)
-        assert begun.wait() == 130
+                begun.send_signal(number)
+        assert begun.wait() == status
         assert begun.stdout.read() == ""
-        assert said[-1] == ("boxpen: interrupted; rerun the same command to resume\n")
+        assert said[-1] == (f"boxpen: {what}; rerun the same command to resume\n")
         assert not [line for line in said if "Traceback" in line]
         last = max(losses(tmp_path / "out"))
         config(toy, tmp_path, max_steps=str(last + 10))

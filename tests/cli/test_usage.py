@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 import boxpen.catalog
 from boxpen.cli.app import app
+from boxpen.cli.stopping import TerminatedError, raise_on_sigterm
 from boxpen.models.loading.assembly import cannot_load
 
 
@@ -147,3 +149,20 @@ class TestFiles:
 
         monkeypatch.setattr(boxpen.catalog, "load_suite", fail)
         assert said("suite", "show", "starter") == f"boxpen: {message}"
+
+
+def test_nothing_is_raised_by_a_signal_once_a_command_has_ended() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with raise_on_sigterm():
+        with pytest.raises(TerminatedError):
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "the second ends the process"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_no_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(boxpen.catalog, "load_suite", full)
+    assert said("suite", "show", "starter").startswith("boxpen: out of memory; ")

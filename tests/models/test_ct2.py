@@ -124,3 +124,20 @@ def test_a_character_spelt_in_bytes_comes_out_whole(folders, tmp_path):
     (tmp_path / "ct2" / "target.spm").unlink()
     model = resolve_model(f"ct2:{tmp_path / 'ct2'}")
     assert translated(model, ["▁The", "▁box", "es", "."]) == [[(0, "The boxes.")]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'["a", ', "is not valid JSON"),
+        (b"[" * 100_000, "is not valid JSON"),
+        (b'["\xff"]', "is not UTF-8"),
+        (b'{"a": 1}', "is not a list of strings"),
+        (b'["a", 1]', "is not a list of strings"),
+    ],
+)
+def test_a_damaged_vocabulary_is_told_in_one_sentence(folders, tmp_path, content, message):
+    folder = shutil.copytree(folders / "ct2", tmp_path / "ct2")
+    (folder / "shared_vocabulary.json").write_bytes(content)
+    with pytest.raises(ModelError, match=rf"shared_vocabulary\.json {message}$"):
+        resolve_model(f"ct2:{folder}")

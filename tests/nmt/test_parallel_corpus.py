@@ -55,6 +55,12 @@ def test_a_table_with_columns_and_documents(tmp_path):
     assert {p.doc for p in read(quiet)[0]} == {None}
 
 
+@pytest.mark.parametrize("name", ["a.tsv.gz", "a.tsv.xz", "a.tsv.bz2"])
+def test_an_empty_compressed_file_is_damaged(tmp_path, name):
+    with pytest.raises(NmtError, match=f"{name} is empty, expected compressed text; download it"):
+        read(table(tmp_path, b"", name))
+
+
 def test_empty_lines_end_documents(tmp_path):
     source = "\n\n一\n二\n\n \n\n\n四\n".encode()
     target = b"\n\none\ntwo\n\n\n\t\n\nfour\n"

@@ -14,7 +14,7 @@ from boxpen import Run, RunError
 from boxpen.cli.app import app
 from boxpen.runs.run import Translation
 from boxpen.runs.tables import COLUMNS
-from small_runs import small_run
+from small_runs import small_run, without_checksums
 
 TABLES = {table: COLUMNS[table] for table in ("verdicts", "records", "translations")}
 PLACES = [(table, column) for table, columns in TABLES.items() for column in columns]
@@ -37,7 +37,9 @@ def folder(tmp_path: Path) -> Path:
         Translation(f"i{n}", f"源 {n}", f"right {n}", f"made {n}", "en", {"set": "A"}, "before")
         for n in range(5)
     ]
-    return replace(run, translations=tuple(translations)).save(tmp_path / "runs")
+    saved = replace(run, translations=tuple(translations)).save(tmp_path / "runs")
+    without_checksums(saved)  # which would find any change
+    return saved
 
 
 def one_changed(column: pl.Series, value: Any) -> pl.Series:
@@ -112,3 +114,14 @@ def test_a_missing_column_is_named(folder, table, column):
         "also",
     )  # which earlier versions did not write
     assert refused(folder) == (None if later else said)
+
+
+@pytest.mark.parametrize("name", ["verdicts.parquet", "records.parquet", "tokens.json"])
+def test_a_changed_byte_is_found_whatever_it_means(tmp_path, name):
+    folder = small_run("+-+-=").save(tmp_path)
+    data = bytearray((folder / name).read_bytes())
+    for place in range(0, len(data), 1 + len(data) // 150):
+        data[place] ^= 1
+        (folder / name).write_bytes(data)
+        assert str(refused(folder)).startswith(f"{folder} is not a whole run directory ({name}: ")
+        data[place] ^= 1

@@ -28,7 +28,7 @@ RESUMED = Options(
     epochs=3, batch_size=16, accumulate=2, learning_rate=1e-3, every=5, patience=0, seed=5
 )
 Base = Callable[[str], str]
-WHOLE = ["model.safetensors", "optimizer.pt", "rng_state-0.pt", "state.json"]
+WHOLE = ["checksums.json", "model.safetensors", "optimizer.pt", "rng_state-0.pt", "state.json"]
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_it_stops_where_nothing_is_gained_and_keeps_the_best(
         patch.setattr("boxpen.lm.folder.OutFolder.finish", _no_space)
         with pytest.raises(TrainError, match="cannot be written"):
             train_lm(out=out, **given)
-    assert _kept(out) == {"step-5": ["model.safetensors"], "step-15": WHOLE}
+    assert _kept(out) == {"step-5": ["checksums.json", "model.safetensors"], "step-15": WHOLE}
     monkeypatch.setattr("boxpen.training.learner.Learner.step", _never)
     result = train_lm(out=out, **given)
     assert (result["best_step"], result["steps"], result["stopped_early"]) == (5, 15, True)

@@ -126,10 +126,12 @@ def test_a_damaged_checkpoint_is_told_in_one_sentence(
             train_lm(**given)
     folder = out / "checkpoints" / "step-2"
     needed = {"optimizer.pt", "rng_state-0.pt", "model.safetensors", "state.json"}
-    assert needed == {p.name for p in folder.iterdir()}
+    assert needed | {"checksums.json"} == {p.name for p in folder.iterdir()}
     for name in sorted(needed):
         content = (folder / name).read_bytes()
-        for left in (content[: len(content) // 2], b"", None):
+        flipped = bytearray(content)  # a weight, a number of state.json
+        flipped[-9] ^= 1
+        for left in (bytes(flipped), content[: len(content) // 2], b"", None):
             (folder / name).write_bytes(left or b"")
             if left is None:
                 (folder / name).unlink()

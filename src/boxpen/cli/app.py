@@ -14,6 +14,7 @@ import typer
 
 from boxpen.cli.command import Group
 from boxpen.cli.output import Escaping
+from boxpen.cli.stopping import TerminatedError
 from boxpen.cli.usage import clarify
 from boxpen.errors import BoxpenError
 from boxpen.failures import panics, reason
@@ -41,7 +42,7 @@ def _clear_usage_errors() -> Iterator[None]:
 
 
 class _Group(Group):
-    """Ends every command with one of the documented statuses: 0, 1, 2 or 130."""
+    """Ends every command with one of the documented statuses: 0, 1, 2, 130 or 143."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
         with _clear_usage_errors():
@@ -58,9 +59,14 @@ class _Group(Group):
         except BoxpenError as error:
             print(f"boxpen: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
-        except KeyboardInterrupt:
-            print("boxpen: interrupted; rerun the same command to resume", file=sys.stderr)
-            raise typer.Exit(130) from None
+        except KeyboardInterrupt as stop:
+            ended = isinstance(stop, TerminatedError)
+            what = "terminated" if ended else "interrupted"
+            print(f"boxpen: {what}; rerun the same command to resume", file=sys.stderr)
+            raise typer.Exit(143 if ended else 130) from None
+        except MemoryError:
+            print("boxpen: out of memory; rerun the same command to resume", file=sys.stderr)
+            raise typer.Exit(2) from None
         except panics() as error:  # Polars, where no file can be opened, or out of memory
             print(f"boxpen: Polars failed: {one_line(reason(error))}", file=sys.stderr)
             raise typer.Exit(2) from None

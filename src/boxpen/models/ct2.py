@@ -246,10 +246,10 @@ class CTranslate2Model(Model):
     def _target_vocabulary(self) -> list[str]:
         for name in ("shared_vocabulary.json", "target_vocabulary.json"):
             if (self._folder / name).is_file():
-                return list(json.loads((self._folder / name).read_text("utf-8")))
+                return _pieces(self._folder / name)
         for name in ("shared_vocabulary.txt", "target_vocabulary.txt"):
             if (self._folder / name).is_file():
-                return (self._folder / name).read_text("utf-8").split("\n")
+                return _text(self._folder / name).split("\n")
         raise ModelError(f"model '{self.name}': {self._folder} has no vocabulary")
 
 
@@ -281,8 +281,26 @@ def _sentencepiece(name: str, path: Path) -> Any:
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except ValueError:
-        raise ModelError(f"{path} is not valid JSON") from None
+    data = _parsed(path)
     return data if isinstance(data, dict) else {}
+
+
+def _pieces(path: Path) -> list[str]:
+    found = _parsed(path)
+    if not isinstance(found, list) or not all(isinstance(piece, str) for piece in found):
+        raise ModelError(f"{path} is not a list of strings")
+    return found
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(_text(path))
+    except (ValueError, RecursionError):
+        raise ModelError(f"{path} is not valid JSON") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except ValueError:
+        raise ModelError(f"{path} is not UTF-8") from None

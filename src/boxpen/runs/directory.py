@@ -1,6 +1,7 @@
 """The run directory: written whole or not at all, and read back.
 
-``run.json`` holds everything needed to repeat the run, ``records.parquet`` every scored token,
+``run.json`` holds everything needed to repeat the run and checksums of the other files, so that a
+changed byte is found; ``records.parquet`` every scored token,
 ``verdicts.parquet`` every decision, ``translations.parquet`` the translations of a translation
 model, ``tokens.json`` the texts of tokens, ``answers.parquet`` the answers of a model that was
 asked, ``readings.parquet`` what the reading judge made of translations. The directory is written
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -47,6 +49,7 @@ __all__ = [
 
 # Results of lm-eval, alone or by model, and the datastore of Every Eval Ever. lm-eval names the
 # folder of the model ../name "..__name", so folders may begin with a dot.
+_CHECKSUMS = "checksums"
 _LOGS = ("*.json", "*/*.json", "data/*/*/*/*.json")
 
 
@@ -63,19 +66,35 @@ def write_run(run: RunContent, target: Path) -> None:
 
 def _files(run: RunContent) -> dict[str, bytes]:
     """Return the content of all files, so that writing can only fail for system reasons."""
-    info = json.dumps(run.info.to_json(), ensure_ascii=False, indent=1, default=str)
     tokens = {str(i): text for i, text in run.tokens.items()}
     tables = ["verdicts", "records", "translations"]
     if run.info.asked:
         tables.append("answers")
     if run.info.generated:
         tables.append("readings")
-    return {
-        # Bytes of a file name that are not UTF-8 become escapes of JSON.
-        "run.json": f"{info}\n".encode("utf-8", "backslashreplace"),
+    files = {
         "tokens.json": (json.dumps(tokens, ensure_ascii=False) + "\n").encode(),
         **{f"{table}.parquet": parquet(run_frame(run, table)) for table in tables},
     }
+    sums = {name: _checksum(content) for name, content in files.items()}
+    about = run.info.to_json() | {_CHECKSUMS: sums}
+    info = json.dumps(about, ensure_ascii=False, indent=1, default=str)
+    # Bytes of a file name that are not UTF-8 become escapes of JSON.
+    return {"run.json": f"{info}\n".encode("utf-8", "backslashreplace"), **files}
+
+
+def _checksum(content: bytes) -> str:
+    return f"{zlib.crc32(content):08x}"
+
+
+def _check_sums(path: Path, sums: object) -> None:
+    """Raise if a file is not as it was written; runs of earlier versions have no checksums."""
+    if not isinstance(sums, dict):
+        raise TypeError(f"{_CHECKSUMS} is not an object")
+    for name, wanted in sums.items():
+        with _blamed(path, name):
+            if "/" in name or _checksum((path / name).read_bytes()) != wanted:
+                raise ValueError("it does not match its checksum in run.json")
 
 
 def read_run(path: Path) -> RunContent:
@@ -96,7 +115,10 @@ def read_run(path: Path) -> RunContent:
             raise RunError(
                 f"{path} is a run of format {data['format']!r}, this boxpen reads {FORMAT}"
             )
+        sums = data.pop(_CHECKSUMS, {})
         info = RunInfo.from_json(data)
+        # Before Polars reads a table: some damage makes it end the process.
+        _check_sums(path, sums)
     with _blamed(path, "verdicts.parquet"):
         verdicts = read_verdicts(path / "verdicts.parquet")
         _check_verdicts(verdicts)

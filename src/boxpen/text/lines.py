@@ -36,6 +36,7 @@ BLOCK = 1 << 24
 _LONGEST = 1 << 28  # bytes without a newline; longer files are not files of lines
 _BOM = b"\xef\xbb\xbf"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "a zstandard file"}
+_PACKED = (".gz", ".xz", ".bz2")
 _T = TypeVar("_T")
 
 
@@ -82,6 +83,8 @@ def unpacked(file: BinaryIO, path: Path, error: type[BoxpenError] = SuiteError) 
         error: What to raise for archives, which hold more than one file.
     """
     start = file.read(6)
+    if not start and path.suffix in _PACKED:  # as a full disk leaves it
+        raise error(f"{path} is empty, expected compressed text; download it again")
     if file.seekable():
         file.seek(0)
     else:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ __all__ = ["RESTART", "Checkpoints", "averaged", "load_weights", "weights_of", "
 
 _PREFIX = "step-"
 _UNFINISHED = ".unfinished"
+_CHECKSUMS = "checksums.json"
 RESTART = ("optimizer.pt", "state.json")
 """What only the last checkpoint keeps, along with the RNG states, ``rng_state-N.pt``."""
 
@@ -74,6 +77,8 @@ class Checkpoints:
             shutil.rmtree(aside, ignore_errors=True)
             aside.mkdir()
             write(aside)
+            sums = {file.name: _checksum(file) for file in sorted(aside.iterdir())}
+            (aside / _CHECKSUMS).write_text(json.dumps(sums), "utf-8")
             for file in aside.iterdir():  # before what it takes the place of is dropped
                 with file.open("rb") as written:
                     os.fsync(written.fileno())
@@ -117,8 +122,9 @@ class Checkpoints:
 
 @contextlib.contextmanager
 def whole(checkpoint: Path) -> Iterator[None]:
-    """Turn any error in reading a checkpoint into a one-sentence message."""
+    """Compare a checkpoint with its checksums; turn any error in reading it into one sentence."""
     try:
+        _compare(checkpoint)
         yield
     except Exception as error:  # every library has errors of its own for a damaged file
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -128,6 +134,25 @@ def whole(checkpoint: Path) -> Iterator[None]:
             f"{checkpoint} is damaged ({reason}); remove {checkpoint.parent} and rerun the same "
             "command to start over"
         ) from error
+
+
+def _compare(checkpoint: Path) -> None:
+    """Raise if a file has changed since it was written; those of older versions have no sums."""
+    listed = checkpoint / _CHECKSUMS
+    if not listed.is_file():
+        return
+    for name, wanted in json.loads(listed.read_text("utf-8")).items():
+        place = checkpoint / name  # which may have been pruned
+        if place.is_file() and _checksum(place) != wanted:
+            raise ValueError(f"{name} does not match its checksum")
+
+
+def _checksum(path: Path) -> str:
+    value = 0
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            value = zlib.crc32(block, value)
+    return f"{value:08x}"
 
 
 def averaged(folders: Collection[Path]) -> dict[str, Any]:

@@ -236,10 +236,18 @@ def _lines(path: Path, header: int, encoding: str) -> Iterator[_Line]:
                 yield _Line(number, line.decode().removesuffix("\r"), True, block.share)
 
 
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+# Numbers stay as they are written: 1.10 is not 1.1, and 1e999 is not Infinity.
+_JSON = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_no_number)
+
+
 def _object_cells(text: bytes, names: dict[str, str]) -> list[str | None] | str:
     """Return the values of an object as cells, or what is wrong with it."""
     try:
-        found = json.loads(text)
+        found = _JSON.decode(text.decode())
     except (ValueError, RecursionError) as error:
         return f"not JSON ({error})"
     if not isinstance(found, dict):
@@ -248,9 +256,7 @@ def _object_cells(text: bytes, names: dict[str, str]) -> list[str | None] | str:
     for key, name in names.items():
         value = found.get(key)
         if value is not None and not isinstance(value, str):
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                return f"{name} is a {type(value).__name__} instead of a string"
-            value = json.dumps(value)
+            return f"{name} is a {type(value).__name__} instead of a string"
         if value is not None and SURROGATE.search(value):
             return f"{name} has half a character (a lone surrogate)"
         cells.append(value)
