@@ -59,6 +59,7 @@ def evaluate(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    trust_remote_code: bool | None = None,
     judge: str | Model | ReadingJudge | None = None,
     progress: Progress | None = None,
     **policy: Any,
@@ -85,6 +86,8 @@ def evaluate(
         deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
+        trust_remote_code: Whether code that a checkpoint brings along may run, and is recorded; if
+            None, only if ``BOXPEN_TRUST_REMOTE_CODE`` is 1.
         judge: Who judges translations under the recipe ``generate``: a language model, or a
             ``ReadingJudge`` with a rule of its own; ``smollm2`` if None.
         progress: Called as the work goes on.
@@ -109,6 +112,7 @@ def evaluate(
         token_budget=token_budget,
         deterministic=deterministic,
         labels=labels,
+        trust_remote_code=trust_remote_code,
         judge=judge,
         translate=translate,
         **policy,

@@ -43,6 +43,7 @@ def plan(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    trust_remote_code: bool | None = None,
     judge: str | Model | ReadingJudge | None = None,
     translate: bool | None = None,
     **policy: Any,
@@ -64,6 +65,7 @@ def plan(
         token_budget=token_budget,
         deterministic=deterministic,
         labels=labels,
+        trust_remote_code=trust_remote_code,
     )
     if resolved.pairs:
         if template is not None:
@@ -96,7 +98,9 @@ def plan(
     translates = (translate or chosen.generates) and resolved.can_translate()
     planned = Plan(suite, resolved, chosen, settings, resolved_policy, contexts, translates)
     if chosen.generates:
-        planned.judge = _reading_judge(judge, device=device, deterministic=deterministic)
+        planned.judge = _reading_judge(
+            judge, device=device, deterministic=deterministic, trust_remote_code=trust_remote_code
+        )
     planned.sort_out(check_languages=check_languages)
     return planned
 

@@ -134,7 +134,7 @@ def test_other_encodings(tmp_path) -> None:
 
 
 def test_lines_that_never_end(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("boxpen.text.lines._LONGEST", 10)
+    monkeypatch.setattr("boxpen.text.lines.LONGEST", 10)
     path = tmp_path / "file"
     path.write_bytes(b"ok\n" + b"x" * 30)
     with pytest.raises(BuildError, match=r"line 2: .* bytes without a newline"):

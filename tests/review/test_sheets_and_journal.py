@@ -118,14 +118,14 @@ class TestSheet:
     def test_no_cell_begins_like_a_formula_and_texts_come_back_as_they_were(
         self, tmp_path_factory, text
     ):
-        from boxpen.review.sheet import _restored
+        from boxpen.printable import restored
 
         path = tmp_path_factory.mktemp("sheet") / "s.csv"
         write_sheet(path, [Question("i", {"text": text})], "anna")
         with path.open(encoding="utf-8-sig", newline="") as stream:
             cell = list(csv.reader(stream))[1][1]
         assert cell.lstrip()[:1] not in {*"=+-@"} - {""}
-        assert _restored(cell) == text
+        assert restored(cell) == text
 
     def test_it_is_what_a_spreadsheet_program_expects(self, tmp_path):
         path = sheet(tmp_path)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MIRROR", "fetch"]
 
+MOST = 1 << 30
+"""Bytes of a file in an archive; its checksum is known only when it is unpacked."""
 MIRROR = "BOXPEN_MIRROR"  # the environment variable that names a mirror folder
 
 
@@ -107,6 +109,8 @@ def _unzip(path: Path, file: RemoteFile) -> None:
     """Put a member of an archive in its place."""
     try:
         with ZipFile(path) as archive:
+            if archive.getinfo(file.member).file_size > MOST:
+                raise SuiteError(f"{file.url}: {file.member} is larger than {MOST >> 20:,} MB")
             content = archive.read(file.member)
     except (BadZipFile, KeyError, zlib.error):
         raise SuiteError(f"{file.url} is not the published archive with {file.member}") from None

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,17 +34,19 @@ __all__ = ["READER_TAGS", "read_parquet", "read_rows", "suite_frame", "write_par
 READER_TAGS = "reader_tags"
 _MAGIC = b"PAR1"
 _READER = """
-import io, pickle, sys
+import io, sys
 sys.path[:] = sys.argv[1:]
 import polars as pl
 try:
     frame = pl.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
-    found = frame.columns, frame.rows()
+    frame.rows()
 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
-    found = str(error)
-sys.stdout.buffer.write(pickle.dumps(found))
+    sys.exit("refused: " + str(error))
+packed = io.BytesIO()
+frame.write_ipc(packed)
+sys.stdout.buffer.write(packed.getvalue())
 """
-"""Run by another Python: columns and rows of a file, or why it cannot be read."""
+"""Run by another Python: a table in Arrow's format, or why the file cannot be read."""
 
 
 class _Frame(NamedTuple):
@@ -146,11 +147,17 @@ def _frame(path: Path) -> _Frame:
     # Isolated, or a file in the working directory might be taken for one of Python's own.
     reader = [sys.executable, "-I", "-c", _READER, *sys.path]
     done = subprocess.run(reader, input=content, capture_output=True, check=False)
-    found: Any = "its reader died" if done.returncode else pickle.loads(done.stdout)
-    if isinstance(found, str):
-        reason = found.partition("\n")[0]
+    if done.returncode:
+        told = done.stderr.decode("utf-8", "replace").rpartition("refused: ")
+        reason = told[2].partition("\n")[0] if told[1] else "its reader died"
         raise SuiteError(f"{path} is a broken Parquet file ({reason})")
-    return _Frame(*found)
+    import polars as pl
+
+    try:
+        frame = pl.read_ipc(io.BytesIO(done.stdout))
+    except (pl.exceptions.PolarsError, OSError):
+        raise SuiteError(f"{path} is a broken Parquet file (its reader died)") from None
+    return _Frame(frame.columns, frame.rows())
 
 
 def _own_item(data: Mapping[str, Any], labels: Mapping[str, Any]) -> Item:

@@ -2,7 +2,9 @@
 
 What separates the cells is found in the header line: in many countries spreadsheet programs write
 semicolons into ``.csv``. A table with a column ``kind`` is boxpen's own export; any other is a
-user's, whose columns are found by ``boxpen.catalog.tables.columns``.
+user's, whose columns are found by ``boxpen.catalog.tables.columns``. In an export, a cell that a
+spreadsheet program would take for a formula is marked with an apostrophe, which is removed when the
+file is read.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from boxpen.catalog.tables.cells import filled
 from boxpen.catalog.tables.columns import TAG, Columns
 from boxpen.errors import SuiteError, nearest
 from boxpen.items import Card, Item, Suite, item_from_dict, item_to_dict
-from boxpen.printable import excerpt
+from boxpen.printable import excerpt, neutral, restored
 from boxpen.text.lines import opened
 
 __all__ = [
@@ -82,7 +84,7 @@ def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
     header += columns.values()
     writer = csv.writer(codecs.getwriter("utf-8")(stream), delimiter=delimiter)
     writer.writerow(header)
-    writer.writerows([row.get(name, "") for name in header] for row in rows)
+    writer.writerows([neutral(row.get(name, "")) for name in header] for row in rows)
 
 
 write_csv = partial(write_table, delimiter=",")
@@ -192,7 +194,8 @@ def _check_own(header: Sequence[str], path: Path) -> None:
 def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
     data: dict[str, Any] = {}
     lists: dict[str, dict[int, str]] = {name: {} for name in LISTS}
-    for name, cell in zip(header, row, strict=True):
+    for name, marked in zip(header, row, strict=True):
+        cell = restored(marked)
         if numbered := _numbered(name):
             lists[numbered[0]][numbered[1]] = cell
         elif cell and name.startswith((TAG, READER_TAG)):

@@ -11,7 +11,7 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command, group
 from boxpen.cli.evaluate.workers import Workers
-from boxpen.cli.options import Json, Overwrite
+from boxpen.cli.options import Json, Overwrite, TrustRemoteCode
 from boxpen.cli.output import console, note, print_json, progress_bar
 from boxpen.errors import BoxpenError, BuildError
 
@@ -32,6 +32,7 @@ def run(
     config: Config,
     stage: Annotated[str | None, typer.Option(help="Run this stage only.", metavar="STAGE")] = None,
     force: Annotated[bool, typer.Option("--force", help="Run stages even if up to date.")] = False,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     json: Json = False,
     *,
     workers: Workers,

@@ -10,7 +10,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import command
-from boxpen.cli.options import Format
+from boxpen.cli.options import Format, TrustRemoteCode
 from boxpen.cli.output import note, print_json, progress_bar
 from boxpen.errors import RunError
 
@@ -53,6 +53,7 @@ def check(
             help="Without RUN: folder for run directories.", metavar="FOLDER", show_default="runs"
         ),
     ] = None,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     junit: Annotated[
         Path | None, typer.Option(help="Also write JUnit XML.", metavar="FILE")
     ] = None,

@@ -11,7 +11,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import command, group
-from boxpen.cli.options import Json, Overwrite
+from boxpen.cli.options import Json, Overwrite, TrustRemoteCode
 from boxpen.cli.output import console, note, print_json, print_lines
 from boxpen.printable import printable
 from boxpen.report.plain_table import plain_table
@@ -80,6 +80,7 @@ def _plugin_models() -> list[str]:
 def show_model(
     name: Name,
     labels: Annotated[str | None, typer.Option(help="Classifier labels, in output order.")] = None,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     json: Json = False,
 ) -> None:
     """Show a model's kind, languages and scoring settings."""
@@ -125,7 +126,10 @@ def show_model(
 
 
 @command(model, "get")
-def get_model(name: Name) -> None:
+def get_model(
+    name: Name,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
+) -> None:
     """Download a model for later use."""
     from boxpen.models.loading.embedded import smollm2_path
     from boxpen.models.resolve import resolve_model

@@ -30,9 +30,20 @@ __all__ = [
     "Runs",
     "SuiteName",
     "TiesOption",
+    "TrustRemoteCode",
     "Verdicts",
     "load_runs",
 ]
+
+
+def _trust(ctx: typer.Context, given: bool) -> bool:
+    """Keep to what was said until the command ends: code runs where models are loaded."""
+    if given:
+        from boxpen.models.loading.trust import trusting
+
+        ctx.with_resource(trusting())
+    return given
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print Markdown.")]
@@ -51,6 +62,14 @@ NormOption = Annotated[Norm | None, typer.Option(help="How to normalise scores."
 TiesOption = Annotated[Ties | None, typer.Option(help="How to score ties.")]
 NliOption = Annotated[
     Nli | None, typer.Option(help="Labels that an inference classifier chooses between.")
+]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run Python code that a checkpoint brings along; recorded with the run.",
+        callback=_trust,
+    ),
 ]
 SuiteName = Annotated[
     str, typer.Argument(metavar="SUITE", help="A suite, a part of one (cats.sm) or a file.")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import io
 import json
 import secrets
 import zlib
@@ -39,6 +40,7 @@ FORMAT = 1
 """Raised when the same content must be computed again, as its results mean something else."""
 _SHEET_UNITS = 64
 _SHEET_BYTES = 1 << 20
+_MOST = 1 << 30  # bytes of an unpacked index or sheet
 
 
 class JobGoneError(ClusterError):
@@ -125,7 +127,7 @@ class Job:
         if data is None:
             return None
         try:
-            index = json.loads(gzip.decompress(data))
+            index = json.loads(_unzipped(data))
             if index["format"] != FORMAT:
                 raise ClusterError(
                     f"job {name[:8]} in {store.url} is of another version of boxpen; use the same "
@@ -158,7 +160,7 @@ class Job:
             if data is None:
                 raise JobGoneError(f"job {self.id[:8]} is gone from {store.url}")
             try:
-                found = json.loads(gzip.decompress(data))
+                found = json.loads(_unzipped(data))
             except (ValueError, OSError, EOFError, zlib.error):
                 raise ClusterError(
                     f"{self.sheet_key(row.sheet)} in {store.url} is damaged"
@@ -295,3 +297,12 @@ def _json(value: Any) -> bytes:
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _unzipped(data: bytes) -> bytes:
+    """Decompress what a store holds, up to a size that no job has."""
+    with gzip.open(io.BytesIO(data)) as stream:
+        found = stream.read(_MOST + 1)
+    if len(found) > _MOST:
+        raise ValueError("it is too large")
+    return found

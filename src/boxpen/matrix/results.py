@@ -27,6 +27,7 @@ from boxpen.scoring.requests import Record
 __all__ = ["distrust", "fill", "packed", "unpacked"]
 
 _FACTS = ("unscored", "unknown", "truncated", "crossing")
+_MOST = 1 << 30  # bytes of the unpacked arrays
 _NONE = -1  # scores of an item without an answer
 
 
@@ -64,8 +65,7 @@ def unpacked(ask: Ask, data: bytes) -> tuple[dict[int, Any], dict[int, str]]:
         RunError: If these are not answers to what was asked.
     """
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = _arrays(data)
         reasons = {int(n): str(why) for n, why in _read(arrays["reasons"]).items()}
         found: dict[int, Any] = {}
         found |= _texts(ask, _read(arrays["texts"])) if ask.makes_text else _records(ask, arrays)
@@ -78,6 +78,14 @@ def unpacked(ask: Ask, data: bytes) -> tuple[dict[int, Any], dict[int, str]]:
             "the store and run this again"
         ) from None
     return found, reasons
+
+
+def _arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        if sum(member.file_size for member in packed.infolist()) > _MOST:
+            raise ValueError("it is too large")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def fill(cache: ScoreCache, ask: Ask, data: bytes) -> None:

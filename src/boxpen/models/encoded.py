@@ -36,6 +36,7 @@ class ModelSpec:
         device: Where to compute; the loader decides if None.
         languages: What the model reads, if known.
         labels: Names of a classifier's labels in the order of its outputs, if given.
+        trusted: Whether Python code that a checkpoint brings along may run.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ModelSpec:
     device: str | None = None
     languages: frozenset[str] | None = None
     labels: str | Sequence[str] | None = None
+    trusted: bool = False
 
     @property
     def local(self) -> Path:

@@ -79,6 +79,7 @@ class TransformersModel(Model):
         self.languages = languages
         self._load = load
         self.in_memory = False
+        self.remote_code = False  # of the checkpoint
         others = {getattr(tokenizer, f"{r}_token_id", None) for r in _ROLES}
         # GPT-2 calls its end of text "unknown" too; then nothing is ever unknown.
         self._unk = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id

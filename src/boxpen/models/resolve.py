@@ -11,6 +11,7 @@ from typing import Any, get_args
 from boxpen.errors import ModelError, nearest
 from boxpen.models.base import Kind, Model, ModelSpec
 from boxpen.models.loading.presets import PRESETS
+from boxpen.models.loading.trust import trusted
 from boxpen.plugins import MODELS
 from boxpen.scoring.policy import Dtype
 
@@ -31,6 +32,7 @@ def resolve_model(
     token_budget: int | None = None,
     deterministic: bool | None = None,
     labels: str | Sequence[str] | None = None,
+    trust_remote_code: bool | None = None,
 ) -> Model:
     """Return the model for a name, a path or a pair in memory.
 
@@ -47,6 +49,8 @@ def resolve_model(
         deterministic: Whether to run every text by itself, for bit-identical scores across runs.
         labels: Names of an inference classifier's labels in the order of its outputs, if those of
             the checkpoint will not do.
+        trust_remote_code: Whether code that a checkpoint brings along may run; if None, only if
+            ``BOXPEN_TRUST_REMOTE_CODE`` is 1.
 
     Raises:
         ModelError: If there is no such model, or it cannot be loaded.
@@ -56,7 +60,17 @@ def resolve_model(
             f"labels are given for model '{spec.name}', which is already loaded; give them when "
             "loading it"
         )
-    model = spec if isinstance(spec, Model) else _resolved(spec, dtype, device, labels)
+    model = (
+        spec
+        if isinstance(spec, Model)
+        else _resolved(
+            spec,
+            dtype,
+            device,
+            labels,
+            trusted() if trust_remote_code is None else trust_remote_code,
+        )
+    )
     if dtype not in ("auto", model.dtype):
         raise ModelError(f"model '{model.name}' computes in {model.dtype}, not in {dtype}")
     model.adjust(
@@ -72,6 +86,7 @@ def _resolved(
     dtype: Dtype,
     device: str | None,
     labels: str | Sequence[str] | None,
+    trust: bool,
 ) -> Model:
     if isinstance(spec, tuple):
         from boxpen.models.loading.origin import from_pair
@@ -95,8 +110,9 @@ def _resolved(
     load = MODELS.load(scheme)
     languages = frozenset(preset.languages) if preset else None
     asked = ModelSpec(
-        name=spec, path=path, dtype=dtype, device=device, languages=languages, labels=labels
-    )
+        name=spec, path=path, dtype=dtype, device=device, languages=languages, labels=labels,
+        trusted=trust,
+    )  # fmt: skip
     with MODELS.guarding(scheme):
         return _checked(load(asked), spec)
 

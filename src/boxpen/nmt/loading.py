@@ -133,8 +133,8 @@ def load_tokenizer(folder: Path | str) -> Any:
             _object(Path(folder) / name)
         with quiet():
             if (Path(folder) / "source.spm").is_file():
-                return MarianTokenizer.from_pretrained(folder)
-            return AutoTokenizer.from_pretrained(folder)
+                return MarianTokenizer.from_pretrained(folder, trust_remote_code=False)
+            return AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except Exception as error:  # of many kinds, for its files may be broken in many ways
         raise NmtError(f"{folder} has no tokenizer that can be loaded: {_reason(error)}") from error
 
@@ -167,7 +167,7 @@ def _config(path: Path, name: str) -> Any:
         _object(path / "generation_config.json")
         _check(_Shape, _object(path / "config.json"), "its config.json")
         with quiet():
-            config = AutoConfig.from_pretrained(name)
+            config = AutoConfig.from_pretrained(name, trust_remote_code=False)
         context_limits(config)
     except Exception as error:  # of many kinds: no JSON, no number, no known model
         raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error
@@ -207,7 +207,11 @@ def _model(name: str, config: Any) -> Any:
     try:
         with quiet():
             model, info = AutoModelForSeq2SeqLM.from_pretrained(
-                name, config=config, output_loading_info=True, ignore_mismatched_sizes=True
+                name,
+                config=config,
+                output_loading_info=True,
+                ignore_mismatched_sizes=True,
+                trust_remote_code=False,
             )
     except Exception as error:  # of many kinds: a file is missing, cut short, of another model
         raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error

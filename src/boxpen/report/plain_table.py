@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["Grid", "Page", "escaped", "markdown_line", "plain_table", "safe", "table_of"]
+__all__ = [
+    "Grid", "Page", "code_span", "escaped", "markdown_line", "plain_table", "safe", "table_of"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +97,12 @@ class Page:
         out = [line for grid in self.grids for line in grid.markdown()]
         out += [f"- {escaped(note)}" for note in self.notes]
         if self.signatures:
-            out += ["", "Runs:", "", *(f"- `{signature}`" for signature in self.signatures)]
+            out += [
+                "",
+                "Runs:",
+                "",
+                *(f"- {code_span(signature)}" for signature in self.signatures),
+            ]
         return "\n".join(out).rstrip() + "\n"
 
 
@@ -175,5 +182,11 @@ def markdown_line(cells: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Escape a text for a cell of a Markdown table."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    """Escape a text for a cell of a Markdown table: no HTML, no link, no image."""
+    text = printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return text.replace("](", "]\\(")
+
+
+def code_span(text: str) -> str:
+    """Return a text as code in Markdown."""
+    return f"`{printable(text).replace('`', chr(39))}`"

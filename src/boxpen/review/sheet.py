@@ -19,7 +19,7 @@ from boxpen.catalog.tabular import delimiter_of, table_rows
 from boxpen.errors import BuildError, SuiteError
 from boxpen.files import replaced
 from boxpen.names import check_judge, wanted_of_a_judge
-from boxpen.printable import excerpt
+from boxpen.printable import excerpt, neutral, restored
 from boxpen.review.judgement import Judgement, Question, VerdictSet, plain
 
 __all__ = ["Line", "check_sheet", "read_sheet", "write_sheet"]
@@ -28,7 +28,6 @@ _WITHDRAWN = "?"
 """In the column of verdicts: withdraws an earlier verdict."""
 
 # What a spreadsheet program reads as a formula, even after spaces and our own marks.
-_FORMULA = re.compile(r"['\s]*[=+\-@＝＋－＠]|'*[\t\r\n]")
 _COLUMNS = {"item", "verdict", "edit", "comment", "judge", "digest"}  # of every sheet
 _LONGEST = 1 << 16  # bytes of a sheet's first line
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -110,7 +109,7 @@ def write_sheet(
                     )
                 # Hints are not read back, so numbers may stay numbers, to sort by.
                 if not (name in hints and _NUMBER.fullmatch(cell)):
-                    cells[place] = _neutral(cell)
+                    cells[place] = neutral(cell)
             writer.writerow(cells)
 
 
@@ -189,7 +188,7 @@ def _rows(
             )
         if any("\0" in cell for cell in row):
             raise BuildError(f"{path}, line {number} has a NUL character, expected text")
-        cells = dict(zip(header, map(_restored, row), strict=True))
+        cells = dict(zip(header, map(restored, row), strict=True))
         if any(map(str.strip, row)):
             yield number, {"judge": judge or "", "edit": "", "comment": "", **cells}
 
@@ -207,16 +206,6 @@ def _is_sheet(path: Path) -> bool:
     except (csv.Error, SuiteError):
         return False
     return _COLUMNS.issubset(name.strip() for name in found)
-
-
-def _neutral(cell: str) -> str:
-    """Mark a cell that a spreadsheet program would take for a formula."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def _restored(cell: str) -> str:
-    """Remove the mark."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
 
 
 def _question(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from boxpen.errors import BuildError, RunError, nearest
 from boxpen.files import check_free, replaced, resolved
 from boxpen.names import check_name
-from boxpen.printable import excerpt
+from boxpen.printable import excerpt, neutral
 from boxpen.review.agreement import Agreement, Disagreement, agreement_table, disagreements
 from boxpen.review.assignment import Order, of_these_texts
 from boxpen.review.database import DatabaseJournal, is_database
@@ -299,7 +299,8 @@ class ReviewTask(ABC):
         writer = csv.writer(text)
         writer.writerow(("item", "verdict", "edit", "judges", "reason"))
         for item, found in review.decisions.items():
-            writer.writerow((item, found.verdict or "", found.edit, found.judges, found.reason))
+            texts = map(neutral, (item, found.verdict or "", found.edit))
+            writer.writerow((*texts, found.judges, neutral(found.reason)))
         with replaced(out, BuildError) as stream:
             stream.write(text.getvalue().encode())
         decided = len(review.decisions) - len(review.open)

@@ -38,6 +38,7 @@ UNANSWERED = "unanswered: "
 """Begins the reason why an item without an answer is left out."""
 
 _SCALARS: dict[str, tuple[Any, str]] = {
+    "bool": (bool, "true or false"),
     "str": (str, "a string"),
     "int": (int, "a number"),
     "float": ((int, float), "a number"),
@@ -206,6 +207,7 @@ class ModelInfo(_Part):
         access: How a model behind an API was asked.
         labels: The labels of an inference classifier, in the order of its outputs.
         remark: What a self-check of the model found.
+        trust_remote_code: Whether code of the checkpoint ran.
     """
 
     name: str
@@ -218,6 +220,7 @@ class ModelInfo(_Part):
     languages: tuple[str, ...] | None = field(default=None, metadata={"read": _names})
     labels: tuple[str, ...] | None = field(default=None, metadata={"read": _labels, **_OPTIONAL})
     remark: str | None = field(default=None, metadata=_OPTIONAL)
+    trust_remote_code: bool | None = field(default=None, metadata=_OPTIONAL)
 
     @classmethod
     def of(cls, model: Model, remark: str | None, *, asked: bool = False) -> ModelInfo:
@@ -233,6 +236,7 @@ class ModelInfo(_Part):
             languages=tuple(sorted(model.languages)) if model.languages else None,
             labels=names_of(model.labels) if model.labels else None,
             remark=remark or None,
+            trust_remote_code=getattr(model, "remote_code", False) or None,
         )
 
 
@@ -463,6 +467,7 @@ class RunInfo(_Part):
             context=None if policy.context == "given" else policy.context,
             dtype=model.dtype,
             batch=model.batch,
+            trust_remote_code=model.trust_remote_code,
             api=model.access,
             max=self.resolved_policy.get("max_length"),
             hardware=" + ".join(mixed) if len(mixed := self.hardware or ()) > 1 else None,

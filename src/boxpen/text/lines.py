@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "BLOCK", "Block", "blocks", "count", "opened", "positions", "read_lines", "reading_errors",
-    "unpacked",
+    "BLOCK", "LONGEST", "Block", "blocks", "count", "opened", "positions", "read_lines",
+    "reading_errors", "unpacked",
 ]  # fmt: skip
 
 BLOCK = 1 << 24
 """Bytes per block: large enough for vectorised work, small enough to hold several in memory."""
 
-_LONGEST = 1 << 28  # bytes without a newline; longer files are not files of lines
+LONGEST = 1 << 28
+"""Bytes without a newline; longer files are not files of lines."""
+
 _BOM = b"\xef\xbb\xbf"
 _ARCHIVES = {b"PK\x03\x04": "a zip archive", b"\x28\xb5\x2f\xfd": "a zstandard file"}
 _PACKED = (".gz", ".xz", ".bz2")
@@ -68,7 +70,12 @@ def read_lines(path: Path, error: type[BoxpenError] = SuiteError) -> Iterator[st
     number = 0
     try:
         with path.open("rb") as file, unpacked(file, path, error) as stream:
-            for number, raw in enumerate(stream, start=1):
+            for number, raw in enumerate(iter(lambda: stream.readline(LONGEST), b""), start=1):
+                if len(raw) == LONGEST:
+                    raise error(
+                        f"{path}, line {number}: {LONGEST:,} bytes without a newline; expected a "
+                        "file of lines"
+                    )
                 yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except reading_errors() as problem:
         raise error(_problem(path, problem, number)) from None
@@ -201,7 +208,7 @@ def _pieces(path: Path, size: int) -> Iterator[tuple[bytes, int, float]]:
                 cut = piece.rfind(b"\n") + 1
                 if not cut:
                     rest += piece
-                    if len(rest) > _LONGEST:
+                    if len(rest) > LONGEST:
                         raise BuildError(
                             f"{path}, line {line}: {len(rest):,} bytes without a newline; "
                             "expected a file of lines"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from boxpen.errors import SuiteError
+from boxpen.text.lines import LONGEST
 
 __all__ = ["Row", "Sentence", "read_text"]
 
@@ -75,7 +76,12 @@ def _lines(path: Path) -> Iterator[str]:
     line = 0
     try:
         with path.open("rb") as file, _unpacked(file) as stream:
-            for line, raw in enumerate(stream, start=1):
+            for line, raw in enumerate(iter(lambda: stream.readline(LONGEST), b""), start=1):
+                if len(raw) == LONGEST:
+                    raise SuiteError(
+                        f"{path}, line {line}: {LONGEST:,} bytes without a newline; expected one "
+                        "sentence per line"
+                    )
                 yield raw.decode("utf-8-sig" if line == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise SuiteError(

@@ -13,7 +13,7 @@ from boxpen.cli.app import app
 from boxpen.cli.command import MultiValueCommand, command
 from boxpen.cli.evaluate.matrix import estimate_matrix, executor_for, run_matrix
 from boxpen.cli.evaluate.workers import Workers
-from boxpen.cli.options import Json, NliOption, NormOption, TiesOption
+from boxpen.cli.options import Json, NliOption, NormOption, TiesOption, TrustRemoteCode
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.items import Suite
 from boxpen.sampling import QUICK
@@ -180,6 +180,7 @@ def run(
         Path | None,
         typer.Option(help="Folder for run directories.", metavar="FOLDER", show_default="runs"),
     ] = None,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     json: Json = False,
     *,
     scoring: Scoring,

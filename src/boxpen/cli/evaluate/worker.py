@@ -13,6 +13,7 @@ import typer
 
 from boxpen.cli.app import app
 from boxpen.cli.command import command
+from boxpen.cli.options import TrustRemoteCode
 from boxpen.cli.output import note
 from boxpen.cluster.worker import LEASE
 from boxpen.errors import ClusterError
@@ -53,6 +54,7 @@ def worker(
             show_default="SLURM_ARRAY_TASK_ID or 0",
         ),
     ] = None,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     job: Annotated[str | None, typer.Option(hidden=True, help="Work on this job only.")] = None,
     name: Annotated[str | None, typer.Option(hidden=True, help="Name in the store.")] = None,
     tied: Annotated[

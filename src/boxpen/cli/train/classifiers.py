@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from boxpen.cli.command import command
-from boxpen.cli.options import Device, Json
+from boxpen.cli.options import Device, Json, TrustRemoteCode
 from boxpen.cli.output import note, print_json
 from boxpen.cli.train import train
 from boxpen.cli.train.options import Exclude, Training
@@ -82,6 +82,7 @@ def nli(
     label_order: Annotated[
         str | None, typer.Option(help="Meaning of labels 0, 1 and 2, separated by commas.")
     ] = None,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     device: Device = "auto",
     json: Json = False,
     *,
@@ -111,6 +112,7 @@ def choice(
         Path | None, typer.Option(metavar="FILE", help="Labels for --valid.")
     ] = None,
     label_start: Annotated[int, typer.Option(help="Index of the first candidate.")] = 0,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     device: Device = "auto",
     json: Json = False,
     *,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from boxpen.cli.command import command
-from boxpen.cli.options import Device, Json
+from boxpen.cli.options import Device, Json, TrustRemoteCode
 from boxpen.cli.output import note, print_json
 from boxpen.cli.train import train
 from boxpen.cli.train.options import Exclude, Training
@@ -80,6 +80,7 @@ class Data:
 def lm(
     kind: Annotated[Literal["causal", "masked"], typer.Option(help="What the model predicts.")],
     data: Data,
+    trust_remote_code: TrustRemoteCode = False,  # noqa: ARG001 (see TrustRemoteCode)
     device: Device = "auto",
     json: Json = False,
     *,

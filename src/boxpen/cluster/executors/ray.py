@@ -29,7 +29,8 @@ from boxpen.printable import one_line
 __all__ = ["RayExecutor"]
 
 # What nodes may need to find files. No key: a cluster shows everybody what actors are made with.
-_PASSED = ("BOXPEN_CACHE", "BOXPEN_MIRROR", "BOXPEN_WORDNET", "BOXPEN_DEVICE")
+_PASSED = ("BOXPEN_CACHE", "BOXPEN_MIRROR", "BOXPEN_WORDNET", "BOXPEN_DEVICE",
+           "BOXPEN_TRUST_REMOTE_CODE")  # fmt: skip
 _STARTS = 10  # of one slot, in a row, without a unit done by anybody in between
 _GRACE = 20.0  # seconds for giving back what is under way
 _REACHED = 10.0  # seconds in which a node must answer

@@ -13,6 +13,7 @@ from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.assembly import cannot_load
 from boxpen.models.loading.presets import PRESETS
+from boxpen.models.loading.trust import refuse_kernels, trusted
 from boxpen.models.resolve import recognised
 
 __all__ = ["Base", "find_base", "plain"]
@@ -54,6 +55,7 @@ class Base:
             return auto.from_config(self.config)
         options = {
             **self.source,
+            "trust_remote_code": trusted(),
             "config": self.config,
             "dtype": torch.float32,
             "output_loading_info": True,
@@ -91,9 +93,12 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         raise ModelError(f"base '{spec}' has its own tokenizer; --tokenizer is for new: only")
     from transformers import AutoConfig
 
-    source = _source(spec)
+    source, code = _source(spec), {"trust_remote_code": trusted()}
     with quiet():
-        config = _loaded(spec, "configuration", lambda: AutoConfig.from_pretrained(**source))
+        config = _loaded(
+            spec, "configuration", lambda: AutoConfig.from_pretrained(**source, **code)
+        )
+    refuse_kernels(config, spec)
     taken = ready_for_pairs(_tokenizer(spec), spec)
     return Base(spec, config, taken, source)
 
@@ -154,13 +159,13 @@ def _source(spec: str) -> dict[str, str]:
 def _tokenizer(spec: str) -> Any:
     from transformers import AutoTokenizer
 
-    source = _source(spec)
+    source, code = _source(spec), {"trust_remote_code": trusted()}
     folder = Path(source["pretrained_model_name_or_path"])
     # Without its files Transformers makes up an empty tokenizer for some kinds of model.
     if folder.is_dir() and "gguf_file" not in source and not _has_tokenizer(folder):
         raise ModelError(f"base '{spec}': {folder} has no tokenizer files")
     with quiet():
-        return _loaded(spec, "tokenizer", lambda: AutoTokenizer.from_pretrained(**source))
+        return _loaded(spec, "tokenizer", lambda: AutoTokenizer.from_pretrained(**source, **code))
 
 
 def _has_tokenizer(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from boxpen.models.base import Kind, ModelSpec
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading import fingerprint
 from boxpen.models.loading.kinds import scorer_of
+from boxpen.models.loading.trust import refused
 from boxpen.scoring.policy import Dtype
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def assemble(
     stored: Any = None,
     order: Mapping[str, Any] = _NONE,
     languages: frozenset[str] | None = None,
+    remote_code: bool = False,
 ) -> TransformersModel:
     """Make a model of its parts.
 
@@ -63,13 +65,14 @@ def assemble(
         stored: The dtype of the stored weights, if it may be used on a GPU.
         order: The labels of an inference classifier, or the tokens that a Marian never produces.
         languages: What the model reads, if ``spec`` does not say.
+        remote_code: Whether code of the checkpoint runs.
 
     Raises:
         ModelError: If the device is not available.
     """
     device = _device(spec.device)
     dtype = _dtype(spec.dtype, device, stored)
-    return scorer_of(kind, config.model_type)(
+    made = scorer_of(kind, config.model_type)(
         **order,
         name=spec.name,
         load=partial(load, dtype, device),
@@ -80,6 +83,8 @@ def assemble(
         device_type=device.partition(":")[0],
         languages=spec.languages or languages,
     )
+    made.remote_code = remote_code
+    return made
 
 
 def fingerprint_of(digest: str, kind: Kind, dtype: str, order: Mapping[str, Any] = _NONE) -> str:
@@ -136,6 +141,8 @@ def cannot_load(what: str, error: BaseException) -> str:
             hub = constants.ENDPOINT
             return f"it is not in the cache and {hub} cannot be reached; try again later, {folder}"
         cause = cause.__cause__ or cause.__context__
+    if code := refused(error):
+        return code
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     return f"its {what} cannot be loaded ({reason})"
 

@@ -15,6 +15,7 @@ from boxpen.models.loading import fingerprint
 from boxpen.models.loading.assembly import assemble, load_module, loaded, transformers
 from boxpen.models.loading.kinds import auto_class, introduce, kind_of
 from boxpen.models.loading.label_names import label_order
+from boxpen.models.loading.trust import brings_code, refuse_kernels
 from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.plugins import ARCHITECTURES
 from boxpen.text.languages import two_letter
@@ -43,34 +44,43 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
     if local and not (folder / "config.json").is_file():
         raise ModelError(f"model '{name}': {path} has no config.json, so it is not a checkpoint")
     where = str(folder) if local else path
+    code = {"trust_remote_code": spec.trusted}  # None would ask on the terminal
     if local:
         _introduce(folder)
     with quiet():
-        config = loaded(name, "configuration", lambda: library.AutoConfig.from_pretrained(where))
-        kind = kind_of(config, name)
+        config = loaded(
+            name, "configuration", lambda: library.AutoConfig.from_pretrained(where, **code)
+        )
+        refuse_kernels(config, name)
+        kind = kind_of(config, name, trusted=spec.trusted)
         order = labels_of(kind, config, name, spec.labels)
         if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
             raise ModelError(f"model '{name}': {path} has no tokenizer files")
         if local and (wrong := foreign_vocabulary(folder)):
             raise ModelError(f"model '{name}' {wrong}")
-        tokenizer = loaded(name, "tokenizer", lambda: library.AutoTokenizer.from_pretrained(where))
+        tokenizer = loaded(
+            name, "tokenizer", lambda: library.AutoTokenizer.from_pretrained(where, **code)
+        )
         order |= forbidden_of(kind, config, name, lambda: _generation(library, where))
 
     def load(dtype: str, device: str) -> Any:
         auto = getattr(library, auto_class(kind, config))
-        return load_module(name, auto, where, dtype, device)
+        return load_module(name, auto, where, dtype, device, **code)
 
     commit = str(getattr(config, "_commit_hash", None))
+    digest = fingerprint.of_directory(folder) if local else fingerprint.of_parts(path, commit)
+    remote_code = spec.trusted and brings_code(config, tokenizer)
     return assemble(
         spec,
         kind,
         config,
         tokenizer,
-        fingerprint.of_directory(folder) if local else fingerprint.of_parts(path, commit),
+        fingerprint.of_parts(digest, "its own code") if remote_code else digest,
         load,
         stored=getattr(config, "dtype", None),
         order=order,
         languages=_languages(folder) if local else None,
+        remote_code=remote_code,
     )
 
 

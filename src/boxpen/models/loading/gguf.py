@@ -32,8 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["from_gguf", "read_fast"]
 
 
-def from_gguf(spec: ModelSpec) -> TransformersModel:
+def from_gguf(spec: ModelSpec, sha256: str = "") -> TransformersModel:
     """Return the model of a GGUF file.
+
+    Args:
+        spec: What was asked for.
+        sha256: What the digest of the file must be, if it is known.
 
     Raises:
         ModelError: If there is no such file, or it cannot be loaded.
@@ -46,6 +50,11 @@ def from_gguf(spec: ModelSpec) -> TransformersModel:
         if stream.read(4) != b"GGUF":
             raise ModelError(f"model '{name}': {path} is not a GGUF file")
     digest = fingerprint.of_file(path)
+    if sha256 not in ("", digest):
+        raise ModelError(
+            f"model '{name}': {path} has sha256 {digest}, expected {sha256}; delete it, and get it "
+            f"again with: boxpen model get {name}"
+        )
     with quiet(), read_fast():
         config, tokenizer = _parts(library, name, path, digest)
 
@@ -53,8 +62,9 @@ def from_gguf(spec: ModelSpec) -> TransformersModel:
         auto, folder = library.AutoModelForCausalLM, str(path.parent)
         with read_fast():
             return load_module(
-                name, auto, folder, dtype, device, gguf_file=path.name, config=config
-            )
+                name, auto, folder, dtype, device, gguf_file=path.name, config=config,
+                trust_remote_code=False,
+            )  # fmt: skip
 
     return assemble(spec, "causal", config, tokenizer, digest, load)
 
@@ -63,13 +73,12 @@ def _parts(library: Any, name: str, path: Path, digest: str) -> tuple[Any, Any]:
     kept = cache_dir() / "gguf" / f"{digest[:16]}-{library.__version__}"
     if kept.is_dir():
         with contextlib.suppress(OSError, ValueError):  # damaged: made again below
-            config = library.AutoConfig.from_pretrained(kept)
-            return config, library.AutoTokenizer.from_pretrained(kept)
+            config = library.AutoConfig.from_pretrained(kept, trust_remote_code=False)
+            return config, library.AutoTokenizer.from_pretrained(kept, trust_remote_code=False)
 
     def part(what: str, auto: Any) -> Any:
-        return loaded(
-            name, what, lambda: auto.from_pretrained(str(path.parent), gguf_file=path.name)
-        )
+        options = {"gguf_file": path.name, "trust_remote_code": False}
+        return loaded(name, what, lambda: auto.from_pretrained(str(path.parent), **options))
 
     tokenizer = part("tokenizer", library.AutoTokenizer)
     config = part("configuration", library.AutoConfig)

@@ -25,9 +25,19 @@ _AUTO: dict[Kind, str] = {
     "choice": "AutoModelForMultipleChoice",
 }
 
+_CODE: tuple[Kind, ...] = ("causal", "masked", "seq2seq")
 
-def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
+
+def kind_of(
+    config: Any, name: str, *, architecture: str | None = None, trusted: bool = False
+) -> Kind:
     """Return the kind of a checkpoint by its architecture, or else by its model type.
+
+    Args:
+        config: The model's configuration.
+        name: The model, for messages.
+        architecture: The class of a model in memory.
+        trusted: Whether code of the checkpoint runs; then it tells what it is for.
 
     Raises:
         ModelError: If it is a kind that gives no probabilities to texts.
@@ -62,6 +72,10 @@ def kind_of(config: Any, name: str, *, architecture: str | None = None) -> Kind:
         for kind, table in tables.items():
             if config.model_type in table:
                 return kind
+    named = getattr(config, "auto_map", None) if trusted else None
+    for kind in _CODE:
+        if isinstance(named, dict) and _AUTO[kind] in named:
+            return kind
     raise ModelError(
         f"model '{name}' is a {architecture or config.model_type}, which gives no probabilities to "
         "texts; expected a causal, masked, permuted, bidirectional or sequence-to-sequence "

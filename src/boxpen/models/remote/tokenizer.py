@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from boxpen.errors import ModelError
+from boxpen.models.loading.trust import trusted
 from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.tokens import Pieces, pieces, token_texts
 from boxpen.scoring.requests import Request
@@ -60,7 +61,9 @@ class FolderTokenizer:
         except ImportError:
             raise ModelError("a tokenizer folder needs: pip install 'boxpen[hf]'") from None
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=trusted()
+            )
         except Exception as error:  # whatever Transformers raises for a folder that is none
             reason = " ".join(str(error).split())[:200]
             raise ModelError(f"tokenizer folder {folder} cannot be loaded: {reason}") from None

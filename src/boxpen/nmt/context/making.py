@@ -116,7 +116,7 @@ def _kept_tokens(path: Path, note: Callable[[str], None]) -> dict[str, Any] | No
     if not path.is_file():
         return None
     try:
-        with np.load(path) as kept:
+        with np.load(path, allow_pickle=False) as kept:
             return {name: kept[name] for name in ("bert", "bert_ends")}
     except Exception:  # of many kinds, for a file may be damaged in many ways
         note(f"{path} is damaged and will be rebuilt")

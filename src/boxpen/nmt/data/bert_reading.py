@@ -172,7 +172,9 @@ def _tokenizer(folder: Path) -> Any:
         )
     try:
         with quiet():
-            return AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+            return AutoTokenizer.from_pretrained(
+                str(folder), local_files_only=True, trust_remote_code=False
+            )
     except Exception as error:  # of many kinds: not JSON, no known class, a field that is missing
         raise NmtError(
             f"the tokenizer of {folder} cannot be loaded ({_first_line(error)})"

@@ -214,7 +214,7 @@ def _load(path: Path) -> Examples:
     import numpy as np
 
     try:
-        with np.load(path) as found:
+        with np.load(path, allow_pickle=False) as found:
             return Examples(**{name: found[name] for name in found.files})
     except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
         raise NmtError(f"{path} cannot be read: {error}") from None

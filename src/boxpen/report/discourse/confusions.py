@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from boxpen.analysis.discourse.confusions import Confusion
+from boxpen.printable import neutral
 from boxpen.report.plain_table import Grid
 
 __all__ = ["confusion_csv", "confusion_grid", "confusion_object"]
@@ -44,7 +45,8 @@ def confusion_csv(found: Sequence[Confusion]) -> str:
     rows.writerow(["system", "english", "class", "instead", "count", "translations"])
     for row in found:
         for said, count in row.instead.items():
-            rows.writerow([row.system, row.word, row.cls, said, count, row.translations])
+            texts = map(neutral, (row.system, row.word, row.cls, said))
+            rows.writerow([*texts, count, row.translations])
     return out.getvalue()
 
 

@@ -8,8 +8,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from boxpen.printable import neutral
 from boxpen.report.failures import ALL, Failures, FailureTable
-from boxpen.report.formats.latex import escape
+from boxpen.report.formats.latex import comment, escape
 from boxpen.report.numbers import percent
 from boxpen.report.plain_table import escaped, markdown_line, plain_table
 from boxpen.version import __version__
@@ -86,10 +87,10 @@ def failures_markdown(tables: Sequence[FailureTable]) -> str:
 def failures_latex(tables: Sequence[FailureTable], signatures: Sequence[str] = ()) -> str:
     r"""Return a ``tabular`` a task: needs ``\usepackage{booktabs}`` and nothing else."""
     lines = [f"% boxpen {__version__}: failure rates in per cent, with 95 % intervals"]
-    lines += [f"% {' '.join(text.split())}" for text in signatures]
+    lines += [f"% {comment(text)}" for text in signatures]
     for table in _all(tables):
         said = (f"{_task(table)}: {table.measure}", *table.notes)
-        lines += [f"% {' '.join(text.split())}" for text in said]
+        lines += [f"% {comment(text)}" for text in said]
         lines += [rf"\begin{{tabular}}{{lrr{'r' * len(table.columns)}}}", r"\toprule"]
         if any(setting for setting, _ in table.columns):
             settings = (escape(setting) for setting, _ in table.columns)
@@ -115,7 +116,10 @@ def failures_csv(tables: Sequence[FailureTable]) -> str:
     fields = list(dict.fromkeys((*_FIELDS, *(name for record in records for name in record))))
     writer = csv.DictWriter(stream, fields)
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows(
+        {k: neutral(v) if isinstance(v, str) else v for k, v in record.items()}
+        for record in records
+    )
     return stream.getvalue()
 
 

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from boxpen.errors import RunError
 from boxpen.files import replaced
+from boxpen.printable import printable
 from boxpen.runs.rules import Outcome
 from boxpen.runs.run import Run
 
@@ -73,4 +74,5 @@ def _counts(name: str, outcomes: Sequence[Outcome]) -> dict[str, str]:
 
 def _legal(text: str) -> str:
     """Return a text without the characters that XML cannot hold, escaped or not."""
-    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    legal = re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+    return printable(legal, keep="\t\n\r")

@@ -6,18 +6,19 @@ import math
 import re
 from collections.abc import Sequence
 
+from boxpen.printable import printable
 from boxpen.report.numbers import digits, too_few_blocks
 from boxpen.report.tables import Line, Matrix
 from boxpen.runs.run import Row
 from boxpen.version import __version__
 
-__all__ = ["escape", "matrix_latex"]
+__all__ = ["comment", "escape", "matrix_latex"]
 
 
 def matrix_latex(found: Matrix, signatures: Sequence[str] = ()) -> str:
     """Return a ``tabular``; intervals are small and in brackets, signatures are comments."""
-    lines = [f"% boxpen {__version__}: {_comment(found.metric)}, with 95 % intervals"]
-    lines += [f"% {_comment(text)}" for text in (*found.notes, *signatures)]
+    lines = [f"% boxpen {__version__}: {comment(found.metric)}, with 95 % intervals"]
+    lines += [f"% {comment(text)}" for text in (*found.notes, *signatures)]
     lines += [rf"\begin{{tabular}}{{l{'r' * len(found.columns)}}}", r"\toprule"]
     lines.append(_row(["model", *(escape(column.title) for column in found.columns)]))
     lines.append(r"\midrule")
@@ -32,7 +33,7 @@ def matrix_latex(found: Matrix, signatures: Sequence[str] = ()) -> str:
 
 def escape(text: str) -> str:
     """Escape a text for LaTeX."""
-    plain = re.sub(r"[\x00-\x1f\x7f\s]+", " ", text)
+    plain = printable(re.sub(r"[\x00-\x1f\x7f\s]+", " ", text))
     escaped = "".join(_SPECIAL.get(character, character) for character in plain)
     return re.sub(r"([-',])(?=\1)", r"\1{}", escaped)  # else two of them become one dash or quote
 
@@ -82,5 +83,6 @@ def _row(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _comment(text: str) -> str:
-    return " ".join(text.split())
+def comment(text: str) -> str:
+    """Return a text as part of a comment."""
+    return printable(" ".join(text.split()))

@@ -11,9 +11,10 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from boxpen.errors import RunError
+from boxpen.printable import printable
 from boxpen.report.html.data import Cut, Entry, SuiteNotes, SuiteView, suite_views
 from boxpen.report.numbers import FEWEST_BLOCKS
 from boxpen.runs.comparison import AGREE, AGREE_WITHIN_KIND, DIFFER
@@ -65,8 +66,9 @@ def html_report(
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        finalize=_readable,
+    )  # fmt: skip
     page.filters["percent"] = _percent
     page.filters["signed"] = _signed
     page.filters["tip"] = charts.shown
@@ -98,6 +100,11 @@ def html_report(
         digest=digest,
         packs=[Markup(pack_items(v)) for v in views] if items else [],
     )
+
+
+def _readable(value: Any) -> Any:
+    """Escape what would reorder the text around a name."""
+    return type(value)(printable(value, keep="\n\r\t")) if isinstance(value, str) else value
 
 
 def _cut_chart(number: int, view: SuiteView, cut: Cut, *, linked: bool) -> Markup:
