@@ -377,7 +377,7 @@ def frames() -> str:
 def agreement() -> str:
     """Return how the two readers of either question agree."""
     lines = [
-        "| asked for | set | items | both find the right one | same number [95 %] | kappa [95 %] "
+        "| question | set | items | both find the right one | same number [95 %] | kappa [95 %] "
         "| weighted kappa | reader A | reader B | tagged |",
         "|---|---" + "|---:" * 8 + "|",
     ]

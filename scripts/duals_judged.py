@@ -286,7 +286,7 @@ def blind_edits() -> str:
     drawn, verdicts = _judged(BLIND)
     kinds = _by_kind(drawn, verdicts)
     made = {(r["operation"], r["kind"], r["expected"]): int(r["made"]) for r in drawn.values()}
-    out = ["| operation | edit | expected | judged | accepted | share | of all made |"]
+    out = ["| operation | edit | expected | judged | accepted | share | made in all |"]
     out.append("|---" * 7 + "|")
     for key, of in kinds.items():
         good = of.count("accept")

@@ -117,7 +117,7 @@ def facts() -> str:
 
 def accuracies(only: Collection[str]) -> str:
     """Return what smollm2 reaches, and what was published; of other suites, what the page has."""
-    lines = ["| suite | recipe | norm | judged | chance | smollm2 | published |", "|---" * 7 + "|"]
+    lines = ["| suite | recipe | norm | items | chance | smollm2 | published |", "|---" * 7 + "|"]
     signatures = []
     for asked in RUNS:
         line, signature = accuracy(asked) if asked.suite in only else shown(asked)
