@@ -147,7 +147,7 @@ def drawable(folders: Iterable[Path]) -> list[Row]:
 
 
 def _write_blind(asked: Sequence[Question], reader: str, out: Path, key: Path) -> None:
-    """Write a sheet with nothing but the sentences, and elsewhere which dual a row is."""
+    """Write a sheet with the sentences alone, and elsewhere which dual each row is."""
     key.mkdir(parents=True, exist_ok=True)
     shown, known = [], []
     for number, question in enumerate(asked, 1):
@@ -363,7 +363,7 @@ def faults() -> str:
 def join(folders: Sequence[Path], samples: Sequence[int], out: Path) -> None:
     """Write the duals of builds that were judged in some samples, a folder for every suite.
 
-    The suite stands beside them.
+    Each folder has the suite as well.
     """
     drawn = {one for one, row in _drawn().items() if int(row["sample"]) in samples}
     rows = [row for row in drawable(folders) if row["id"] in drawn]
@@ -474,7 +474,7 @@ def published() -> str:
 
 
 def _turned(first: boxpen.Choice, second: boxpen.Choice) -> bool:
-    """Whether the candidates of the second pair stand in the other order."""
+    """Whether the candidates of the second pair are in the other order."""
     straight = sum(_alike(a, b) for a, b in zip(first.candidates, second.candidates, strict=True))
     crossed = sum(
         _alike(a, b) for a, b in zip(first.candidates, second.candidates[::-1], strict=True)

@@ -6,6 +6,9 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import cats
+import duals_judged
+import kg_judged
 import pytest
 import result_figures
 import results
@@ -106,6 +109,28 @@ def test_the_findings_are_those_of_the_pages_behind():
 def test_the_findings_page_lists_every_page():
     listed = set(re.findall(r"\]\(([\w-]+\.md)", text_of("index").partition("## All results")[2]))
     assert listed == {page.name for page in results.DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_cheap_tables_are_those_of_the_data():
+    rows = kg_judged._rows(kg_judged.READ)
+    made = {
+        ("kg", "read"): "\n".join(kg_judged.readings(rows)),
+        ("kg", "read-relations"): "\n".join(kg_judged.by_relation(rows)),
+        ("kg", "judged"): "\n".join(kg_judged.judged(kg_judged._rows(kg_judged.JUDGED))),
+        ("duals", "finding"): duals_judged.finding(),
+        ("duals", "accepted-6"): duals_judged.accepted(6),
+        ("duals", "edits-6"): duals_judged.blind_edits(),
+        ("duals", "faults-6"): duals_judged.faults(),
+        ("cats", "clear-conjunctions"): cats.clear_conjunctions(),
+        ("cats", "conjunctions"): cats.conjunctions(),
+    }
+    for (topic, key), table in made.items():
+        assert results.shown(topic, key) == table
+
+
+def test_accuracy_of_language_models_is_that_of_the_tables_below(mirror):
+    made = results.summary(results.LM_SUITES, results.LANGUAGE_MODELS)
+    assert results.shown("lm", "summary") == made
 
 
 def test_a_number_that_no_table_has_is_found():
