@@ -69,7 +69,7 @@ def cell(row: AuditRow) -> str:
 def words(found: dict[str, Differences]) -> str:
     """Return the sides of each suite beside each other, right / wrong."""
     lines = [
-        "| suite | pairs | words per sentence | different words | of them negations "
+        "| suite | pairs | words per sentence | different words | negations among them "
         "| sentences with a negation | pairs with the same words |",
         "|---|---|---|---|---|---|---|",
     ]

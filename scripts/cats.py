@@ -53,6 +53,11 @@ HEAD = ("suite", "id", "swap", "reader_a", "reader_b")
 WORDS = DOCS / "data" / "cats-mediators.tsv"
 READ = DOCS / "data" / "cats-word-class.csv"
 SIDES = {"b": "both", "n": "neither", "?": "?"}
+CONJUNCTIONS = {
+    "cats.ca": "`ca` of the paper",
+    "tatoeba-ca": "ours, from Tatoeba",
+    "tvsub-ca": "ours, from subtitles",
+}
 POWER = 1.96 + 0.84  # standard errors: two-sided at 5 %, found in 80 %
 FEWEST = 10  # items for which an accuracy is shown
 
@@ -192,6 +197,7 @@ def tables(models: Path, only: Sequence[str] | None) -> None:
         "classes": lambda: write(PAGE, "class-counts", class_counts()),
         "tagger": lambda: write(PAGE, "tagger", tagger()),
         "conjunctions": lambda: write(PAGE, "conjunctions", conjunctions()),
+        "clear": lambda: write(PAGE, "clear-conjunctions", clear_conjunctions()),
         "agreement": lambda: write("steps.md", "cats-agreement", agreement()),
         "runs": lambda: model_tables(models),
     }
@@ -371,7 +377,7 @@ def frames() -> str:
 def agreement() -> str:
     """Return how the two readers of either question agree."""
     lines = [
-        "| asked for | set | items | both find the right one | same number [95 %] | kappa [95 %] "
+        "| question | set | items | both find the right one | same number [95 %] | kappa [95 %] "
         "| weighted kappa | reader A | reader B | tagged |",
         "|---|---" + "|---:" * 8 + "|",
     ]
@@ -408,6 +414,17 @@ def agreement() -> str:
         f"{sum(pair[0] != '1' and pair[1] == '0' for pair in both)} without one."
     )
     return "\n".join([*lines, "", note])
+
+
+def clear_conjunctions() -> str:
+    """Return in how many pairs both readers find the wrong sentence wrong."""
+    lines = ["| pairs | items | both readers find the wrong sentence wrong, % [95 %] |"]
+    lines.append("|---|---:|---:|")
+    for suite, name in CONJUNCTIONS.items():
+        some = [row for row in judged() if row["suite"] == suite]
+        both = [float(row["reader_a"] == row["reader_b"] == "right") for row in some]
+        lines.append(f"| {name} | {len(some)} | {percent(share(both))} |")
+    return "\n".join(lines)
 
 
 def conjunctions() -> str:

@@ -1,26 +1,20 @@
 """Draw duals for readers, add up what they say, and compare the rules with published duals.
 
-    duals_judged.py draw FOLDER... --sample 2 --out FOLDER      sheets from builds, shuffled
-    duals_judged.py draw FOLDER... --sample 6 --out FOLDER --key FOLDER
+    duals_judged.py draw FOLDER... --out FOLDER --key FOLDER
                                                  blind sheets, and elsewhere what each row is
     duals_judged.py answers FOLDER... --key FOLDER --answers A.tsv B.tsv
                                                  -> duals-review.jsonl, duals-drawn.csv
-    duals_judged.py gather FOLDER... --sample 2 --sheets A.csv B.csv
-                                                 -> duals-review.jsonl, duals-drawn.csv
-    duals_judged.py table                -> docs/results/duals.md, docs/results/duals-history.md
-    duals_judged.py join FOLDER... --samples 1 2 --out FOLDER
+    duals_judged.py table                        -> docs/results/duals.md
+    duals_judged.py join FOLDER... --samples 6 --out FOLDER
                                                     the judged duals of builds, a folder for a suite
-    duals_judged.py models RUN... [--blind]                     -> docs/results/duals.md
-    duals_judged.py published                                   -> docs/results/duals.md
+    duals_judged.py models RUN...                -> docs/results/duals.md
+    duals_judged.py published                    -> docs/results/duals.md
 
-A FOLDER is that of a build of duals (``boxpen build run``). The first sample has 320 duals of the
-rules as they were: as many of every suite and operation as can be, and within these of every kind
-of edit. The next three have the kinds whose rules were mended since, of pairs that were not
-judged before; the fifth has duals of the rules as they were then, by lot, as many that flip the
-truth as that keep it. In these samples the expected sentence came first, and said so. The sixth is
+A FOLDER is that of a build of duals (``boxpen build run``). Six samples were read, the sixth
 blind: readers say which sentence makes sense, in an order drawn for reader and dual; operations
-take turns, and within them kinds of edit. A dual is accepted if both readers accept it. What is
-kept names duals by their ids and says nothing of their texts.
+take turns, and within them kinds of edit. The sheets of the first five, which earlier versions of
+this script drew, showed the expected sentence first; their verdicts are kept. A dual is accepted
+if both readers accept it. What is kept names duals by their ids, without their texts.
 
 ``join`` makes folders from which ``boxpen review apply`` writes suites of accepted duals, with
 the verdicts of docs/results/data/duals-review.jsonl. ``models`` takes runs on these.
@@ -62,37 +56,25 @@ from boxpen.review import (
     Rule,
     agreement_table,
     decide,
-    import_sheets,
     latest,
     ordered,
-    write_sheet,
 )
 from boxpen.review.judgement import lot
 from boxpen.runs.run import Run
 
 PAGE = "duals.md"
-HISTORY = "duals-history.md"
 DRAWN = DOCS / "data" / "duals-drawn.csv"
 REVIEW = DOCS / "data" / "duals-review.jsonl"
 COLUMNS = ("id", "suite", "operation", "kind", "expected", "sample", "seen", "made")
 SHEET = ("row", "source_1", "source_2", "edited_1", "edited_2")
-MOST = 320
-SEEDS = {1: 9, 2: 12, 3: 15, 4: 18, 5: 21, 6: 24}
-LOT = 5
-BLIND = 6
-EACH = 80
-# How many of which kind the later samples have, at most.
-MENDED = {
-    2: {
-        ("add", "negation"): 30,
-        ("del", "negation"): 20,
-        ("sub", "antonym"): 30,
-        ("sub", "part"): 20,
-        ("sub", "nobody"): 20,
-    },
-    3: {("del", "negation"): 20, ("sub", "antonym"): 30},
-    4: {("del", "negation"): 38, ("del", "degree"): 2},
+SAMPLES = {
+    6: "sixth, blind; present rules",
+    5: "fifth, not blind; earlier rules",
+    1: "first, not blind; first rules",
 }
+"""The samples of all kinds of edit, and what the table calls them."""
+BLIND, SEED = 6, 24
+EACH = 80
 SENSE = "sense: "  # in a comment, before what was chosen although the English is wrong
 Kind = tuple[str, str, str]
 """Operation, kind of edit, and whether the truth is expected to be flipped or kept."""
@@ -104,90 +86,52 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     drawing = commands.add_parser("draw")
     drawing.add_argument("folders", nargs="+", type=Path)
-    drawing.add_argument("--sample", type=int, choices=SEEDS, required=True)
     drawing.add_argument("--out", type=Path, required=True)
     drawing.add_argument("--readers", nargs="+", default=["A", "B"])
-    drawing.add_argument("--leave-out", type=Path, help="ids of pairs, one a line")
-    drawing.add_argument("--key", type=Path, help="folder for what the rows of blind sheets are")
+    drawing.add_argument("--leave-out", type=Path, help="ids of pairs, one per line")
+    drawing.add_argument("--key", type=Path, required=True, help="folder for what each row is")
     answering = commands.add_parser("answers")
     answering.add_argument("folders", nargs="+", type=Path)
     answering.add_argument("--key", type=Path, required=True)
     answering.add_argument("--answers", nargs="+", type=Path, required=True)
-    gathering = commands.add_parser("gather")
-    gathering.add_argument("folders", nargs="+", type=Path)
-    gathering.add_argument("--sample", type=int, choices=SEEDS, required=True)
-    gathering.add_argument("--sheets", nargs="+", type=Path, required=True)
-    gathering.add_argument("--seen", type=Path, help="ids of duals by which rules were mended")
     commands.add_parser("table")
     joining = commands.add_parser("join")
     joining.add_argument("folders", nargs="+", type=Path)
-    joining.add_argument("--samples", nargs="+", type=int, choices=SEEDS, required=True)
+    joining.add_argument("--samples", nargs="+", type=int, choices=range(1, 7), required=True)
     joining.add_argument("--out", type=Path, required=True)
     running = commands.add_parser("models")
     running.add_argument("runs", nargs="+", type=Path)
-    running.add_argument("--blind", action="store_true", help="of duals that were accepted blind")
     commands.add_parser("published")
     given = parser.parse_args()
     if given.command == "draw":
         left = given.leave_out.read_text("utf-8").split() if given.leave_out else ()
-        if (given.sample == BLIND) != bool(given.key):
-            parser.error(f"--key goes with --sample {BLIND}")
-        draw(given.folders, given.sample, given.out, given.readers, left, given.key)
+        draw(given.folders, given.out, given.readers, left, given.key)
     elif given.command == "answers":
         take_answers(given.folders, given.key, given.answers)
-    elif given.command == "gather":
-        seen = given.seen.read_text("utf-8").split() if given.seen else ()
-        gather(given.folders, given.sample, given.sheets, seen)
     elif given.command == "table":
-        samples = {int(row["sample"]) for row in _drawn().values()}
-        for sample in sorted(samples):
-            page = PAGE if sample == BLIND else HISTORY
-            if sample in (1, LOT, BLIND):
-                edited = blind_edits() if sample == BLIND else accepted_edits(sample)
-                write(page, f"accepted-{sample}", accepted(sample))
-                write(page, f"edits-{sample}", edited)
-            else:
-                write(page, f"mended-{sample}", accepted_mended(sample))
-                if any(row["seen"] for row in _judged(sample)[0].values()):
-                    write(page, f"suites-{sample}", accepted_suites(sample))
-        if BLIND in samples:
-            write(PAGE, f"faults-{BLIND}", faults())
         write(PAGE, "finding", finding())
+        write(PAGE, f"accepted-{BLIND}", accepted(BLIND))
+        write(PAGE, f"edits-{BLIND}", blind_edits())
+        write(PAGE, f"faults-{BLIND}", faults())
     elif given.command == "join":
         join(given.folders, given.samples, given.out)
     elif given.command == "models":
-        write(PAGE, "models-blind" if given.blind else "models", models(given.runs))
+        write(PAGE, "models-blind", models(given.runs))
     else:
         write(PAGE, "published", published())
 
 
 def draw(
-    folders: Sequence[Path],
-    sample: int,
-    out: Path,
-    readers: Sequence[str],
-    left_out: Iterable[str],
-    key: Path | None,
+    folders: Sequence[Path], out: Path, readers: Sequence[str], left_out: Iterable[str], key: Path
 ) -> None:
     """Write a sheet for every reader."""
     rows = [row for row in drawable(folders) if row["item"] not in set(left_out)]
-    if sample == 1:
-        drawn = spread(rows, MOST)
-    elif sample == BLIND:
-        drawn = of_strata(rows)
-    else:
-        drawn = of_present(rows) if sample == LOT else of_mended(rows, sample)
+    drawn = of_strata(rows)
     asked = DualTask(drawn).questions()
     out.mkdir(parents=True, exist_ok=True)
     for reader in readers:
-        mine = [
-            question.shuffled(reader, SEEDS[sample])
-            for question in ordered(asked, "own", reader, SEEDS[sample])
-        ]
-        if key is None:
-            write_sheet(out / f"{reader}.csv", mine, reader, blind=True)
-        else:
-            _write_blind(mine, reader, out, key)
+        mine = [question.shuffled(reader, SEED) for question in ordered(asked, "own", reader, SEED)]
+        _write_blind(mine, reader, out, key)
     print("drawn", Counter((row["suite"], row["operation"], row["kind"]) for row in drawn))
     print(f"of {len(rows):,}", Counter((row["expected"], row["kind"]) for row in rows))
 
@@ -202,54 +146,12 @@ def drawable(folders: Iterable[Path]) -> list[Row]:
     return list(found.values())
 
 
-def spread(rows: Sequence[Row], most: int) -> list[Row]:
-    """Return so many rows, by lot: suites and operations take turns, and within them edits."""
-    parts: dict[tuple[str, ...], dict[tuple[str, ...], list[Row]]] = {}
-    for row in sorted(rows, key=lambda row: row["id"]):
-        part = parts.setdefault((row["operation"], row["suite"]), {})
-        part.setdefault((row["kind"], row["expected"]), []).append(row)
-    queues = []
-    for name, kinds in sorted(parts.items()):
-        dice = random.Random(f"{SEEDS[1]} {name}")
-        for members in kinds.values():
-            dice.shuffle(members)
-        longest = max(map(len, kinds.values()))
-        queues.append([m[turn] for turn in range(longest) for m in kinds.values() if turn < len(m)])
-    turns = max(map(len, queues), default=0)
-    return [q[turn] for turn in range(turns) for q in queues if turn < len(q)][:most]
-
-
-def of_mended(rows: Sequence[Row], sample: int) -> list[Row]:
-    """Return rows of the kinds that were mended, by lot: suites take turns, and a pair comes once.
-
-    Pairs of earlier samples are left out.
-    """
-    out: list[Row] = []
-    earlier = (one for one, row in _drawn().items() if int(row["sample"]) < sample)
-    seen = {one.rsplit("-", 2)[0] for one in earlier}
-    for kind, most in MENDED[sample].items():
-        suites: dict[str, list[Row]] = {}
-        for row in sorted(rows, key=lambda row: row["id"]):
-            if (row["operation"], row["kind"]) == kind:
-                suites.setdefault(row["suite"], []).append(row)
-        for name, members in suites.items():
-            random.Random(f"{SEEDS[sample]} {kind} {name}").shuffle(members)
-        taken = 0
-        for row in chain.from_iterable(zip_longest(*suites.values())):
-            if row is not None and row["item"] not in seen and taken < most:
-                taken += 1
-                seen.add(row["item"])
-                out.append(row)
-    return out
-
-
 def _write_blind(asked: Sequence[Question], reader: str, out: Path, key: Path) -> None:
-    """Write a sheet with nothing but the sentences, and elsewhere which dual a row is."""
+    """Write a sheet with the sentences alone, and elsewhere which dual each row is."""
     key.mkdir(parents=True, exist_ok=True)
-    seed = SEEDS[BLIND]
     shown, known = [], []
     for number, question in enumerate(asked, 1):
-        old = sorted(question.shown.values(), key=lambda t: lot(seed, reader, question.item, t))
+        old = sorted(question.shown.values(), key=lambda t: lot(SEED, reader, question.item, t))
         shown.append((number, *old, *(option.text for option in question.options)))
         known.append((number, question.item, question.order))
     tables = (
@@ -284,7 +186,7 @@ def of_strata(rows: Sequence[Row]) -> list[Row]:
 def _in_turns(rows: Sequence[Row], keys: Sequence[str]) -> list[Row]:
     """Return rows in an order in which parts take turns, and parts of parts; the last by lot."""
     if not keys:
-        dice = random.Random(f"{SEEDS[BLIND]} {rows[0]['kind']} {rows[0]['suite']}")
+        dice = random.Random(f"{SEED} {rows[0]['kind']} {rows[0]['suite']}")
         return dice.sample(sorted(rows, key=lambda row: row["id"]), len(rows))
     parts: dict[str, list[Row]] = {}
     for row in rows:
@@ -350,44 +252,6 @@ def _judgement(
     )
 
 
-def of_present(rows: Sequence[Row]) -> list[Row]:
-    """Return as many rows that flip the truth as that keep it, by lot: suites take turns.
-
-    Duals of earlier samples are left out.
-    """
-    out: list[Row] = []
-    earlier = {one for one, row in _drawn().items() if int(row["sample"]) < LOT}
-    for expected in ("flipped", "kept"):
-        suites: dict[str, list[Row]] = {}
-        for row in sorted(rows, key=lambda row: row["id"]):
-            if row["expected"] == expected and row["id"] not in earlier:
-                suites.setdefault(row["suite"], []).append(row)
-        for name, members in suites.items():
-            random.Random(f"{SEEDS[LOT]} {expected} {name}").shuffle(members)
-        turns = chain.from_iterable(zip_longest(*suites.values()))
-        out += [row for row in turns if row is not None][:EACH]
-    return out
-
-
-def gather(
-    folders: Sequence[Path], sample: int, sheets: Sequence[Path], seen: Iterable[str]
-) -> None:
-    """Keep what readers say, and which duals they were shown, without their texts."""
-    known = set(seen)
-    shown: set[str] = set()
-    for sheet in sheets:
-        with sheet.open(encoding="utf-8-sig", newline="") as stream:
-            shown |= {row["item"] for row in csv.DictReader(stream)}
-    rows = [
-        {**row, "sample": sample, "seen": "yes" if row["id"] in known else ""}
-        for row in drawable(folders)
-        if row["id"] in shown
-    ]
-    done = import_sheets(sheets, DualTask(rows).questions(), DualTask.verdicts, Journal(REVIEW))
-    _keep(rows, sample)
-    print(f"{len(done.added)} judgements added, {done.known} known")
-
-
 def _keep(rows: Sequence[Row], sample: int) -> None:
     """Write which duals a sample has."""
     others = [row for row in _drawn().values() if row["sample"] != str(sample)]
@@ -404,7 +268,7 @@ def accepted(sample: int) -> str:
     agreement: dict[str, str] = {}
     for level in range(2):
         agreement |= _agreement({one: names[level] for one, names in parts.items()})
-    out = ["| operation | judged | accepted | share | label corrected | alike | kappa |"]
+    out = ["| operation | judged | accepted | share | label corrected | readers agree | kappa |"]
     out.append("|---" * 7 + "|")
     for part in (*OPERATIONS, "flipped", "kept", "all"):
         of = [v for one, v in verdicts.items() if part in parts[one]]
@@ -417,57 +281,27 @@ def accepted(sample: int) -> str:
     return "\n".join(out)
 
 
-def accepted_edits(sample: int) -> str:
-    """Return the same by kind of edit and by suite."""
-    drawn, verdicts = _judged(sample)
-    suites: dict[str, list[str | None]] = {}
-    for one, verdict in verdicts.items():
-        suites.setdefault(drawn[one]["suite"], []).append(verdict)
-    out = ["| operation | edit | expected | judged | accepted | share |", "|---" * 6 + "|"]
-    rows = [
-        *_by_kind(drawn, verdicts).items(),
-        *((("all", f"of {suite}", "–"), of) for suite, of in sorted(suites.items())),
-    ]
-    for (operation, kind, expected), of in rows:
-        good = of.count("accept")
-        out.append(
-            f"| {operation} | {kind} | {expected} | {len(of)} | {good} | {_share(good, len(of))} |"
-        )
-    return "\n".join(out)
-
-
 def blind_edits() -> str:
-    """Return what is accepted blind by kind of edit, beside the sample by lot, not blind."""
+    """Return what is accepted by kind of edit and by suite, and of a mix as the rules make it."""
     drawn, verdicts = _judged(BLIND)
-    before = _by_kind(*_judged(LOT))
     kinds = _by_kind(drawn, verdicts)
     made = {(r["operation"], r["kind"], r["expected"]): int(r["made"]) for r in drawn.values()}
-    out = [
-        "| operation | edit | expected | not blind | judged | accepted | share | of all made |",
-        "|---" * 8 + "|",
-    ]
+    out = ["| operation | edit | expected | judged | accepted | share | made in all |"]
+    out.append("|---" * 7 + "|")
     for key, of in kinds.items():
-        old = before.get(key, [])
-        told = f"{old.count('accept')} of {len(old)}" if old else "–"
         good = of.count("accept")
-        out.append(
-            f"| {' | '.join(key)} | {told} | {len(of)} | {good} | {_share(good, len(of))} | "
-            f"{made[key]:,} |"
-        )
+        share = _share(good, len(of))
+        out.append(f"| {' | '.join(key)} | {len(of)} | {good} | {share} | {made[key]:,} |")
     for suite in sorted({row["suite"] for row in drawn.values()}):
         mine = [verdict for one, verdict in verdicts.items() if drawn[one]["suite"] == suite]
         good = mine.count("accept")
-        out.append(f"| all | of {suite} | – | – | {len(mine)} | {good} | "
-                   f"{_share(good, len(mine))} | – |")  # fmt: skip
-    mixes = {"as made": made, "as by lot": {key: len(of) for key, of in before.items()}}
-    for name, mix in mixes.items():
-        for part in ("flipped", "kept", "all"):
-            some = {key: of for key, of in kinds.items() if key in mix and part in ("all", key[2])}
-            old = [verdict for key in some for verdict in before.get(key, ())]
-            told = f"{old.count('accept')} of {len(old)}" if name == "as by lot" else "–"
-            count = f"{sum(mix[key] for key in some):,}" if name == "as made" else "–"
-            share = _mixed(some, mix)
-            out.append(f"| {name} | all | {part} | {told} | – | – | {share} | {count} |")
+        out.append(
+            f"| all | of {suite} | – | {len(mine)} | {good} | {_share(good, len(mine))} | – |"
+        )
+    for part in ("flipped", "kept", "all"):
+        some = {key: of for key, of in kinds.items() if part in ("all", key[2])}
+        count = sum(made[key] for key in some)
+        out.append(f"| as made | all | {part} | – | – | {_mixed(some, made)} | {count:,} |")
     return "\n".join(out)
 
 
@@ -485,27 +319,18 @@ def _mixed(kinds: Mapping[Kind, Sequence[str | None]], mix: Mapping[Kind, int]) 
 
 
 def finding() -> str:
-    """Return what is accepted, blind and before, in a few lines."""
-    out = []
-    names = {
-        BLIND: "**Blind** (sixth sample; the rules as they are)",
-        LOT: "Not blind (fifth sample; the rules before)",
-        1: "Not blind (first sample; the first rules)",
-    }
-    for sample, name in names.items():
+    """Return what is accepted of the samples of all kinds of edit."""
+    out = ["| sample | accepted | of duals that flip the truth | of duals that keep it "
+           "| readers agree | kappa |", "|---" * 6 + "|"]  # fmt: skip
+    for sample, name in SAMPLES.items():
         drawn, verdicts = _judged(sample)
-        if not drawn:
-            continue
         told = []
-        for part in ("flipped", "kept", "all"):
+        for part in ("all", "flipped", "kept"):
             of = [v for one, v in verdicts.items() if part in ("all", drawn[one]["expected"])]
-            told.append(
-                f"{of.count('accept')} of {len(of)} ({_share(of.count('accept'), len(of))})"
-            )
-        alike, kappa = _agreement(dict.fromkeys(drawn, "all"))["all"].split(" | ")
+            good = of.count("accept")
+            told.append(f"{good} of {len(of)}: {_share(good, len(of))}")
         out.append(
-            f"- {name}: {told[2]} accepted; of duals that flip the truth {told[0]}, of those that "
-            f"keep it {told[1]}. The readers agree on {alike} of all (κ = {kappa})."
+            f"| {' | '.join((name, *told))} | {_agreement(dict.fromkeys(drawn, 'all'))['all']} |"
         )
     return "\n".join(out)
 
@@ -535,33 +360,10 @@ def faults() -> str:
     return "\n".join(out)
 
 
-def accepted_mended(sample: int) -> str:
-    """Return what is accepted of a later sample, beside the same kinds in the one before."""
-    drawn, verdicts = _judged(sample)
-    before = _by_kind(*_judged(sample - 1))
-    parts = {one: f"{row['operation']} {row['kind']}" for one, row in drawn.items()}
-    agreement = _agreement(parts)
-    out = [
-        "| operation | edit | expected | before | judged | accepted | share | label corrected "
-        "| alike | kappa |",
-        "|---" * 10 + "|",
-    ]
-    kinds = _by_kind(drawn, verdicts)
-    for key, of in (*kinds.items(), (("all", "", ""), list(verdicts.values()))):
-        old = before.get(key, [])
-        told = f"{old.count('accept')} of {len(old)}" if old else "–"
-        good = of.count("accept")
-        out.append(
-            f"| {' | '.join(key)} | {told} | {len(of)} | {good} | {_share(good, len(of))} | "
-            f"{of.count('relabel')} | {agreement[' '.join(key[:2]).strip()]} |"
-        )
-    return "\n".join(out)
-
-
 def join(folders: Sequence[Path], samples: Sequence[int], out: Path) -> None:
     """Write the duals of builds that were judged in some samples, a folder for every suite.
 
-    The suite stands beside them.
+    Each folder has the suite as well.
     """
     drawn = {one for one, row in _drawn().items() if int(row["sample"]) in samples}
     rows = [row for row in drawable(folders) if row["id"] in drawn]
@@ -600,24 +402,6 @@ def models(paths: Sequence[Path]) -> str:
 
 def _place(row: Robustness) -> int:
     return [*OPERATIONS, "all", "flipped", "kept"].index(row.operation)
-
-
-def accepted_suites(sample: int) -> str:
-    """Return which negations are accepted by suite, and of duals that no rule was mended by."""
-    drawn, verdicts = _judged(sample)
-    drawn = {one: row for one, row in drawn.items() if row["kind"] == "negation"}
-    verdicts = {one: verdicts[one] for one in drawn}
-    out = ["| pairs of | judged | accepted | share | not seen before | accepted | share |"]
-    out.append("|---" * 7 + "|")
-    for suite in (*sorted({row["suite"] for row in drawn.values()}), "all"):
-        mine = {k: v for k, v in verdicts.items() if suite in ("all", drawn[k]["suite"])}
-        fresh = [v for k, v in mine.items() if not drawn[k]["seen"]]
-        cells: list[object] = [suite]
-        for of in (list(mine.values()), fresh):
-            good = of.count("accept")
-            cells += [len(of), good, _share(good, len(of))]
-        out.append(f"| {' | '.join(map(str, cells))} |")
-    return "\n".join(out)
 
 
 def _by_kind(
@@ -690,7 +474,7 @@ def published() -> str:
 
 
 def _turned(first: boxpen.Choice, second: boxpen.Choice) -> bool:
-    """Whether the candidates of the second pair stand in the other order."""
+    """Whether the candidates of the second pair are in the other order."""
     straight = sum(_alike(a, b) for a, b in zip(first.candidates, second.candidates, strict=True))
     crossed = sum(
         _alike(a, b) for a, b in zip(first.candidates, second.candidates[::-1], strict=True)

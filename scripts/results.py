@@ -15,7 +15,7 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +29,12 @@ from boxpen.report.terminal import notes, run_table
 DOCS = Path(__file__).parents[1] / "docs" / "results"
 METRICS = ("accuracy", "consistency", "both_right")
 README_SUITES = ("starter", "commonmt", "cats", "cats-dual", "senmaking")
+LM_SUITES = ("commonmt", "cats", "cats-dual", "senmaking", "comve", "starter")
+LANGUAGE_MODELS = {
+    "smollm2, 135 M": ("lm.md", "smollm2"),
+    "bert-mini, 28 M": ("lm.md", "bert-mini, within-word"),
+}
+SYSTEMS = {**LANGUAGE_MODELS, "OPUS-MT zh-en": ("mt.md", "OPUS-MT, sound")}
 SETS = {
     "commonmt": ("LA", "CL-SA", "CT-SA"),
     "cats": ("ca", "wsc", "sm", "smr", "swag", "hellaswag", "arct1", "arct2"),
@@ -59,6 +65,7 @@ def main() -> None:
         translation_models(options.models)
     if "starter" in options.only:
         starter(options.models)
+    write("lm.md", "summary", summary(LM_SUITES, LANGUAGE_MODELS))
     write("../../README.md", "results", readme_results())
 
 
@@ -94,11 +101,11 @@ def starter(models: Path) -> None:
         "starter.dual": (SETS["cats-dual"], "set", one),
     }
     for name, (values, tag, asked) in shown.items():
-        write("../explanation/starter.md", name, table(name, values, asked, tag=tag))
-    write("../explanation/starter.md", "comparison", comparison(both))
+        write("starter.md", name, table(name, values, asked, tag=tag))
+    write("starter.md", "comparison", comparison(both))
     run = systems["smollm2"]("starter-graph")
     tables = failures_markdown(failure_tables([run]))
-    write("../explanation/starter.md", "starter-graph", f"{tables}\n\n- smollm2: `{run.signature}`")
+    write("starter.md", "starter-graph", f"{tables}\n\n- smollm2: `{run.signature}`")
 
 
 def quick_run(cache: str | None = None) -> boxpen.Run:
@@ -121,16 +128,20 @@ def picture(run: boxpen.Run, path: Path = DOCS.parent / "images" / "demo.svg") -
 
 def readme_results() -> str:
     """Return the table of README.md, taken from the pages of results."""
-    lines = [
-        "| suite | items judged | smollm2, 135 M | bert-mini, 28 M | OPUS-MT zh-en | chance |",
-        "|---|---|---|---|---|---|",
-    ]
-    for suite in README_SUITES:
-        cells = [
-            accuracy_on_page("lm.md", suite, "smollm2"),
-            accuracy_on_page("lm.md", suite, "bert-mini, within-word"),
-            accuracy_on_page("mt.md", suite, "OPUS-MT, sound"),
-        ]
+    return summary(README_SUITES, SYSTEMS)
+
+
+def summary(suites: Sequence[str], systems: Mapping[str, tuple[str, str]]) -> str:
+    """Return accuracy by suite, taken from the pages of results.
+
+    Args:
+        suites: One row each.
+        systems: One column each: the page and the name of the system there.
+    """
+    lines = [f"| suite | items judged | {' | '.join(systems)} | chance |"]
+    lines.append("|---" * (len(systems) + 3) + "|")
+    for suite in suites:
+        cells = [accuracy_on_page(page, suite, system) for page, system in systems.values()]
         items = max(n for _, n in cells)
         shown = " | ".join(value for value, _ in cells)
         lines.append(f"| `{suite}` | {items:,} | {shown} | {chance_of(suite):.3f} |")

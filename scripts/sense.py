@@ -275,8 +275,8 @@ def accuracy_table(runs: dict[tuple[str, str], boxpen.Run], recipe: str) -> str:
 def unknown_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
     """Return how many words were scored as <UNK>, and accuracy on items that have none of them."""
     out = [
-        "| recipe | system | set | unknown words | items that differ in them | accuracy, all items "
-        "| accuracy, no unknown word | of items |",
+        "| recipe | system | set | unknown words | items that differ | accuracy, all items "
+        "| accuracy, no unknown word | items without |",
         "|---" * 8 + "|",
     ]
     for recipe in RECIPES:
@@ -322,8 +322,8 @@ def pairs_table(runs: dict[tuple[str, str], boxpen.Run]) -> str:
 
 def _pairs(found: Sequence[tuple[str, str, Pair]], adjusted: Sequence[float]) -> str:
     out = [
-        "| recipe | set | before | after | only before : only after | after less before | test "
-        "| p | Holm |",
+        "| recipe | set | before | after | right only before : only after | after minus before "
+        "| test | p | Holm |",
         "|---" * 9 + "|",
     ]
     for (recipe, part, p), corrected in zip(found, adjusted, strict=True):

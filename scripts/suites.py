@@ -14,7 +14,8 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from audit import table
-from results import DOCS, write
+from results import shown as shown_in
+from results import write
 
 import boxpen
 from boxpen.analysis.suites.audit import audit
@@ -116,7 +117,7 @@ def facts() -> str:
 
 def accuracies(only: Collection[str]) -> str:
     """Return what smollm2 reaches, and what was published; of other suites, what the page has."""
-    lines = ["| suite | recipe | norm | judged | chance | smollm2 | published |", "|---" * 7 + "|"]
+    lines = ["| suite | recipe | norm | items | chance | smollm2 | published |", "|---" * 7 + "|"]
     signatures = []
     for asked in RUNS:
         line, signature = accuracy(asked) if asked.suite in only else shown(asked)
@@ -142,8 +143,7 @@ def accuracy(asked: Asked) -> tuple[str, str]:
 
 def shown(asked: Asked) -> tuple[str, str]:
     """Return the row and the signature that the page has of a run; none if it was not run."""
-    text = (DOCS / PAGE).read_text("utf-8")
-    block = text.partition("<!-- begin accuracy -->")[2].partition("<!-- end accuracy -->")[0]
+    block = shown_in(PAGE, "accuracy")
     lines = [line for line in block.splitlines() if line.startswith("| `")]
     run = [line for line in lines if NOT_RUN not in line]
     signatures = [line for line in block.splitlines() if line.startswith("- `")]
@@ -156,7 +156,6 @@ def shown(asked: Asked) -> tuple[str, str]:
 
 def findings(only: Collection[str]) -> str:
     """Return how many findings lint has under each rule."""
-    text = (DOCS / PAGE).read_text("utf-8")
     lines = ["| suite | findings of `boxpen suite lint` |", "|---|---|"]
     for name in AUDITED:
         if name in only:
@@ -164,8 +163,8 @@ def findings(only: Collection[str]) -> str:
             found = ", ".join(f"{rule} {n}" for rule, n in sorted(rules.items())) or "none"
             lines.append(f"| `{name}` | {found} |")
         else:
-            old = text.partition("<!-- begin lint -->")[2].partition("<!-- end lint -->")[0]
-            lines += [line for line in old.splitlines() if line.startswith(f"| `{name}` |")]
+            old = shown_in(PAGE, "lint").splitlines()
+            lines += [line for line in old if line.startswith(f"| `{name}` |")]
     return "\n".join(lines)
 
 

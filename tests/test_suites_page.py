@@ -1,4 +1,4 @@
-"""docs/results/suites.md: today's suites, and the commands that import DEMETR and MuCoW."""
+"""docs/results/suites: today's suites, and the commands that import DEMETR and MuCoW."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import results
 from suites import NOT_RUN, RUNS, facts, shown
 from suites import PAGE as NAME
 from typer.testing import CliRunner
@@ -22,11 +23,11 @@ from boxpen.items import Choice
 from boxpen.models.loading.presets import PRESETS
 from boxpen.sampling import draw_sample
 
-PAGE = (Path(__file__).parents[1] / "docs" / "results" / NAME).read_text("utf-8")
+IMPORTS = (results.DOCS / "suites" / "import.md").read_text("utf-8")
 
 
 def block(name: str) -> str:
-    return PAGE.partition(f"<!-- begin {name} -->\n")[2].partition(f"\n<!-- end {name} -->")[0]
+    return results.shown(NAME, name)
 
 
 def test_the_facts_are_those_of_the_catalogue() -> None:
@@ -79,7 +80,7 @@ def test_demetr_is_imported_by_the_commands(
     (tmp_path / "dataset").mkdir()
     array = json.dumps(DEMETR, ensure_ascii=False, indent=2)
     (tmp_path / "dataset" / "critical_id7_antonym.json").write_text(array, "utf-8")
-    code = PAGE.split("## DEMETR or CTXPro?")[1].replace("\\\n", " ")
+    code = IMPORTS.split("## DEMETR or CTXPro?")[1].replace("\\\n", " ")
     imported, sliced = re.findall(r"^    (boxpen .+?)(?: +#.*)?$", code, re.M)
     assert _run(imported) == 0
     suite = boxpen.load_suite(tmp_path / "demetr-antonym.jsonl")
@@ -102,7 +103,7 @@ def test_another_pair_of_mucow_is_imported_by_the_command(
 ) -> None:
     """A file of its form, written for this test."""
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"^    (boxpen suite import .+cs-en.+\n.+\n.+)$", PAGE, re.M)
+    (code,) = re.findall(r"^    (boxpen suite import .+cs-en.+\n.+\n.+)$", IMPORTS, re.M)
     words = shlex.split(code.replace("\\\n", " "))
     row = {
         "reference": "He bought a lock.", "ambig word": "zámek", "original translation": "lock",
@@ -146,11 +147,11 @@ def test_demetr_is_scored_by_a_translation_model(
         rows = [{**row, "id": number} for number, row in enumerate(mixed, start=1)]
         (tmp_path / "dataset" / f"{name}.json").write_text(json.dumps(rows), "utf-8")
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.+?)```", PAGE, re.S)
+    (code,) = re.findall(r"```python\n(.+?)```", IMPORTS, re.S)
     assert "opus-mt-zh-en" in PRESETS
     names: dict[str, Any] = {}
     code = code.replace('"opus-mt-zh-en", suite', '"hf:marian", suite, cache=":memory:"')
-    exec(compile(code, "docs/results/suites.md", "exec"), names)
+    exec(compile(code, "docs/results/suites/import.md", "exec"), names)
     kinds = ("critical_id7_antonym", "minor_id15_case")
     assert [v.id for v in names["run"].verdicts] == [
         f"{kind}-{n}" for kind in kinds for n in (1, 3)

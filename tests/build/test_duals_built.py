@@ -447,7 +447,7 @@ def test_blind_answers_become_verdicts(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr("sys.argv", ["duals_judged.py", *map(str, words)])
         script.main()
 
-    run("draw", build, "--sample", 6, "--out", tmp_path, "--key", key)
+    run("draw", build, "--out", tmp_path, "--key", key)
     gold = {(row["first"], row["second"])[row["gold"]] for row in ROWS}
     for reader in "AB":
         sheet = (tmp_path / f"sheet-{reader}.tsv").read_text("utf-8").splitlines()

@@ -43,13 +43,14 @@ def read(unknown: dict[str, int]) -> Run:
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A repository with nothing but the settings and the two pages."""
+    """A repository with the settings and the pages of two topics alone."""
     (tmp_path / "scripts").mkdir()
     shutil.copy(HERE / "scripts" / "sense.toml", tmp_path / "scripts")
     pages = tmp_path / "docs" / "results"
     pages.mkdir(parents=True)
-    for page in ("sense.md", "steps.md"):
-        shutil.copy(HERE / "docs" / "results" / page, pages)
+    for topic in ("sense", "steps"):
+        shutil.copy(HERE / "docs" / "results" / f"{topic}.md", pages)
+        shutil.copytree(HERE / "docs" / "results" / topic, pages / topic)
     monkeypatch.setattr(sense, "ROOT", tmp_path)
     monkeypatch.setattr(results, "DOCS", pages)
     for variable in sense.FOLDERS:
