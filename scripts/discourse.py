@@ -226,7 +226,9 @@ def tables() -> None:
     write(PAGE, "data", data_table(figures["sentence"]["data"]))
     write(PAGE, "trainings", trainings_table(figures))
     readers()
-    write(PAGE, "judge", _bold(said("discourse", "report", *given, "--paper", "--markdown")))
+    judged = _bold(said("discourse", "report", *given, "--paper", "--markdown"))
+    write(PAGE, "judge", judged)
+    write(PAGE, "summary", summary(judged))
     write(PAGE, "compare", said("discourse", "compare", *given, "--markdown"))
     write(PAGE, "alone", alone())
     write(PAGE, "control", against_control())
@@ -248,6 +250,7 @@ def short_tables() -> None:
     counts, _, notes = instead.strip().partition("\n\n")
     write(SHORT_PAGE, "trainings", trainings_table(figures))
     write(SHORT_PAGE, "judge", f"{_bold(judged)}{notes}")
+    write(SHORT_PAGE, "summary", summary(judged))
     write(SHORT_PAGE, "instead", "\n".join(_first_system(counts.splitlines())))
     write(SHORT_PAGE, "compare", said("discourse", "compare", *given, "--markdown"))
     write(SHORT_PAGE, "alone", alone())
@@ -264,6 +267,21 @@ def _first_system(lines: Sequence[str]) -> Iterator[str]:
         cells = line.split("|")
         if number < 2 or cells[1].strip() == CONTROL:
             yield "|".join(["", *cells[2:]])
+
+
+def summary(report: str) -> str:
+    """Return what is right in each phenomenon, with one row per system."""
+    lines = [line.split("|")[1:-1] for line in report.splitlines() if line.startswith("|")]
+    table = [[cell.strip() for cell in line] for line in lines]
+    heads, _, *rows = table[max(n for n, row in enumerate(table) if not row[0]) :]
+    parts = [row for row in rows if row[0].partition(",")[0] in PHENOMENA]
+    out = [f"| right, % [95 %] | {' | '.join(row[0] for row in parts)} |"]
+    out.append("|---|" + "---:|" * len(parts))
+    out += [
+        f"| {system} | {' | '.join(row[n] for row in parts)} |"
+        for n, system in enumerate(heads) if system
+    ]  # fmt: skip
+    return "\n".join(out)
 
 
 def _bold(table: str) -> str:
