@@ -116,7 +116,6 @@ def test_cheap_tables_are_those_of_the_data():
     rows = kg_judged._rows(kg_judged.READ)
     made = {
         ("kg", "read"): "\n".join(kg_judged.readings(rows)),
-        ("kg", "read-relations"): "\n".join(kg_judged.by_relation(rows)),
         ("kg", "judged"): "\n".join(kg_judged.judged(kg_judged._rows(kg_judged.JUDGED))),
         ("duals", "finding"): duals_judged.finding(),
         ("duals", "accepted-6"): duals_judged.accepted(6),
@@ -125,6 +124,8 @@ def test_cheap_tables_are_those_of_the_data():
         ("cats", "clear-conjunctions"): cats.clear_conjunctions(),
         ("cats", "conjunctions"): cats.conjunctions(),
     }
+    if any(row["sample"] == kg_judged.NOW for row in rows):
+        made["kg", "read-relations"] = "\n".join(kg_judged.by_relation(rows))
     for (topic, key), table in made.items():
         assert results.shown(topic, key) == table
 
