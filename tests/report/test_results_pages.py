@@ -45,6 +45,13 @@ def test_a_table_has_one_place(docs):
         results.write("kg", "one", "")
 
 
+@pytest.mark.parametrize("end", ["", "| all | blocks | 7 | |", "| all | blocks | 7 | |\n\n- `sig`"])
+def test_rows_of_a_paper_come_after_ours(end):
+    ours = "| system | metric | all | ties |\n|---|---|---|---|\n| us | accuracy | 0.6 | 1 |"
+    made = results.beside_paper(f"{ours}\n{end}", {("them", "accuracy"): ("0.7",)})
+    assert made == f"{ours}\n| them | accuracy | 0.7 | – |\n{end}".removesuffix("\n")
+
+
 def test_a_dash_is_no_number():
     with pytest.raises(SystemExit, match="expected a number in a table, found '–'"):
         page_tables.number("–")
