@@ -17,7 +17,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 TOPICS = sorted(page.stem for page in results.DOCS.glob("*.md") if page.stem != "index")
 WITHOUT_FIGURE = {"servers"}
 LINES = {"cadec", "machines", "nmt-scale"}  # not dots
-TABLE = re.compile(r"<!-- begin (.+?) -->.*?<!-- end \1 -->|^\|.*$", re.S | re.M)
+TABLE = re.compile(r"<!-- begin (.+?) -->.*?<!-- end \1 -->|^\|[^\n]*$", re.S | re.M)
 NUMBER = r"[+-]?\d*\.?\d+"
 INTERVAL = re.compile(rf"({NUMBER})\s?%?\s*(?:points )?\[({NUMBER})%?, ({NUMBER})%?\]")
 # Of samples and suites whose tables are not on the pages any more.
