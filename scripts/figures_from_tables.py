@@ -6,20 +6,19 @@ figures_from_tables.py NAME [NAME …]
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from dots import Cell, Row, dots
-from results import DOCS, PUBLISHED, shown
+from dots import Row, dots
+from language_figures import FIGURES as LANGUAGE
+from page_tables import columns, number, rows_of, tables
+from results import DOCS, PUBLISHED
 
 from boxpen.analysis.curve import Point
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.curve import curve_svg
 from boxpen.report.training.plot import training_svg
 
-NUMBER = re.compile(r"([-+]?[\d.,]+)(?: \[([-+]?[\d.]+), ([-+]?[\d.]+)\])?")
-Cells = dict[str, str]
 PAPERS = ("thumt (paper)", "CADec (paper)", "bert-nmt (paper)")
 
 
@@ -29,49 +28,6 @@ def main() -> None:
         sys.exit(f"no figure '{sorted(unknown)[0]}'; expected one of {', '.join(FIGURES)}")
     for name in sys.argv[1:] or FIGURES:
         (DOCS / "figures" / f"{name}.svg").write_text(FIGURES[name](), "utf-8")
-
-
-def tables(topic: str, key: str) -> list[dict[str, Cells]]:
-    """Return the tables of a block: rows by their first cell, or their first two if it recurs."""
-    out: list[dict[str, Cells]] = []
-    for rows in rows_of(topic, key):
-        named: dict[str, Cells] = {}
-        for row in rows:
-            first, second, *_ = row.values()
-            named[first.strip("*") if first not in named else f"{first}, {second}"] = row
-        out.append(named)
-    return out
-
-
-def rows_of(topic: str, key: str) -> list[list[Cells]]:
-    """Return the tables of a block: for each row its cells by column."""
-    out: list[list[Cells]] = []
-    heads: list[str] | None = None
-    for line in shown(topic, key).splitlines():
-        if not line.startswith("|"):
-            heads = None
-            continue
-        cells = [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
-        if heads is None:
-            heads = cells
-            out.append([])
-        elif not set(line) <= set("|-: "):
-            out[-1].append(dict(zip(heads, cells, strict=True)))
-    return out
-
-
-def number(cell: str) -> Cell:
-    """Return a number of a table with its interval, if it has one."""
-    found = NUMBER.match(cell)
-    if found is None:
-        raise SystemExit(f"expected a number in a table, found '{cell}'")
-    value = float(found[1].replace(",", ""))
-    return (value, float(found[2] or value), float(found[3] or value))
-
-
-def columns(row: Mapping[str, str], names: Sequence[str]) -> dict[str, Cell]:
-    """Return some cells of a row as numbers."""
-    return {name: number(row[name]) for name in names}
 
 
 def judged(topic: str, key: str, parts: Sequence[str], models: Sequence[str]) -> str:
@@ -225,6 +181,7 @@ FIGURES: dict[str, Callable[[], str]] = {
     "seeds": seeds,
     "readings": readings,
     "commonmt-knowledge": commonmt,
+    **LANGUAGE,
 }
 
 

@@ -42,7 +42,8 @@ SETS = {
     "senmaking": ("sen-making", "explanation"),
     "comve": ("A", "B"),
 }
-PUBLISHED = {
+Published = Mapping[tuple[str, str], Sequence[str]]
+PUBLISHED: Published = {
     ("RNNSearch (paper)", "accuracy"): ("0.543", "0.569", "0.551", "0.555"),
     ("RNNSearch (paper)", "consistency"): ("0.24", "0.31", "0.27", "0.27"),
     ("RNNSearch (paper)", "bleu"): ("–", "–", "27.98", "25.86"),
@@ -51,6 +52,22 @@ PUBLISHED = {
     ("Transformer (paper)", "bleu"): ("–", "–", "31.30", "30.75"),
 }
 """Tables 4, 5 and 6 of CommonMT; the BLEU of two sets is illegible in our copy."""
+PUBLISHED_LM: dict[str, Published] = {
+    "commonmt": {
+        ("GPT (paper)", "accuracy"): ("0.775", "0.650", "0.597", "0.678"),
+        ("GPT-2 base (paper)", "accuracy"): ("0.803", "0.642", "0.606", "0.688"),
+        ("GPT-2 medium (paper)", "accuracy"): ("0.798", "0.648", "0.611", "0.690"),
+        ("BERT-base (paper)", "accuracy"): ("0.788", "0.642", "0.611", "0.684"),
+        ("BERT-large (paper)", "accuracy"): ("0.818", "0.682", "0.623", "0.712"),
+    },
+    "senmaking": {
+        ("ELMo (paper)", "accuracy"): ("0.694", "0.334", "–"),
+        ("BERT (paper)", "accuracy"): ("0.701", "0.456", "–"),
+        ("fine-tuned ELMo (paper)", "accuracy"): ("0.741", "0.346", "–"),
+        ("people (paper)", "accuracy"): ("0.991", "0.978", "–"),
+    },
+}
+"""Table 3 of CommonMT and Table 1 of Sen-Making."""
 
 
 def main() -> None:
@@ -81,7 +98,8 @@ def language_models(models: Path) -> None:
         "bert-mini": partial(boxpen.evaluate, bert, recipe="paper"),
     }
     for suite, sets in SETS.items():
-        write("lm.md", suite, table(suite, sets, systems))
+        found = table(suite, sets, systems)
+        write("lm.md", suite, beside_paper(found, PUBLISHED_LM.get(suite, {})))
         if "paper" in boxpen.recipes_of(suite):
             write("lm.md", f"{suite}-paper", table(suite, sets, papers))
 
@@ -199,14 +217,15 @@ def translation_models(models: Path) -> None:
     write("mt", "commonmt", beside_paper(found))
 
 
-def beside_paper(lines: str) -> str:
-    """Return a table of CommonMT with the rows of the paper."""
+def beside_paper(lines: str, published: Published = PUBLISHED) -> str:
+    """Return a table with the rows of the paper after ours."""
     rows = [
         f"| {system} | {metric} | {' | '.join(cells)} | – |"
-        for (system, metric), cells in PUBLISHED.items()
+        for (system, metric), cells in published.items()
     ]
-    before, last, after = lines.rpartition("\n| all | blocks |")
-    return "\n".join([before, *rows]) + last + after
+    out = lines.splitlines()
+    place = max(n for n, line in enumerate(out, 1) if re.match(r"\| (?!all \| blocks)", line))
+    return "\n".join([*out[:place], *rows, *out[place:]])
 
 
 def table(

@@ -8,18 +8,16 @@ from pathlib import Path
 
 import cats
 import duals_judged
+import figures_from_tables
 import kg_judged
 import pytest
-import result_figures
 import results
 
 SVG = "{http://www.w3.org/2000/svg}"
-TOPICS = (
-    "asked", "cats", "duals", "kg", "learned", "lm", "machines", "senmaking", "sense", "servers",
-    "shortcuts", "speed", "starter", "steps", "suites",
-)  # fmt: skip
+TOPICS = sorted(page.stem for page in results.DOCS.glob("*.md") if page.stem != "index")
 WITHOUT_FIGURE = {"servers"}
-TABLE = re.compile(r"<!-- begin (.+?) -->.*?<!-- end \1 -->|^\|.*$", re.S | re.M)
+LINES = {"cadec", "machines", "nmt-scale"}  # not dots
+TABLE = re.compile(r"<!-- begin (.+?) -->.*?<!-- end \1 -->|^\|[^\n]*$", re.S | re.M)
 NUMBER = r"[+-]?\d*\.?\d+"
 INTERVAL = re.compile(rf"({NUMBER})\s?%?\s*(?:points )?\[({NUMBER})%?, ({NUMBER})%?\]")
 # Of samples and suites whose tables are not on the pages any more.
@@ -29,7 +27,9 @@ ELSEWHERE = {
         ("90.5", "86", "94"),  # the classifier on starter-graph, things and events
         ("80.0", "73", "86"),
         ("0.810", "0.776", "0.840"),  # and on held-out pairs of MNLI
-    }
+    },
+    "discourse-zh-en": {("0.96", "0.89", "0.98")},  # of the first sample
+    "seeds": {("0.4", "0.1", "0.7")},  # of 64 times the text, by its six doublings
 }
 
 
@@ -62,18 +62,19 @@ def unfounded(numbers: set[tuple[str, ...]], text: str) -> set[tuple[str, ...]]:
     return numbers - shown
 
 
-@pytest.mark.parametrize("name", result_figures.FIGURES)
+@pytest.mark.parametrize("name", figures_from_tables.FIGURES)
 def test_a_figure_is_that_of_todays_table(name):
     committed = (results.DOCS / "figures" / f"{name}.svg").read_text("utf-8")
-    assert committed == result_figures.FIGURES[name]()
-    assert f"](figures/{name}.svg)" in (results.DOCS / f"{name}.md").read_text("utf-8")
+    assert committed == figures_from_tables.FIGURES[name]()
+    topic = max((topic for topic in TOPICS if name.startswith(topic)), key=len)
+    assert f"figures/{name}.svg)" in text_of(topic)
     drawn = ET.fromstring(committed)
     tips = [tip.text or "" for tip in drawn.iterfind(f"{SVG}g/{SVG}title")]
-    numbers = {float(n) for n in re.findall(NUMBER, tables_of(text_of(name)))} | {0.333}
+    numbers = {float(n) for n in re.findall(NUMBER, tables_of(text_of(topic)))}
     for tip in tips:
         shown = re.findall(NUMBER, tip.rpartition(": ")[2])
         assert {float(n) for n in shown} <= numbers, tip
-    assert len(tips) > 5 or name == "machines"
+    assert len(tips) > 2 or name in LINES
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -115,7 +116,6 @@ def test_cheap_tables_are_those_of_the_data():
     rows = kg_judged._rows(kg_judged.READ)
     made = {
         ("kg", "read"): "\n".join(kg_judged.readings(rows)),
-        ("kg", "read-relations"): "\n".join(kg_judged.by_relation(rows)),
         ("kg", "judged"): "\n".join(kg_judged.judged(kg_judged._rows(kg_judged.JUDGED))),
         ("duals", "finding"): duals_judged.finding(),
         ("duals", "accepted-6"): duals_judged.accepted(6),
@@ -124,6 +124,8 @@ def test_cheap_tables_are_those_of_the_data():
         ("cats", "clear-conjunctions"): cats.clear_conjunctions(),
         ("cats", "conjunctions"): cats.conjunctions(),
     }
+    if any(row["sample"] == kg_judged.NOW for row in rows):
+        made["kg", "read-relations"] = "\n".join(kg_judged.by_relation(rows))
     for (topic, key), table in made.items():
         assert results.shown(topic, key) == table
 

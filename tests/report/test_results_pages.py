@@ -1,15 +1,14 @@
-"""Scripts find the page that shows a table; figures and texts have the numbers of the tables."""
+"""Scripts find the page that shows a table; cheap tables are those of the journals."""
 
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ET
 
 import commonmt
 import discourse_judged
 import discourse_mined
 import discourse_pairs
-import figures_from_tables
+import page_tables
 import pytest
 import results
 
@@ -46,76 +45,16 @@ def test_a_table_has_one_place(docs):
         results.write("kg", "one", "")
 
 
-FIGURES = [*figures_from_tables.FIGURES]
-TOPICS = {
-    topic: [results.DOCS / f"{topic}.md", *sorted((results.DOCS / topic).glob("*.md"))]
-    for topic in (
-        "cadec", "commonmt", "discourse", "discourse-zh-en", "mt", "nmt", "readings",
-        "said-instead", "seeds",
-    )
-}  # fmt: skip
-PAGES = [page for pages in TOPICS.values() for page in pages]
-BLOCK = re.compile(r"<!-- begin (.+?) -->.*?<!-- end \1 -->", re.S)
-TRIPLE = re.compile(r"([+-]?[\d.]+)\s(?:points\s)?\[([+-]?[\d.]+), ([+-]?[\d.]+)\]")
-ELSEWHERE = {
-    "discourse-zh-en": {("0.96", "0.89", "0.98")},  # of the first sample
-    "seeds": {("0.4", "0.1", "0.7")},  # of 64 times the text, by its six doublings
-    "discourse": {  # κ of right, wrong and cannot tell, rounded
-        ("0.95", "0.87", "0.99"),
-        ("0.81", "0.74", "0.87"),
-        ("0.63", "0.53", "0.72"),
-    },
-}
+@pytest.mark.parametrize("end", ["", "| all | blocks | 7 | |", "| all | blocks | 7 | |\n\n- `sig`"])
+def test_rows_of_a_paper_come_after_ours(end):
+    ours = "| system | metric | all | ties |\n|---|---|---|---|\n| us | accuracy | 0.6 | 1 |"
+    made = results.beside_paper(f"{ours}\n{end}", {("them", "accuracy"): ("0.7",)})
+    assert made == f"{ours}\n| them | accuracy | 0.7 | – |\n{end}".removesuffix("\n")
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_drawn_from_the_tables_of_today(name):
-    drawn = (results.DOCS / "figures" / f"{name}.svg").read_text("utf-8")
-    assert drawn == figures_from_tables.FIGURES[name]()
-    ET.fromstring(drawn)
-    assert any(f"/{name}.svg)" in page.read_text("utf-8") for page in PAGES)
-
-
-def test_a_figure_shows_the_numbers_of_its_table():
-    text = (results.DOCS / "figures" / "mt.svg").read_text("utf-8")
-    assert "all, OPUS-MT, recipe sound: 0.597 [0.569, 0.624]" in text
-    assert "| 0.597 [0.569, 0.624] | 5 |" in results.shown("mt", "commonmt")
-    text = (results.DOCS / "figures" / "discourse.svg").read_text("utf-8")
-    assert "ellipsis, concat: 54.5 [49.6, 59.3]" in text
+def test_a_dash_is_no_number():
     with pytest.raises(SystemExit, match="expected a number in a table, found '–'"):
-        figures_from_tables.number("–")
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_is_short_and_opens_with_what_was_found(page):
-    text = page.read_text("utf-8")
-    prose = BLOCK.sub("", text)
-    lines = [line for line in prose.splitlines() if not line.startswith(("|", "    "))]
-    assert len(" ".join(lines).split()) <= 2000
-    if page.parent == results.DOCS:
-        opening = text.partition("\n![")[0].splitlines()
-        assert len(opening) <= 17, "a title, ten lines of findings (wrapped), then the figure"
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_intervals_in_the_text_are_those_of_the_tables(topic):
-    texts = [page.read_text("utf-8").replace("−", "-") for page in TOPICS[topic]]
-    tables = {
-        shown
-        for text in texts
-        for block in BLOCK.finditer(text)
-        for found in TRIPLE.findall(block[0])
-        for shown in (plain(found, 1), plain(found, 100))
-    }
-    stated = {plain(f, 1) for text in texts for f in TRIPLE.findall(BLOCK.sub("", text))}
-    assert stated - tables == ELSEWHERE.get(topic, set())
-
-
-def plain(numbers, scale):
-    """Return numbers without a plus sign, as they are or in per cent."""
-    if scale == 1:
-        return tuple(number.removeprefix("+") for number in numbers)
-    return tuple(f"{scale * float(number):.1f}" for number in numbers)
+        page_tables.number("–")
 
 
 def test_cheap_tables_are_those_of_the_journals():
@@ -127,7 +66,7 @@ def test_cheap_tables_are_those_of_the_journals():
         assert f"{name} {sound} of {read}" in (
             results.page_of("discourse", "mined").read_text("utf-8")
         )
-    trained = figures_from_tables.tables("said-instead", "trainings")[0]
+    trained = page_tables.tables("said-instead", "trainings")[0]
     page = (results.DOCS / "cadec.md").read_text("utf-8")
     for name in ("sentence", "cadec", "sentence-more"):
         assert re.search(

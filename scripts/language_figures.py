@@ -1,43 +1,26 @@
-"""Draw the figures of docs/results from the tables of their pages: docs/results/figures.
-
-    python scripts/result_figures.py            # all of them
-    python scripts/result_figures.py lm kg      # only these
-
-Needs neither models nor data. After a table has changed, draw its figure again.
-"""
+"""The figures of docs/results about language models; figures_from_tables.py draws them."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from dots import Cell, Row, dots
-from results import DOCS, shown
+from page_tables import Cells, columns, number, rows_of
+from results import shown
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 from plot import lines_svg
 
-ESTIMATE = re.compile(r"([+-]?[\d.]+)%?(?: \[([+-]?[\d.]+)%?, ([+-]?[\d.]+)%?\])?")
 ACCURACY, PERCENT = "accuracy [95 %]; dashed: chance", "% right [95 %]; dashed: chance"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these; default: all")
-    names = parser.parse_args().names or list(FIGURES)
-    if unknown := [name for name in names if name not in FIGURES]:
-        parser.error(f"no figure '{unknown[0]}', expected {', '.join(FIGURES)}")
-    for name in names:
-        (DOCS / "figures" / f"{name}.svg").write_text(FIGURES[name](), "utf-8")
 
 
 def lm() -> str:
     rows = [
-        Row(row["suite"], marks(row, ("smollm2, 135 M", "bert-mini, 28 M")), float(row["chance"]))
-        for row in rows_of("lm", "summary")
+        Row(row["suite"], columns(row, ("smollm2, 135 M", "bert-mini, 28 M")), float(row["chance"]))
+        for row in first("lm", "summary")
     ]
     return dots("Two language models on six suites", rows, (0.3, 0.8), ACCURACY)
 
@@ -45,18 +28,18 @@ def lm() -> str:
 def learned() -> str:
     rows = [
         Row(f"{row['system']}, {row['suite']}",
-            {**marks(row, ("consistency", "both right")),
+            {**columns(row, ("consistency", "both right")),
              "consistency if independent": number(row["if independent"])})
-        for row in rows_of("learned", "consistency")
+        for row in first("learned", "consistency")
     ]  # fmt: skip
     return dots("Consistency of three systems", rows, (0, 0.7), "share of blocks [95 %]")
 
 
 def kg() -> str:
     rows = [
-        Row(row["relation"], marks(row, ("smollm2", "bert-mini")), 50,
+        Row(row["relation"], columns(row, ("smollm2", "bert-mini")), 50,
             {name: float(row[name]) for name in ("RoBERTa (paper)", "BERT (paper)")})
-        for row in rows_of("kg", "qa")
+        for row in first("kg", "qa")
         if row["RoBERTa (paper)"]
     ]  # fmt: skip
     unit = "% failed [95 %]; dashed: guessing"
@@ -65,8 +48,8 @@ def kg() -> str:
 
 def cats() -> str:
     rows = [
-        Row(f"{row['differs in']} ({row['items']})", marks(row, ("smollm2", "bert-mini")), 0.5)
-        for row in rows_of("cats", "word-classes")
+        Row(f"{row['differs in']} ({row['items']})", columns(row, ("smollm2", "bert-mini")), 0.5)
+        for row in first("cats", "word-classes")
         if row["set"] == "sm" and int(row["items"]) >= 20
     ]
     return dots("sm by the class of what differs", rows, (0.2, 1), ACCURACY)
@@ -75,7 +58,7 @@ def cats() -> str:
 def steps() -> str:
     rows = []
     for tag, fewer, more in (("steps", "1", "2"), ("mediators", "0", "1")):
-        for row in rows_of("steps", f"cats-{tag}"):
+        for row in first("steps", f"cats-{tag}"):
             found = {"1 step, or no mediator": row[fewer], "2 steps, or 1 mediator": row[more]}
             drawn = {name: number(cell) for name, cell in found.items()}
             rows.append(Row(f"{row['part']} by {tag}, {row['system']}", drawn, 50))
@@ -88,7 +71,7 @@ def duals() -> str:
         if line.startswith("#### "):
             model = line.split(" × ")[1].partition(",")[0]
         elif line.startswith(("| flipped", "| kept")):
-            name, _, *found = split(line)
+            name, _, *found = (cell.strip() for cell in line.strip("|").split("|"))
             names = ("before the change", "after it", "both right")
             values = {n: number(cell) for n, cell in zip(names, found[:3], strict=True)}
             rows.append(Row(f"{model}, truth {name}", values))
@@ -97,19 +80,19 @@ def duals() -> str:
 
 def suites() -> str:
     rows = []
-    for row in rows_of("suites", "accuracy"):
+    for row in first("suites", "accuracy"):
         if "[" in row["smollm2"]:
             published = re.match(r"[\d.]+", row["published"])
             crosses = {"published": float(published[0])} if published else {}
             label = f"{row['suite']}, {row['recipe']}, {row['norm']}"
-            rows.append(Row(label, marks(row, ("smollm2",)), float(row["chance"]), crosses))
+            rows.append(Row(label, columns(row, ("smollm2",)), float(row["chance"]), crosses))
     return dots("smollm2 on public suites", rows, (0.2, 0.9), ACCURACY, "published")
 
 
 def shortcuts() -> str:
     rows = []
     for suite in ("senmaking", "comve", "cats"):
-        for row in rows_of("shortcuts", suite):
+        for row in first("shortcuts", suite):
             # A dash: nothing beat guessing, so one guesses.
             found = {
                 name: number(row["chance"] if row[key] == "–" else row[key].strip("*"))
@@ -122,7 +105,7 @@ def shortcuts() -> str:
 
 
 def sense() -> str:
-    found = {row["system"]: row for row in rows_of("sense", "sound")}
+    found = {row["system"]: row for row in first("sense", "sound")}
     rows = [
         Row(f"{name}, {part}",
             {"before": number(found[name][part]), "after": number(found[f"{name}-graph"][part])},
@@ -142,7 +125,7 @@ def asked() -> str:
     found: dict[str, dict[str, Cell]] = {}
     chance = {}
     ways = {"scored": "scored", "letters": "asked for a letter", "text": "asked for text"}
-    for row in rows_of("asked", "accuracy"):
+    for row in first("asked", "accuracy"):
         found.setdefault(row["suite"], {})[ways[row["way"]]] = number(row["accuracy"])
         chance.setdefault(row["suite"], float(row["chance"]))
     rows = [Row(suite, some, chance[suite]) for suite, some in found.items()]
@@ -154,7 +137,7 @@ def starter() -> str:
         Row(f"{row['set']} ({row['']})",
             {"starter": number(row["starter"]), "the public suite": number(row["public suite"])},
             0.333 if row["set"] == "explanation" else 0.5)
-        for row in rows_of("starter", "comparison")
+        for row in first("starter", "comparison")
         if row["system"] == "smollm2" and row["set"] != "all"
     ]  # fmt: skip
     return dots("smollm2 on starter and beside it", rows, (0.2, 1), ACCURACY)
@@ -162,7 +145,7 @@ def starter() -> str:
 
 def machines() -> str:
     series: dict[str, dict[int, float]] = {}
-    for row in rows_of("machines", "build"):
+    for row in first("machines", "build"):
         name = {"none": "one process", "1": "1 worker"}.get(row["workers"])
         lines = int(row["subtitle lines"].replace(",", ""))
         series.setdefault(name or f"{row['workers']} workers", {})[lines] = float(row["seconds"])
@@ -179,30 +162,6 @@ FIGURES: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
-def rows_of(topic: str, key: str) -> list[dict[str, str]]:
-    """Return the rows of a table: their cells by column."""
-    lines = [line for line in shown(topic, key).splitlines() if line.startswith("|")]
-    head, _, *rows = (split(line) for line in lines)
-    return [dict(zip(head, row, strict=True)) for row in rows]
-
-
-def split(line: str) -> list[str]:
-    return [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-
-
-def marks(row: dict[str, str], names: tuple[str, ...]) -> dict[str, Cell]:
-    """Return some cells of a row as numbers."""
-    return {name: number(row[name]) for name in names}
-
-
-def number(cell: str) -> Cell:
-    """Return a number of a table with its interval, if it has one."""
-    found = ESTIMATE.match(cell)
-    if found is None:
-        raise SystemExit(f"expected a number in a table, found '{cell}'")
-    value = float(found[1])
-    return (value, float(found[2] or value), float(found[3] or value))
-
-
-if __name__ == "__main__":
-    main()
+def first(topic: str, key: str) -> list[Cells]:
+    """Return the rows of the first table of a block."""
+    return rows_of(topic, key)[0]
