@@ -1,6 +1,6 @@
-"""Can the text of docs/results/sense.md teach sense making? Learning curves of counts, and coverage.
+"""Can the text of docs/results/sense.md teach sense making? Learning curves, and coverage.
 
-    sense_text.py run     build/sense/text.json: counts on 1/256 to all of the text, minutes on a CPU
+    sense_text.py run     build/sense/text.json: counts on 1/256 to all of the text, in minutes
     sense_text.py tables  docs/results/sense.md and figures/sense-text.svg
 
 Needs ``sense.py prepare``, and ``BOXPEN_MODELS`` for bert-mini. Two ways of counting read the
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from kinds import ELMO, line, reached
+from kinds import line, reached
 from results import DOCS, write
 
 import boxpen
@@ -45,7 +45,7 @@ BEGIN, END, UNKNOWN = WORDS, WORDS + 1, WORDS + 2
 FUNCTION = 150
 """So many of the commonest words are said of anything, and not counted as content."""
 GROUPS = {
-    "never": (0, 0),
+    "never": (0, 0.5),
     "1 to 4 times": (1, 4),
     "5 to 49 times": (5, 49),
     "50 or more": (50, None),
@@ -106,9 +106,9 @@ def found() -> dict[str, Any]:
             if part < 1:
                 some = random.Random(SEED + seed).sample(coded, round(part * len(coded)))
             number = sum(map(len, some))
-            grams = credits(sides, ngram_scores(some, sides))
+            grams = earned(ngram_scores(some, sides))
             together = Company(some, base, content)
-            company = credits(sides, [[together.score(s) for s in both] for both in sides])
+            company = earned([together.score(s) for s in both] for both in sides)
             sample = {"share": part, "seed": seed, "sentences": len(some), "words": number}
             out["samples"].append({**sample, "4-grams": grams, "company": company})
             shown = [round(float(np.mean(c)), 4) for c in (grams, company)]
@@ -117,7 +117,7 @@ def found() -> dict[str, Any]:
     return out
 
 
-def credits(sides: Sequence[Any], scores: Iterable[Sequence[float]]) -> list[float]:
+def earned(scores: Iterable[Sequence[float]]) -> list[float]:
     """Return 1 for a pair whose sensible sentence scores more, and a half for a tie."""
     return [
         0.5 if math.isclose(good, bad, abs_tol=1e-9) else float(good > bad) for good, bad in scores
