@@ -121,7 +121,7 @@ def main() -> None:
         tables()
 
 
-def draw(out: Path, before: Sequence[Path], skip: Path | None) -> None:
+def draw(out: Path, before: Sequence[Path], skip: Path | None = None) -> None:
     """Write two blind sheets of tests that nobody has read, by id or in the same words.
 
     A row has the same number in both sheets, which differ in their order. Ids count the wrong tails

@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import results
+from kinds import WORDS as ALL_WORDS
 from kinds import line, reached
-from results import DOCS, write
+from results import write
 
 import boxpen
 from boxpen.analysis.curve import Point
@@ -258,7 +260,7 @@ def tables(found: dict[str, Any]) -> None:
     credit: dict[str, dict[float, Any]] = {"4-grams": {}, "company": {}}
     for part in sorted({s["share"] for s in found["samples"]}):
         some = [s for s in found["samples"] if s["share"] == part]
-        words = sum(s["words"] for s in some) / len(some)
+        words = part * ALL_WORDS
         cells = []
         for name, of in credit.items():
             of[words] = np.mean([s[name] for s in some], axis=0)
@@ -276,11 +278,11 @@ def tables(found: dict[str, Any]) -> None:
             f"{kind}, 18 to 25 M parameters ([seeds](seeds.md#with-models-twenty-times-as-large))"
         )
         lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
-    write("sense.md", "text-curves", "\n".join(out))
-    write("sense.md", "text-lines", "\n".join(lines))
-    write("sense.md", "text-coverage", coverage(found))
+    write("sense", "text-curves", "\n".join(out))
+    write("sense", "text-lines", "\n".join(lines))
+    write("sense", "text-coverage", coverage(found))
     picture = curve_svg(curves, metric="sense making", across="words of text")
-    (DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
+    (results.DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
 
 
 def fitted(of: dict[float, Any]) -> tuple[float, float, tuple[float, float]]:
@@ -305,12 +307,12 @@ def followed(slope: float, error: float, end: tuple[float, float]) -> str:
 
 def on_page(kind: str) -> list[tuple[float, Estimate]]:
     """Return words of text and sense making of the larger models in docs/results/seeds.md."""
-    page = (DOCS / "seeds.md").read_text("utf-8").partition("<!-- begin kinds-full -->")[2]
+    page = results.shown("seeds", "kinds-full")
     rows = re.findall(
         rf"\| ([\d,]+) \| \d+ \| {kind} \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+) \[([\d.]+), ([\d.]+)\]",
         page,
     )
-    ratio = 12.9e6 / 2_175_178  # words per sentence (docs/results/sense.md)
+    ratio = ALL_WORDS / 2_175_178  # words per sentence (docs/results/sense.md)
     return [
         (int(size.replace(",", "")) * ratio, Estimate(*map(float, cells), 2021))
         for size, *cells in rows[:3]
