@@ -45,7 +45,7 @@ ORDER, BITS = 4, 16
 WORDS = (1 << BITS) - 3  # the commonest; any other is <unk>
 BEGIN, END, UNKNOWN = WORDS, WORDS + 1, WORDS + 2
 FUNCTION = 150
-"""So many of the commonest words are said of anything, and not counted as content."""
+"""The N commonest words are said of anything, and not counted as content."""
 GROUPS = {
     "never": (0, 0.5),
     "1 to 4 times": (1, 4),
