@@ -250,11 +250,11 @@ def tables(found: dict[str, Any]) -> None:
     """Put tables and figure into docs/results."""
     curves: dict[str, list[Point]] = {}
     out = [
-        "| words of text | samples | 4-grams both ways | company of content words |",
+        "| words of text | samples | 4-grams | company |",
         "|---" * 4 + "|",
     ]
     lines = [
-        "| what learns | from … words | per doubling | words for ELMo's accuracy |",
+        "| what learns | words of text | per doubling | words for ELMo's accuracy |",
         "|---" * 4 + "|",
     ]
     credit: dict[str, dict[float, Any]] = {"4-grams": {}, "company": {}}
@@ -274,9 +274,8 @@ def tables(found: dict[str, Any]) -> None:
         points = on_page(kind)
         curves[f"{kind} (seeds)"] = [Point(words, e) for words, e in points]
         ends = f"{points[0][0]:,.0f} to {points[-1][0]:,.0f}"
-        named = (
-            f"{kind}, 18 to 25 M parameters ([seeds](seeds.md#with-models-twenty-times-as-large))"
-        )
+        link = "../seeds.md#causal-and-masked-models-on-the-same-text-cats"
+        named = f"{kind}, 18 to 25 M parameters ([seeds]({link}))"
         lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
     write("sense", "text-curves", "\n".join(out))
     write("sense", "text-lines", "\n".join(lines))
