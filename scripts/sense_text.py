@@ -1,6 +1,6 @@
-"""Can the text of docs/results/sense.md teach sense making? Learning curves of counts, and coverage.
+"""Can the text of docs/results/sense.md teach sense making? Learning curves, and coverage.
 
-    sense_text.py run     build/sense/text.json: counts on 1/256 to all of the text, minutes on a CPU
+    sense_text.py run     build/sense/text.json: counts on 1/256 to all of the text, in minutes
     sense_text.py tables  docs/results/sense.md and figures/sense-text.svg
 
 Needs ``sense.py prepare``, and ``BOXPEN_MODELS`` for bert-mini. Two ways of counting read the
@@ -25,8 +25,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from kinds import ELMO, line, reached
-from results import DOCS, write
+import results
+from kinds import WORDS as ALL_WORDS
+from kinds import line, reached
+from results import write
 
 import boxpen
 from boxpen.analysis.curve import Point
@@ -43,9 +45,9 @@ ORDER, BITS = 4, 16
 WORDS = (1 << BITS) - 3  # the commonest; any other is <unk>
 BEGIN, END, UNKNOWN = WORDS, WORDS + 1, WORDS + 2
 FUNCTION = 150
-"""So many of the commonest words are said of anything, and not counted as content."""
+"""The N commonest words are said of anything, and not counted as content."""
 GROUPS = {
-    "never": (0, 0),
+    "never": (0, 0.5),
     "1 to 4 times": (1, 4),
     "5 to 49 times": (5, 49),
     "50 or more": (50, None),
@@ -106,9 +108,9 @@ def found() -> dict[str, Any]:
             if part < 1:
                 some = random.Random(SEED + seed).sample(coded, round(part * len(coded)))
             number = sum(map(len, some))
-            grams = credits(sides, ngram_scores(some, sides))
+            grams = earned(ngram_scores(some, sides))
             together = Company(some, base, content)
-            company = credits(sides, [[together.score(s) for s in both] for both in sides])
+            company = earned([together.score(s) for s in both] for both in sides)
             sample = {"share": part, "seed": seed, "sentences": len(some), "words": number}
             out["samples"].append({**sample, "4-grams": grams, "company": company})
             shown = [round(float(np.mean(c)), 4) for c in (grams, company)]
@@ -117,7 +119,7 @@ def found() -> dict[str, Any]:
     return out
 
 
-def credits(sides: Sequence[Any], scores: Iterable[Sequence[float]]) -> list[float]:
+def earned(scores: Iterable[Sequence[float]]) -> list[float]:
     """Return 1 for a pair whose sensible sentence scores more, and a half for a tie."""
     return [
         0.5 if math.isclose(good, bad, abs_tol=1e-9) else float(good > bad) for good, bad in scores
@@ -248,17 +250,17 @@ def tables(found: dict[str, Any]) -> None:
     """Put tables and figure into docs/results."""
     curves: dict[str, list[Point]] = {}
     out = [
-        "| words of text | samples | 4-grams both ways | company of content words |",
+        "| words of text | samples | 4-grams | company |",
         "|---" * 4 + "|",
     ]
     lines = [
-        "| what learns | from … words | per doubling | words for ELMo's accuracy |",
+        "| what learns | words of text | per doubling | words for ELMo's accuracy |",
         "|---" * 4 + "|",
     ]
     credit: dict[str, dict[float, Any]] = {"4-grams": {}, "company": {}}
     for part in sorted({s["share"] for s in found["samples"]}):
         some = [s for s in found["samples"] if s["share"] == part]
-        words = sum(s["words"] for s in some) / len(some)
+        words = part * ALL_WORDS
         cells = []
         for name, of in credit.items():
             of[words] = np.mean([s[name] for s in some], axis=0)
@@ -272,15 +274,14 @@ def tables(found: dict[str, Any]) -> None:
         points = on_page(kind)
         curves[f"{kind} (seeds)"] = [Point(words, e) for words, e in points]
         ends = f"{points[0][0]:,.0f} to {points[-1][0]:,.0f}"
-        named = (
-            f"{kind}, 18 to 25 M parameters ([seeds](seeds.md#with-models-twenty-times-as-large))"
-        )
+        link = "../seeds.md#causal-and-masked-models-on-the-same-text-cats"
+        named = f"{kind}, 18 to 25 M parameters ([seeds]({link}))"
         lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
-    write("sense.md", "text-curves", "\n".join(out))
-    write("sense.md", "text-lines", "\n".join(lines))
-    write("sense.md", "text-coverage", coverage(found))
+    write("sense", "text-curves", "\n".join(out))
+    write("sense", "text-lines", "\n".join(lines))
+    write("sense", "text-coverage", coverage(found))
     picture = curve_svg(curves, metric="sense making", across="words of text")
-    (DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
+    (results.DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
 
 
 def fitted(of: dict[float, Any]) -> tuple[float, float, tuple[float, float]]:
@@ -305,12 +306,12 @@ def followed(slope: float, error: float, end: tuple[float, float]) -> str:
 
 def on_page(kind: str) -> list[tuple[float, Estimate]]:
     """Return words of text and sense making of the larger models in docs/results/seeds.md."""
-    page = (DOCS / "seeds.md").read_text("utf-8").partition("<!-- begin kinds-full -->")[2]
+    page = results.shown("seeds", "kinds-full")
     rows = re.findall(
         rf"\| ([\d,]+) \| \d+ \| {kind} \|[^|]*\|[^|]*\|[^|]*\| ([\d.]+) \[([\d.]+), ([\d.]+)\]",
         page,
     )
-    ratio = 12.9e6 / 2_175_178  # words per sentence (docs/results/sense.md)
+    ratio = ALL_WORDS / 2_175_178  # words per sentence (docs/results/sense.md)
     return [
         (int(size.replace(",", "")) * ratio, Estimate(*map(float, cells), 2021))
         for size, *cells in rows[:3]

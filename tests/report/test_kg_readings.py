@@ -17,7 +17,7 @@ KEY = [
     ("4", "xWant", "nli", "xWant-1-nli-1", "tl"),
 ]
 SAID = ["1,y,b,w", "2,y,t,-", "3,n,u,-", "4,y,l,-"]
-OLD = ("with rules", "isa", "qa", "isa-9-qa-1", "tail")
+OLD = (kg_judged.BEFORE, "isa", "qa", "isa-9-qa-1", "tail")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "keys").mkdir()
     kg_judged._write_csv(tmp_path / "keys" / "blind.csv", ("row", *kg_judged.KEY), KEY)
     monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
-    old = [(*OLD, "1", "w"), (*OLD, "2", "a"), ("new wordings", *OLD[1:], "1", "w")]
+    old = [(*OLD, "1", "w"), (*OLD, "2", "a"), (kg_judged.NOW, *OLD[1:], "1", "w")]
     kg_judged._write_csv(tmp_path / "read.csv", HEAD, old)
     fill(tmp_path, 1, SAID)
     fill(tmp_path, 2, ["4,y,f,", "3,n,F,", "2,y,l,-", "1,Y,-,a"])
@@ -110,11 +110,13 @@ def test_sheets_are_blind_and_have_no_test_that_was_read(tmp_path, monkeypatch):
     kg_judged._write_csv(tmp_path / "read.csv", HEAD, rows)
     monkeypatch.setattr(kg_judged, "READ", tmp_path / "read.csv")
     monkeypatch.setattr(kg_judged, "BUILD", build)
-    kg_judged.draw(tmp_path / "out", [build])
+    skipped = [i.id for i in suite if i.tags["relation"] == "hasa"][::2]
+    (tmp_path / "skip.txt").write_text("\n".join(skipped), "utf-8")
+    kg_judged.draw(tmp_path / "out", [build], tmp_path / "skip.txt")
     key = {r["row"]: r for r in kg_judged._rows(tmp_path / "out" / "keys" / "blind.csv")}
     drawn = {row["item"] for row in key.values()}
     assert len(drawn) == len(key) == 12 * kg_judged.EACH
-    assert not drawn & {i.id for i in read}
+    assert not drawn & {*skipped, *(i.id for i in read)}
     one, two = ([(r["row"], r["text"]) for r in kg_judged._rows(p)]
                 for p in sorted((tmp_path / "out").glob("blind-?.csv")))  # fmt: skip
     assert one != two
