@@ -117,9 +117,9 @@ def _boxpen(
 
 
 _MODULES = (
-    "evaluate.run evaluate.worker look.report look.compare look.slices look.robust look.curve "
-    "look.errors look.discourse check suite model build review judge serve train.nmt train.lm "
-    "train.classifiers translate"
+    "evaluate.run evaluate.worker cache look.report look.compare look.slices look.robust "
+    "look.curve look.errors look.discourse check suite model build review judge serve train.nmt "
+    "train.lm train.classifiers translate"
 )
 """Modules that add commands, in the order of the help."""
 

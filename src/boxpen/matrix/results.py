@@ -101,15 +101,15 @@ def fill(cache: ScoreCache, ask: Ask, data: bytes) -> None:
     """
     found, reasons = unpacked(ask, data)
     if ask.model.introduction:  # or a server would be another one in a new cache
-        cache.add_records(ask.model.introduction.items())
+        cache.add_records(ask.model.introduction.items(), ask.model.name)
     ask.model.attach(cache)
     of = ask.keys()
     keys = [of[item] for item in ask.items]
     rows = [(keys[number], value) for number, value in found.items()]
     if ask.makes_text:
-        cache.add_translations(rows)
+        cache.add_translations(rows, ask.model.name)
     else:
-        cache.add_records(rows)
+        cache.add_records(rows, ask.model.name)
     for number in found:
         cache.refused.pop(keys[number], None)  # of an earlier try
     cache.refused.update({keys[number]: why for number, why in reasons.items()})

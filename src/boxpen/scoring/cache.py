@@ -6,55 +6,59 @@ they are scored, so a run that was killed resumes by being started again, and do
 few at most. Write-ahead logging lets several processes share one file.
 
 Every row has a checksum. A damaged row is dropped and scored again; a database that SQLite cannot
-read is set aside under another name and rebuilt.
+read is set aside under another name and rebuilt from the rows that can still be read.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import json
 import logging
+import os
 import sqlite3
-import struct
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from boxpen.errors import CacheError
 from boxpen.printable import printable
+from boxpen.scoring.cache_file.aside import NotOursError, inode, recovered, set_aside
+from boxpen.scoring.cache_file.schema import (
+    CHECKSUMS,
+    NOT_A_ROW,
+    damage,
+    prepare,
+)
+from boxpen.scoring.cache_file.upkeep import (
+    Batch,
+    Pruned,
+    batches,
+    file_size,
+    parse_size,
+    prune,
+    shrink,
+)
 from boxpen.scoring.requests import Record
 
 __all__ = ["ScoreCache", "cache_key"]
 
-APPLICATION_ID = 0x426F7850  # "BoxP"
-SCHEMA_VERSION = 2
 _BUSY_SECONDS = 60.0
 _PENDING = 2  # batches that may wait to be committed
 _LOOKUP = 500  # keys per query, well under SQLite's limit on variables
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG}
 
-_TABLES = {
-    "records": """CREATE TABLE records (
-    key BLOB PRIMARY KEY, token_ids BLOB NOT NULL, logprobs BLOB NOT NULL,
-    unscored INTEGER NOT NULL, unknown INTEGER NOT NULL,
-    truncated INTEGER NOT NULL, crossing INTEGER NOT NULL, checksum BLOB NOT NULL
-) WITHOUT ROWID""",
-    "translations": """CREATE TABLE translations (
-    key BLOB PRIMARY KEY, text TEXT NOT NULL, checksum BLOB NOT NULL
-) WITHOUT ROWID""",
-}
-
-_NUMBERS = struct.Struct("<4q")
-_NOT_A_ROW = (TypeError, ValueError, AttributeError, struct.error)  # of a checksum
+_DAY = 86400
+LIMIT = "BOXPEN_CACHE_LIMIT"
+"""The environment variable with the size that a cache is pruned to when it is closed."""
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -82,6 +86,7 @@ class ScoreCache:
         refused: Why nothing will ever be found under some keys; not on disk, and usually empty.
         damaged: Number of damaged rows dropped so far.
         set_aside: Where damaged databases were moved.
+        recovered: Number of rows taken over from them.
 
     Raises:
         CacheError: If the file cannot be opened, or is not a cache of this version.
@@ -92,6 +97,12 @@ class ScoreCache:
         self.refused: dict[bytes, str] = {}
         self.damaged = 0
         self.set_aside: list[Path] = []
+        self.recovered = 0
+        self._unread: list[Path] = []  # databases set aside, not yet read
+        self._used: set[int] = set()  # batches that rows were found in
+        self._batches: dict[tuple[str, int], int] = {}
+        limit = os.environ.get(LIMIT) if path != ":memory:" else None
+        self._limit = parse_size(limit, LIMIT) if limit else None
         self._inode: tuple[int, int] | None = None
         self._lock = threading.RLock()  # one transaction at a time
         with self._guard("open"):
@@ -112,20 +123,26 @@ class ScoreCache:
 
     def close(self) -> None:
         """Close the file, and log what was found damaged."""
+        with contextlib.suppress(CacheError):  # only bookkeeping
+            self._note_use()
+            self._keep_limit()
         self._db.close()
         path = printable(str(self.path))
         for place in self.set_aside:
             name = printable(place.name)
-            _log.warning(f"the score cache {path} was damaged: moved to {name} and rebuilt")
+            _log.warning(
+                f"the score cache {path} was damaged: moved to {name} and rebuilt with "
+                f"{self.recovered:,} of its rows"
+            )
         if self.damaged:
             _log.warning(f"{self.damaged} damaged row(s) dropped from the score cache {path}")
-        self.damaged, self.set_aside = 0, []
+        self.damaged, self.recovered, self.set_aside = 0, 0, []
 
     def records(self, keys: Sequence[bytes]) -> dict[bytes, Record]:
         """Return the records of those keys that are known."""
         found: dict[bytes, Record] = {}
-        for row in self._rows("records", keys, _record_checksum):
-            key, ids, logprobs, unscored, unknown, truncated, crossing, _ = row
+        for row in self._rows("records", keys):
+            key, ids, logprobs, unscored, unknown, truncated, crossing, _, _ = row
             found[key] = Record(
                 token_ids=np.frombuffer(ids, dtype="<i4"),
                 logprobs=np.frombuffer(logprobs, dtype="<f4"),
@@ -136,8 +153,13 @@ class ScoreCache:
             )
         return found
 
-    def add_records(self, records: Iterable[tuple[bytes, Record]]) -> None:
-        """Commit a batch of records; those already there stay as they are."""
+    def add_records(self, records: Iterable[tuple[bytes, Record]], model: str = "") -> None:
+        """Commit records; those already there stay as they are.
+
+        Args:
+            records: Keys and records.
+            model: The name of the model, for those who prune the cache.
+        """
         rows = [
             (
                 key,
@@ -150,18 +172,20 @@ class ScoreCache:
             )
             for key, r in records
         ]
-        self._insert("records", [(*row, _record_checksum(*row)) for row in rows])
+        self._insert("records", rows, model)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Callable[[Sequence[tuple[bytes, Record]]], None]]:
-        """Yield a function that commits a batch of records in the background.
+    def writing(
+        self, model: str = ""
+    ) -> Iterator[Callable[[Sequence[tuple[bytes, Record]]], None]]:
+        """Yield a function that commits a batch of a model's records in the background.
 
         Errors are raised by a later call, or at the end, when everything is committed.
         """
         pending: deque[Future[None]] = deque()
 
         def write(records: Sequence[tuple[bytes, Record]]) -> None:
-            pending.append(thread.submit(self.add_records, records))
+            pending.append(thread.submit(self.add_records, records, model))
             while pending and (pending[0].done() or len(pending) > _PENDING):
                 pending.popleft().result()
 
@@ -172,13 +196,77 @@ class ScoreCache:
 
     def translations(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the translations of those keys that are known."""
-        rows = self._rows("translations", keys, _text_checksum)
-        return {key: text for key, text, _ in rows}
+        return {key: text for key, text, *_ in self._rows("translations", keys)}
 
-    def add_translations(self, translations: Iterable[tuple[bytes, str]]) -> None:
-        """Commit a batch of translations; those already there stay as they are."""
-        rows = [(key, text, _text_checksum(key, text)) for key, text in translations]
-        self._insert("translations", rows)
+    def add_translations(self, translations: Iterable[tuple[bytes, str]], model: str = "") -> None:
+        """Commit translations of a model; those already there stay as they are."""
+        self._insert("translations", list(translations), model)
+
+    def usage(self) -> list[Batch]:
+        """Return what each model has in the cache, the least recently used first."""
+        return self._healed("read", lambda: batches(self._db))
+
+    def prune(
+        self,
+        *,
+        keep: int | None = None,
+        older_than: float | None = None,
+        model: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        """Remove what was not used for longest, and give the space back to the disk.
+
+        Other processes may use the cache meanwhile; they score again what is gone.
+
+        Args:
+            keep: Stop when the file has so many bytes.
+            older_than: Only what was not used for so many seconds.
+            model: Only scores of the model of this name.
+            dry_run: Only count.
+
+        Raises:
+            CacheError: If there are no scores of this model.
+        """
+        choice: Any = {"older_than": older_than, "model": model, "dry_run": dry_run}
+        self._note_use()
+        done = self._healed("prune", lambda: prune(self._db, keep=keep, **choice))
+        if dry_run:
+            return done
+        rows = done.rows
+        for _ in range(3):  # sizes of rows are estimates
+            self._healed("prune", lambda: shrink(self._db))
+            if keep is None or file_size(self._db) <= keep:
+                break
+            more = self._healed("prune", lambda: prune(self._db, keep=keep, **choice)).rows
+            rows += more
+            if not more:
+                break
+        return Pruned(rows, done.before, file_size(self._db))
+
+    def check(self) -> int:
+        """Read every row, drop the damaged, and return how many are whole.
+
+        A database that is damaged elsewhere is set aside and rebuilt.
+        """
+
+        def sound() -> None:
+            (found,) = self._db.execute("PRAGMA quick_check(1)").fetchone()
+            if found != "ok":
+                raise damage(found)
+
+        self._healed("check", sound)
+        whole = 0
+        for table in CHECKSUMS:
+            last = b""
+            while keys := self._healed("check", self._next_keys(table, last)):
+                whole += sum(1 for _ in self._rows(table, keys))
+                last = keys[-1]
+        self._used.clear()  # that was no use
+        return whole
+
+    def _next_keys(self, table: str, last: bytes) -> Callable[[], list[bytes]]:
+        query = f"SELECT key FROM {table} WHERE key > ? ORDER BY key LIMIT {_LOOKUP}"
+        return lambda: [key for (key,) in self._db.execute(query, (last,))]
 
     def _open(self) -> None:
         # Used by several threads, one at a time.
@@ -189,9 +277,9 @@ class ScoreCache:
             # Damaged text must reach the checksum instead of raising.
             self._db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
             if self.path != ":memory:":
-                self._inode = _inode(self.path)
+                self._inode = inode(self.path)
             with self._transaction():  # two processes may make or upgrade the file at once
-                self._prepare()
+                self.damaged += prepare(self._db, self.path)
             # Only now: it writes to the file, which might have been somebody else's.
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -199,62 +287,18 @@ class ScoreCache:
             self._db.close()
             raise
 
-    def _prepare(self) -> None:
-        application = self._pragma("application_id")
-        version = self._pragma("user_version")
-        tables = dict(self._db.execute("SELECT name, sql FROM sqlite_master"))
-        if not tables and application == 0:
-            for statement in _TABLES.values():
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        elif application != APPLICATION_ID:
-            raise CacheError(f"{self.path} is a database but not a boxpen cache; name another")
-        elif version == 1:
-            self._upgrade()
-        elif version != SCHEMA_VERSION:
-            raise CacheError(
-                f"{self.path} is a cache of format {version}, this boxpen reads format "
-                f"{SCHEMA_VERSION}; name another file"
-            )
-        elif not _TABLES.items() <= tables.items():  # ANALYZE or an index add others
-            raise _damage("the tables are not those of a boxpen cache")
-        if version != SCHEMA_VERSION:
-            self._db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
-
-    def _upgrade(self) -> None:
-        """Give the rows of format 1 their checksums; those that cannot be right are dropped."""
-        for table, checksum, columns in (
-            ("records", _record_checksum_1, 7),
-            ("translations", _text_checksum, 2),
-        ):
-            if len(self._db.execute(f"PRAGMA table_info({table})").fetchall()) != columns:
-                raise _damage("the tables are not those of format 1")
-            self._db.create_function("checksum", columns, _or_none(checksum))
-            self._db.execute(f"ALTER TABLE {table} RENAME TO format_1")
-            self._db.execute(_TABLES[table])
-            names = [row[1] for row in self._db.execute("PRAGMA table_info(format_1)")]
-            copied = self._db.execute(
-                f"INSERT OR IGNORE INTO {table} "  # ignored: rows without a checksum
-                f"SELECT *, checksum({', '.join(names)}) FROM format_1"
-            ).rowcount
-            self.damaged += self._db.execute("SELECT count(*) FROM format_1").fetchone()[0] - copied
-            self._db.execute("DROP TABLE format_1")
-
-    def _pragma(self, name: str) -> int:
-        return int(self._db.execute(f"PRAGMA {name}").fetchone()[0])
-
-    def _rows(
-        self, table: str, keys: Sequence[bytes], checksum: Callable[..., bytes]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows with these keys, checksum last; drop those that are damaged."""
+    def _rows(self, table: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows with these keys, checksum and batch last; drop those that are damaged."""
+        checksum = CHECKSUMS[table]
         for start in range(0, len(keys), _LOOKUP):
             damaged = []
             for row in self._healed("read", self._lookup(table, keys[start : start + _LOOKUP])):
                 try:
-                    whole = checksum(*row[:-1]) == row[-1]
-                except _NOT_A_ROW:
+                    whole = checksum(*row[:-2]) == row[-2]
+                except NOT_A_ROW:
                     whole = False
                 if whole:
+                    self._used.add(row[-1])
                     yield row
                 else:
                     damaged.append(row[:1])
@@ -269,15 +313,54 @@ class ScoreCache:
         def work() -> list[tuple[Any, ...]]:
             rows = self._db.execute(query, keys).fetchall()
             if not asked.issuperset(row[0] for row in rows):
-                raise _damage("rows are out of place")
+                raise damage("rows are out of place")
             return rows
 
         return work
 
-    def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    def _insert(self, table: str, rows: Sequence[tuple[Any, ...]], model: str) -> None:
         if rows:
-            places = ", ".join("?" * len(rows[0]))
-            self._write(f"INSERT OR IGNORE INTO {table} VALUES ({places})", rows)
+            checksum, batch = CHECKSUMS[table], self._batch(model)
+            places = ", ".join("?" * (len(rows[0]) + 2))
+            self._write(
+                f"INSERT OR IGNORE INTO {table} VALUES ({places})",
+                [(*row, checksum(*row), batch) for row in rows],
+            )
+
+    def _batch(self, model: str) -> int:
+        """Return the number of what a model is scored on today."""
+        now = int(time.time())
+        batch = model, now - now % _DAY
+        if model and batch not in self._batches:
+
+            def made() -> int:
+                with self._transaction():
+                    self._db.execute(
+                        "INSERT OR IGNORE INTO batches (model, made, used) VALUES (?, ?, ?)",
+                        (*batch, now),
+                    )
+                found = self._db.execute(
+                    "SELECT id FROM batches WHERE model = ? AND made = ?", batch
+                ).fetchone()
+                return int(found[0])
+
+            self._batches[batch] = self._healed("write", made)
+        number = self._batches.get(batch, 0)
+        self._used.add(number)
+        return number
+
+    def _note_use(self) -> None:
+        """Write down which batches were used; once, as the cache is closed."""
+        used = [(int(time.time()), one) for one in self._used if isinstance(one, int)]
+        if used:
+            self._write("UPDATE batches SET used = ? WHERE id = ?", used)
+        self._used.clear()
+
+    def _keep_limit(self) -> None:
+        if self._limit is not None and file_size(self._db) > self._limit:
+            done = self.prune(keep=self._limit * 9 // 10)  # not at every run
+            path = printable(str(self.path))
+            _log.warning(f"the score cache {path} passed {LIMIT}: {done.rows:,} rows pruned")
 
     def _write(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         def work() -> None:
@@ -305,40 +388,30 @@ class ScoreCache:
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 if not (_is_damage(error) and self._move_aside()):
                     raise
-                if verb != "open":
-                    self._open()
-                return work()
+                self._open()
+                self._recover()
+                return work() if verb != "open" else cast(_T, None)
 
     def _move_aside(self) -> bool:
         """Rename a damaged cache; return whether a new one can be opened in its place."""
         self._db.close()
         if self.path == ":memory:":
             return False
-        path = Path(self.path)
         try:
-            import fcntl
-
-            with path.open("rb") as stream:
-                fcntl.flock(stream, fcntl.LOCK_EX)  # of several processes, one renames it
-                if _inode(path) != self._inode:
-                    return True
-                header = stream.read(72)
-                mark = struct.pack(">I", APPLICATION_ID)
-                if header[:16] != b"SQLite format 3\0" or header[68:] != mark:
-                    return False  # it may be somebody else's
-                place = _claimed(path)
-                # The database last: a new one under its name would lose its own -wal to this loop.
-                # A process that opens the damaged one in between may leave a -wal; SQLite drops
-                # that when it makes the new database.
-                for suffix in ("-journal", "-wal", "-shm", ""):
-                    with contextlib.suppress(FileNotFoundError):
-                        Path(f"{path}{suffix}").rename(f"{place}{suffix}")
-        except FileNotFoundError:  # another process has just renamed it
-            return True
-        except ImportError:
+            place = set_aside(Path(self.path), self._inode)
+        except NotOursError:
             return False
-        self.set_aside.append(place)
+        if place is not None:
+            self.set_aside.append(place)
+            self._unread.append(place)
         return True
+
+    def _recover(self) -> None:
+        """Take over what can be read of a database that was just set aside."""
+        self._batches.clear()
+        self._used.clear()
+        while self._unread:
+            self.recovered += recovered(self._db, self._unread.pop())
 
     @contextlib.contextmanager
     def _guard(self, verb: str) -> Iterator[None]:
@@ -359,56 +432,7 @@ class ScoreCache:
             raise CacheError(f"cannot {verb} the cache {self.path}: {error.strerror}") from None
 
 
-def _claimed(path: Path) -> Path:
-    """Create an empty file for a damaged cache, under a name that no other process has taken."""
-    for number in itertools.count(1):
-        place = path.with_name(f"{path.name}.damaged-{number}")
-        with contextlib.suppress(FileExistsError):
-            place.touch(exist_ok=False)
-            break
-    return place
-
-
-def _record_checksum(key: bytes, ids: bytes, logprobs: bytes, *numbers: int) -> bytes:
-    if len(ids) != len(logprobs) or len(ids) % 4:
-        raise ValueError("as many tokens as log-probabilities, of four bytes each")
-    content = key + ids + logprobs + _NUMBERS.pack(*numbers)
-    return hashlib.blake2b(content, digest_size=8).digest()
-
-
-def _record_checksum_1(key: bytes, ids: bytes, logprobs: bytes, *numbers: int) -> bytes:
-    """Return the checksum of a row that had none, unless it cannot be right."""
-    if not np.isfinite(np.frombuffer(logprobs, dtype="<f4")).all():
-        raise ValueError("a log-probability is not finite")
-    return _record_checksum(key, ids, logprobs, *numbers)
-
-
-def _text_checksum(key: bytes, text: str) -> bytes:
-    return hashlib.blake2b(key + text.encode(), digest_size=8).digest()
-
-
-def _or_none(checksum: Callable[..., bytes]) -> Callable[..., bytes | None]:
-    def checked(*row: Any) -> bytes | None:
-        try:
-            return checksum(*row)
-        except _NOT_A_ROW:
-            return None
-
-    return checked
-
-
-def _damage(reason: str) -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError(reason)
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
-
-
 def _is_damage(error: Exception) -> bool:
     if isinstance(error, UnicodeDecodeError):
         return True  # a message of SQLite's that quotes a damaged schema
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
-
-
-def _inode(path: Path | str) -> tuple[int, int]:
-    found = Path(path).stat()
-    return found.st_dev, found.st_ino

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from boxpen.models.cached.ask import Ask
@@ -53,7 +54,8 @@ def looked_up(ask: Ask, cache: ScoreCache, progress: Progress | None = None) -> 
     stored = len(found)
     if keys:
         report(ask.label, stored, len(keys))
-    saving = contextlib.nullcontext(cache.add_translations) if ask.makes_text else cache.writing()
+    adding = partial(cache.add_translations, model=model.name)
+    saving: Any = contextlib.nullcontext(adding) if ask.makes_text else cache.writing(model.name)
     with saving as save:
         for batch in ask.produce(missing) if missing else ():
             new = [(missing[i], value) for i, value in batch]

@@ -109,7 +109,7 @@ class RemoteModel(ServedModel):
             known = cache.records([key]).get(key)
             if known is None:
                 self.introduction[key] = Record(np.zeros(len(values), dtype=np.int32), values)
-                cache.add_records([(key, self.introduction[key])])
+                cache.add_records([(key, self.introduction[key])], self.name)
                 break
             self.introduction[key] = known
             earlier = known.logprobs.tolist()
@@ -122,7 +122,7 @@ class RemoteModel(ServedModel):
         """Let nothing be used again that a cache has of this server."""
         empty = np.zeros(0)
         mark = Record(empty.astype(np.int32), empty.astype(np.float32))
-        cache.add_records([(self._mark, mark)])
+        cache.add_records([(self._mark, mark)], self.name)
 
     @property
     def _mark(self) -> bytes:

@@ -233,7 +233,7 @@ class Scorer:
             if cache is not None and not isinstance(value, UnansweredError):
                 token = np.array(node[-1:], dtype=np.int32)
                 record = Record(token, np.array([value], dtype=np.float32))
-                cache.add_records([(keys[node], record)])
+                cache.add_records([(keys[node], record)], self._client.name)
             for ids in users[node]:
                 waiting[ids] -= 1
                 if not waiting[ids]:
