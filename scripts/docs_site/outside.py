@@ -30,6 +30,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if (root / name).is_file():
             _homes[place] = name
             text = (root / name).read_text("utf-8")
+            if name == "CHANGELOG.md":  # which has a word of everything
+                text = f"---\nsearch:\n  boost: 0.1\n---\n\n{text}"
             files.append(File.generated(config, place, content=text))
     for file in [f for f in files if f.is_documentation_page()]:
         for link, _ in _LINK.findall(file.content_string):
