@@ -23,7 +23,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort, PluginError
 
-import boxpen
+import boxpen.exchange
 from boxpen.cli.app import app
 from boxpen.metrics.summary import METRICS
 from boxpen.runs.info import RunInfo
@@ -157,7 +157,8 @@ def test_the_python_api_is_what_is_public(monkeypatch: pytest.MonkeyPatch) -> No
     page = (REFERENCE / "api.md").read_text("utf-8")
     shown = python_api.on_page_markdown(page)
     public = [name for name in boxpen.__all__ if not name.startswith("__")]
-    assert shown.count("\n::: ") == len(public)
+    assert shown.count("\n::: boxpen.") == len(public) + len(boxpen.exchange.__all__)
+    assert "\n::: boxpen.evaluate.evaluate\n" in shown
     with pytest.raises(PluginError, match=r"public on one side only: Card\Z"):
         python_api.on_page_markdown(page.replace("`Card`, ", ""))
     monkeypatch.setattr(boxpen.Suite.take, "__doc__", None)
