@@ -1,10 +1,9 @@
-"""docs/how-to/coming-from.md: commands of boxpen run, lines of Python run, lm-eval parses its own.
+"""docs/how-to/coming-from.md: lines of Python run, and lm-eval parses its own.
 
 Lines of minicons run, and give the numbers of those of boxpen, where an environment has it: that of
 ``make bench``, or the interpreter that ``BOXPEN_TEST_MINICONS`` names.
 
-Hub models are replaced by tiny ones, and suites by a sample. Each command has a folder of its own
-with what a reader would have: a table, a suite, runs of two models, and a log of lm-eval.
+Hub models are replaced by tiny ones, and suites by a sample. tests/docs runs the commands.
 """
 
 from __future__ import annotations
@@ -17,17 +16,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import boxpen
-from boxpen.cli.app import app
 from boxpen.exchange import export_suite
-from dual_runs import dual_run, dual_suite
 
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "how-to" / "coming-from.md").read_text("utf-8")
@@ -71,58 +66,7 @@ def belongings(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / table).write_text(f"good,bad\n{pairs}", "utf-8")
     suite = boxpen.read_suite(folder / "mine.csv", language="en")
     boxpen.write_suite(suite, folder / "mine.jsonl")
-    made = dual_suite(["add", "del"] * 3)
-    items = [replace(item, tags={**item.tags, "set": item.tags["operation"]}) for item in made]
-    duals = boxpen.Suite("duals", tuple(items), made.card)
-    for model, outcome in (("one", "+-" * 6), ("two", "++-+" * 3)):
-        dual_run(outcome, duals, model).save(folder / "runs")
     return folder
-
-
-@pytest.fixture(scope="module")
-def harness_log(gpt2_dir: Path) -> Path:
-    """The log of a real run of lm-eval."""
-    pytest.importorskip("lm_eval")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(TESTS / "exchange")
-        from lm_eval_runs import own_logs, results_in
-
-        return results_in(own_logs(gpt2_dir))
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_runs(
-    command: str, gpt2_dir: Path, bert_dir: Path, belongings: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest,
-) -> None:  # fmt: skip
-    home = shutil.copytree(belongings, tmp_path / "home")
-    if "mine.jsonl" in re.findall(r"--out (\S+)", command):
-        (home / "mine.jsonl").unlink()
-    if "results_DATE" in command:
-        logs = request.getfixturevalue("harness_log")
-        shutil.copytree(logs.parent, home / "results")
-        command = command.replace("results_DATE.json", logs.name)
-    if re.search("blimp|piqa|winogrande", command):
-        request.getfixturevalue("mirror")
-    monkeypatch.chdir(home)
-    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
-    said = [
-        word.replace("hf:gpt2", f"hf:{gpt2_dir}").replace("hf:bert-base-uncased", f"hf:{bert_dir}")
-        for word in shlex.split(command)[1:]
-    ]
-    if said[0] == "run":
-        if "--limit" not in said:
-            said += ["--limit", "4"]
-        if "--cache" not in said:
-            said += ["--cache", ":memory:"]
-    result = CliRunner().invoke(app, said)
-    assert result.exit_code == 0, result.output
-    if said[0] == "run":
-        out = said[said.index("--out") + 1] if "--out" in said else "runs"
-        assert len(list(Path(out).iterdir())) > (out == "runs") * 2
-    else:
-        for path in re.findall(r"--(?:out|html|to \S+) (\S+)", command):
-            assert Path(path).exists()
 
 
 @pytest.fixture

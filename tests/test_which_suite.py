@@ -1,23 +1,16 @@
-"""docs/how-to/which-suite.md names suites, norms and recipes that exist, and its commands run."""
+"""docs/how-to/which-suite.md names suites, norms and recipes that exist."""
 
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import get_args
 
-import pytest
-from typer.testing import CliRunner
-
 import boxpen
 from boxpen.catalog import entries
-from boxpen.cli.app import app
 from boxpen.scoring.policy import Norm
-from small_runs import small_run
 
 PAGE = (Path(__file__).parents[1] / "docs" / "how-to" / "which-suite.md").read_text("utf-8")
-COMMANDS = re.findall(r"^    (boxpen .+?)(?: +#.*)?$", PAGE, re.M)
 
 
 def column(section: str, number: int) -> list[str]:
@@ -53,20 +46,3 @@ def test_recipes_exist() -> None:
     assert "translate" in boxpen.recipes_of("mucow")
     offered = {name for suite in entries() for name in boxpen.recipes_of(suite)}
     assert recipes == offered - {"ask-letters"}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_runs(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    if "suite show" in command or "suite audit" in command:
-        request.getfixturevalue("mirror")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("BOXPEN_CACHE", str(tmp_path / "cache"))
-    small_run("+-+-").save(tmp_path / "runs")
-    result = CliRunner().invoke(app, shlex.split(command)[1:])
-    assert result.exit_code == 0, result.output
-
-
-def test_the_commands_were_found() -> None:
-    assert len(COMMANDS) == 4

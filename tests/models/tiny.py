@@ -270,7 +270,7 @@ def ct2(root: Path, *quantizations: str) -> None:
             shutil.copy(root / "hf" / name, root / folder / name)
 
 
-def gguf(path: Path) -> None:
+def gguf(path: Path, *, chat: str = "") -> None:
     """Write a Llama with weights in Q8_0, as llama.cpp would."""
     import gguf
     from gguf.quants import quantize
@@ -291,6 +291,8 @@ def gguf(path: Path) -> None:
     writer.add_token_list(sorted(vocab, key=lambda token: vocab[token]))
     writer.add_token_types([1] * len(vocab))
     writer.add_token_merges([" ".join(merge) for merge in merges])
+    if chat:
+        writer.add_chat_template(chat)
     for add in (writer.add_bos_token_id, writer.add_eos_token_id):
         add(vocab["<|endoftext|>"])
     blocks = {

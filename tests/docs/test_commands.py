@@ -1,0 +1,62 @@
+"""Every command of the documentation is run, page by page, or listed with the reason why not.
+
+The commands of a page run in order, in a folder where ``reader.py`` makes what they name: small
+models, suites, runs and files. Commands that ``listed.py`` names are parsed by the parser of their
+program. A new command is run as it stands; if it cannot be, add it to ``listed.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from listed import PARSED_ONLY, reason
+from pages import PAGES, ROOT, commands
+from parsed import parse
+from reader import Reader
+from shell import Shell
+
+LEAVING = {ROOT / "docs" / "how-to" / "tour.md"}  # its commands move to the tutorials
+FOUND = {
+    str(page.relative_to(ROOT)): found
+    for page in PAGES
+    if page not in LEAVING and (found := commands(page))
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.mark.parametrize("page", FOUND)
+def test_the_commands_of_a_page_run(
+    page: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = Shell(Reader(page, tmp_path / "page", models), monkeypatch)
+    failed = []
+    for number, command in enumerate(FOUND[page]):
+        try:
+            if reason(command):
+                with pytest.MonkeyPatch.context() as patch:
+                    parse(command, patch)
+            elif command.alone:
+                with pytest.MonkeyPatch.context() as patch:
+                    Shell(Reader(page, tmp_path / str(number), models), patch).run(command)
+            else:
+                shell.run(command)
+        except (Exception, SystemExit) as error:
+            failed.append(f"{type(error).__name__} {error}\n  {command}")
+    assert not failed, "\n" + "\n".join(failed)
+
+
+def test_commands_were_found_and_every_reason_is_needed() -> None:
+    found = [command for some in FOUND.values() for command in some]
+    assert len(found) > 400
+    texts = [re.sub(r"^([A-Z_]+=\S+ )+", "", command.text) for command in found]
+    unused = [known for known in PARSED_ONLY if not any(re.match(known, text) for text in texts)]
+    assert unused == []
