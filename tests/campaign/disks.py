@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
-import resource
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from commands import WORKS, Work, differences, environment, outcome, prepared, run
+from commands import WORKS, Ended, Work, begin, differences, outcome, prepared, run
 from mutations import Told, keep
 
-PAGE = 4096
 Check = Callable[["Disk", Told, int], None]
 
 
@@ -33,17 +32,20 @@ class Disk:
 
     def __init__(self, work: Work, home: Path) -> None:
         self.work, self.home = work, home
-        self.folder, self.expected, _ = prepared(work, home)
+        self.folder, self.expected = prepared(work, home)
         self.place = home / "disk"
         self.place.mkdir()
 
     @contextlib.contextmanager
     def mounted(self, room: int | None = None) -> Iterator[Path]:
         """Mount a file system with what the command needs, and so much room in pages."""
-        size = 1 << 30 if room is None else (used(self.folder) + room) * PAGE
-        mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(self.place))
+        mount("-t", "tmpfs", "-o", "size=1g", "tmpfs", str(self.place))
         try:
-            yield Path(shutil.copytree(self.folder, self.place / "work"))
+            folder = Path(shutil.copytree(self.folder, self.place / "work"))
+            if room is not None:
+                about = os.statvfs(self.place)
+                self.room(f"size={(about.f_blocks - about.f_bfree + room) * about.f_frsize}")
+            yield folder
         finally:
             subprocess.run(["umount", "-l", str(self.place)], check=True)
 
@@ -76,13 +78,7 @@ def mount(*options: str) -> None:
     subprocess.run(["mount", *options], check=True, capture_output=True)
 
 
-def used(folder: Path) -> int:
-    """Return the pages that a copy of a folder takes, the folder above it included."""
-    places = list(folder.rglob("*"))
-    return 2 + sum(1 if p.is_dir() else -(-p.stat().st_size // PAGE) for p in places)
-
-
-def sentence(done: subprocess.CompletedProcess[str]) -> str:
+def sentence(done: Ended) -> str:
     """Return what is wrong with how a command ended that could not do its work."""
     if done.returncode in (0, 2) and "Traceback" not in done.stderr:
         last = re.search(r"(^|\n)boxpen: [^\n]+\n$", done.stderr)
@@ -126,49 +122,29 @@ def readonly(disk: Disk, told: Told, _: int) -> None:
 def memory(disk: Disk, told: Told, steps: int) -> None:
     """Less and less address space; a library that ends the process must not spoil the work."""
     for step in range(steps):
-        megabytes = 150 + 2400 * step // steps
+        megabytes = 20 + 1200 * step // steps
         folder = Path(shutil.copytree(disk.folder, disk.home / "memory"))
-
-        def limit(size: int = megabytes << 20) -> None:
-            resource.setrlimit(resource.RLIMIT_AS, (size, size))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-        try:
-            done = subprocess.run(
-                disk.work.command(), cwd=folder, env=environment(folder), capture_output=True,
-                text=True, check=False, timeout=120, preexec_fn=limit,
-            )  # fmt: skip
-            code, early = done.returncode, "boxpen/cli" not in done.stderr
-            # Python itself, and libraries while they are imported, need some.
-            wrong = "" if code < 0 or early else sentence(done)
-        except subprocess.TimeoutExpired:
-            code, wrong = -1, "it hangs"
+        done = run(disk.work, folder, megabytes)
+        wrong = "" if done.returncode < 0 else sentence(done)
         wrong = wrong or disk.again(folder)
         shutil.rmtree(folder)
-        count(told, f"{disk.work.name}, {megabytes} MB", code, wrong)
+        count(told, f"{disk.work.name}, {megabytes} MB more", done.returncode, wrong)
 
 
 def pairs(disk: Disk, told: Told, steps: int) -> None:
     """Two processes do the same in one folder, with one cache, at the same time."""
-    for number in range(max(1, steps // 6)):
+    for number in range(max(1, steps // 4)):
         folder = Path(shutil.copytree(disk.folder, disk.home / "pairs"))
-        both = [
-            subprocess.Popen(disk.work.command(), cwd=folder, env=environment(folder), text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(2)
-        ]  # fmt: skip
-        ends = []
-        for one in both:
-            out, err = one.communicate(timeout=300)
-            ends.append(subprocess.CompletedProcess(one.args, one.returncode, out, err))
+        waiting = [begin(disk.work, folder) for _ in range(2)]
+        ends = [wait() for wait in waiting]
         wrong = "".join(sentence(end) for end in ends)
         if not wrong and all(end.returncode for end in ends):
             wrong = f"neither finished: {ends[0].stderr[-200:]}"
         wrong = wrong or "; ".join(differences(outcome(folder), disk.expected)[:4])
         wrong = wrong or disk.again(folder)
         shutil.rmtree(folder)
-        count(
-            told, f"{disk.work.name}, two at once, {number}", max(e.returncode for e in ends), wrong
-        )
+        place = f"{disk.work.name}, two at once, {number}"
+        count(told, place, max(end.returncode for end in ends), wrong)
 
 
 CHECKS: dict[str, Check] = {"full": full, "readonly": readonly, "memory": memory, "pairs": pairs}

@@ -49,11 +49,9 @@ def is_suite(path: Path, found: list[dict[str, Any]], whole: list[dict[str, Any]
     elif path.suffix == ".parquet":
         assert found == whole, "items"
     else:
-        split = "\t" if path.suffix == ".tsv" else ","
-        cells = {c for row in csv.reader(data.decode("utf-8-sig").splitlines(True), delimiter=split)
-                 for c in row}  # fmt: skip
+        plain = data.decode("utf-8-sig").replace('""', '"')
         for text in (text for row in texts for text in row):
-            assert any(text in cell or json.dumps(text)[1:-1] in cell for cell in cells), text
+            assert text in plain or json.dumps(text)[1:-1] in plain, text
 
 
 def made_graph(folder: Path, ending: str) -> Path:
@@ -101,7 +99,7 @@ def is_graph(path: Path, found: list[tuple[str, str, str]], whole: Any) -> None:
     for line in lines:
         if path.suffix == ".jsonl":
             try:
-                row = json.loads(line)
+                row = json.loads(line, parse_float=str, parse_int=str)
                 known.add(tuple(str(row[n]).strip().lower() for n in ("head", "relation", "tail")))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
@@ -189,7 +187,7 @@ def plan_of(path: Path) -> Any:
 def is_plan(path: Path, found: Any, whole: Any) -> None:
     told = tomllib.loads(path.read_text("utf-8-sig"))
     if path.stem == "gate":
-        given = [rule.get("min") for rule in told.get("rule", [])]
+        given = [float(rule.get("min")) for rule in told.get("rule", [])]
         assert [rule.bound for rule in found.rules] == given
     for one in found if path.stem == "plan" else ():
         assert one.limit == told.get("limit", one.limit)

@@ -66,7 +66,7 @@ def wait_for_a_file(process: subprocess.Popen[str], folder: Path, before: object
 
 
 def ready(work: Work, home: Path) -> Ready:
-    folder, expected, _ = prepared(work, home)
+    folder, expected = prepared(work, home)
     timed = Path(shutil.copytree(folder, home / "timed"))
     before, begun = snapshot(timed), time.monotonic()
     process = started(work, timed)

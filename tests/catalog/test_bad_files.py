@@ -280,3 +280,15 @@ def test_fuzz_parquet(folder, at, patch, body):
     at = 4 + at % (len(whole) - 8 - len(patch))
     whole[at : at + len(patch)] = patch
     read_or_refuse(path, bytes(whole))
+
+
+def test_a_changed_byte_of_a_parquet_file_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    write_suite(PAIR, path)
+    whole = path.read_bytes()
+    assert read_suite(path).items == PAIR.items
+    assert whole.count(b"yes") > 0
+    message = refused(path, whole.replace(b"yes", b"yet"))
+    assert "x.parquet is a broken Parquet file (its rows do not match the checksum" in message
+    pl.read_parquet(whole).write_parquet(path)  # as another tool writes it
+    assert read_suite(path).items == PAIR.items

@@ -105,3 +105,8 @@ def test_natural_order(names):
 def numbered_parts(part: str) -> list[tuple[int, object]]:
     """Text and numbers in turn."""
     return [(n % 2, int(p) if n % 2 else p) for n, p in enumerate(re.split(r"(\d+)", part))]
+
+
+def test_a_pattern_that_would_take_minutes_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected at most 4,096 characters"):
+        expanded("small.js" + "[" * 100_000, tmp_path)

@@ -141,3 +141,15 @@ def test_a_damaged_vocabulary_is_told_in_one_sentence(folders, tmp_path, content
     (folder / "shared_vocabulary.json").write_bytes(content)
     with pytest.raises(ModelError, match=rf"shared_vocabulary\.json {message}$"):
         resolve_model(f"ct2:{folder}")
+
+
+@pytest.mark.parametrize("name", [b"linear_1/weight", b"layer_norm/gamma"])
+def test_damaged_names_of_weights_are_told_in_one_sentence(folders, tmp_path, score_all, name):
+    folder = shutil.copytree(folders / "ct2", tmp_path / "ct2")
+    weights = (folder / "model.bin").read_bytes()
+    assert name in weights
+    (folder / "model.bin").write_bytes(weights.replace(name, b"x\r\n" + name[3:]))
+    requests = [Request(text=t, source=s, languages=("zh", "en")) for s, t in PAIRS]
+    with pytest.raises(ModelError, match="cannot be loaded") as refused:
+        score_all(resolve_model(f"ct2:{folder}"), requests)
+    assert "\n" not in str(refused.value)

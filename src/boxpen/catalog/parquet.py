@@ -6,7 +6,8 @@ A table with a column ``kind`` is boxpen's own; any other is read as a CSV file 
 columns would be.
 
 Polars takes a number in a damaged file at its word, asks for that much memory and ends the process
-when there is none. So another process reads the file, and hands over its rows.
+when there is none. So another process reads the file, and hands over its rows. The format has no
+checksums; boxpen writes one of all rows into the metadata, so that a changed byte is found.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import io
 import json
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -34,12 +36,16 @@ __all__ = ["READER_TAGS", "read_parquet", "read_rows", "suite_frame", "write_par
 READER_TAGS = "reader_tags"
 _MAGIC = b"PAR1"
 _READER = """
-import io, sys
+import io, sys, zlib
 sys.path[:] = sys.argv[1:]
 import polars as pl
 try:
-    frame = pl.read_parquet(io.BytesIO(sys.stdin.buffer.read()))
-    frame.rows()
+    content = sys.stdin.buffer.read()
+    frame = pl.read_parquet(io.BytesIO(content))
+    found = repr((frame.columns, frame.rows())).encode()
+    written = pl.read_parquet_metadata(io.BytesIO(content)).get("boxpen_rows")
+    if written not in (None, f"{zlib.crc32(found):08x}"):
+        raise ValueError("its rows do not match the checksum 'boxpen_rows' in its metadata")
 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
     sys.exit("refused: " + str(error))
 packed = io.BytesIO()
@@ -113,7 +119,9 @@ def write_parquet(suite: Suite, stream: BinaryIO) -> None:
     """Write the items of a suite, one row each, with every column of the format."""
     # Through memory: an error of the disk then comes from the stream, as it does for any format.
     buffer = io.BytesIO()
-    suite_frame(suite).write_parquet(buffer)
+    frame = suite_frame(suite)
+    rows = repr((frame.columns, frame.rows())).encode()
+    frame.write_parquet(buffer, metadata={"boxpen_rows": f"{zlib.crc32(rows):08x}"})
     stream.write(buffer.getvalue())
 
 

@@ -12,6 +12,7 @@ from boxpen.catalog.files import FORMATS
 __all__ = ["expanded", "natural", "placed"]
 
 _SIGNS = re.compile(r"[*?[]")
+_LONGEST = 4096
 _SCHEME = re.compile(r"((?:[a-z0-9]+:)?)(.*)", re.DOTALL)
 
 
@@ -26,8 +27,10 @@ def expanded(name: str, folder: Path) -> list[str]:
         folder: What paths start from.
 
     Raises:
-        ValueError: If a pattern finds nothing.
+        ValueError: If a pattern finds nothing, or is longer than a path can be.
     """
+    if len(name) > _LONGEST:  # 100,000 brackets would take minutes
+        raise ValueError(f"expected at most {_LONGEST:,} characters")
     scheme, path = _parted(name)
     if not _SIGNS.search(path) or "://" in path or _there(folder, path):
         return [placed(name, folder)]

@@ -108,8 +108,9 @@ class CTranslate2Model(Model):
                 device=self._device,
                 compute_type=self._compute_type if self._compute_type != "auto" else "default",
             )
-        except (RuntimeError, ValueError) as error:
-            raise ModelError(f"model '{self.name}' cannot be loaded ({error})") from None
+        except (RuntimeError, ValueError, IndexError, MemoryError) as error:
+            said = " ".join(str(error).split())
+            raise ModelError(f"model '{self.name}' cannot be loaded ({said})") from None
 
     def exactness(self) -> dict[str, object]:
         """Return what a score depends on besides the text: once, batches were padded."""

@@ -27,6 +27,7 @@ NEEDED = ("head", "relation", "tail")
 MAPPED = (*NEEDED, "weight", "surface", "language")
 HOW = "columns = {head = …, relation = …, tail = …}"
 _LONGEST = 200  # characters of a broken row to keep
+_LONGEST_PATH = 4096  # a pattern of 100,000 brackets would take minutes
 
 Broken = tuple[int, str]
 """The line of a row that could not be read, and the reason."""
@@ -38,7 +39,7 @@ def _files(value: object, folder: Path) -> tuple[Path, ...]:
         raise ValueError("expected a list of files")
     files: list[Path] = []
     for name in value:
-        if not isinstance(name, str) or not name or "\0" in name:
+        if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_PATH or "\0" in name:
             raise ValueError("expected the path of a file for each")
         path = folder / Path(name).expanduser()
         if any(sign in path.name for sign in "*?["):
