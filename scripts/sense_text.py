@@ -277,6 +277,8 @@ def tables(found: dict[str, Any]) -> None:
         link = "../seeds.md#causal-and-masked-models-on-the-same-text-cats"
         named = f"{kind}, 18 to 25 M parameters ([seeds]({link}))"
         lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
+    ties = sum(earned == 0.5 for earned in found["samples"][-1]["company"])
+    print(f"company scores {ties} pairs alike")
     write("sense", "text-curves", "\n".join(out))
     write("sense", "text-lines", "\n".join(lines))
     write("sense", "text-coverage", coverage(found))
