@@ -281,9 +281,7 @@ def tables(found: dict[str, Any]) -> None:
     write("sense", "text-curves", "\n".join(out))
     write("sense", "text-lines", "\n".join(lines))
     write("sense", "text-coverage", coverage(found))
-    curves["bilm"] = [
-        Point(size * ALL_WORDS, kinds.on_page(name)) for name, size in EARLIER.items()
-    ]
+    curves["bilm"] = [Point(size * ALL_WORDS, accuracy_of(name)) for name, size in EARLIER.items()]
     picture = curve_svg(curves, metric="sense making", across="words of text")
     (results.DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
 
