@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import results
+from kinds import EARLIER, line, reached
 from kinds import WORDS as ALL_WORDS
-from kinds import line, reached
 from results import write
 
 import boxpen
@@ -272,14 +272,16 @@ def tables(found: dict[str, Any]) -> None:
         lines.append(f"| {name} | {min(of):,.0f} to {max(of):,.0f} | {followed(*fitted(of))} |")
     for kind in ("causal", "masked"):
         points = on_page(kind)
-        curves[f"{kind} (seeds)"] = [Point(words, e) for words, e in points]
         ends = f"{points[0][0]:,.0f} to {points[-1][0]:,.0f}"
         link = "../seeds.md#causal-and-masked-models-on-the-same-text-cats"
         named = f"{kind}, 18 to 25 M parameters ([seeds]({link}))"
         lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
+    ties = sum(earned == 0.5 for earned in found["samples"][-1]["company"])
+    print(f"company scores {ties} pairs alike")
     write("sense", "text-curves", "\n".join(out))
     write("sense", "text-lines", "\n".join(lines))
     write("sense", "text-coverage", coverage(found))
+    curves["bilm"] = [Point(size * ALL_WORDS, accuracy_of(name)) for name, size in EARLIER.items()]
     picture = curve_svg(curves, metric="sense making", across="words of text")
     (results.DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
 
