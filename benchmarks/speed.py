@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints import checkpoint
+from history import labelled
 from texts import SUITES, flat, items_of, sample, suites_at_hand
 from tools import Text
 from work import Work, work_of
@@ -90,7 +91,8 @@ def main() -> None:
             if name == "scaling":
                 found[name] = bench.scaling(found.get("causal", {}))
             else:
-                found[name] = bench.task(TASKS[name])
+                found[name] = bench.task(TASKS[name]) | labelled()
+                found[name]["machine"] = machine(options.threads)
                 print(table(found[name]), flush=True)
                 apart += [f"{name}: {row['tool']}" for row in found[name]["rows"] if row["apart"]]
         found["machine"] = machine(options.threads)

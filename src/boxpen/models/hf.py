@@ -174,11 +174,14 @@ class TransformersModel(Model):
             return {}
         import torch
 
+        from boxpen.models.engine.products import fast_products_used
+
         return {
             "deterministic": True,
             "device": self.device_type,
             "threads": torch.get_num_threads(),
             "token_budget": self.token_budget or _DETERMINISTIC,
+            **({"products": "onednn"} if fast_products_used(self.device_type) else {}),
         }
 
     @property
@@ -210,14 +213,15 @@ class TransformersModel(Model):
 
     @contextlib.contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Temporarily disable algorithms that are slow for changing shapes or not repeatable.
+        """Temporarily take the fastest algorithms that are exact, and repeatable if asked for.
 
         Raises:
             ModelError: If the model needs them.
         """
         from boxpen.models.engine.cudnn import unplanned_attention
+        from boxpen.models.engine.products import fast_products
 
-        with unplanned_attention(self.device), self._repeatable():
+        with fast_products(self.device_type), unplanned_attention(self.device), self._repeatable():
             yield
 
     @contextlib.contextmanager
