@@ -45,7 +45,7 @@ COLUMNS = {
     "records": {
         "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
         "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
-        "unknown": "int", "truncated": "bool", "crossing": "bool",
+        "unknown": "int", "truncated": "bool", "crossing": "bool", "dtype": "str",
     },
     "translations": {
         "id": "str", "source": "str", "reference": "str", "translation": "str",
@@ -64,7 +64,9 @@ COLUMNS = {
         "token": "str", "logprob": "single",
     },
 }  # fmt: skip
-_LATER = frozenset(("context", "reference_context", "also"))  # which earlier versions did not write
+_LATER = frozenset(
+    ("context", "reference_context", "also", "dtype")
+)  # which earlier versions did not write
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ def _record_row(
         "unknown": record.unknown,
         "truncated": record.truncated,
         "crossing": record.crossing,
+        "dtype": scored.dtype,
     }
 
 
@@ -217,7 +220,9 @@ def read_candidates(table: Table) -> dict[str, list[Scored]]:
         )
         if len(record.token_ids) != len(record.logprobs):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
-        scored = Scored(row["text"], record, None, row["prefix"], row["source"])
+        scored = Scored(
+            row["text"], record, None, row["prefix"], row["source"], row.get("dtype", "")
+        )
         roles = found.setdefault((row["item"], row["candidate"]), {})
         if row["role"] in roles:
             raise ValueError(f"candidate {row['candidate']} of '{row['item']}' has two records")

@@ -17,7 +17,7 @@ from boxpen.cli.options import Json, NliOption, NormOption, TiesOption, TrustRem
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.items import Suite
 from boxpen.sampling import QUICK
-from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll
+from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll, Precision
 
 if TYPE_CHECKING:
     from boxpen.matrix.settings import RunSettings
@@ -43,6 +43,12 @@ class Scoring:
     ties: TiesOption = None
     nli: NliOption = None
     dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None
+    precision: Annotated[
+        Precision | None,
+        typer.Option(
+            help="fast: score in bfloat16 where that is faster, and near ties again in float32."
+        ),
+    ] = None
     max_length: Annotated[int | None, typer.Option(help="Maximum sequence length in tokens.")] = (
         None
     )

@@ -18,7 +18,7 @@ import torch
 
 from boxpen.refcounted import refcounted
 
-__all__ = ["fast_products", "fast_products_used"]
+__all__ = ["fast_products", "fast_products_used", "multiplies_bfloat16"]
 
 _ROUNDING = 1e-5  # of float32, relative; bfloat16 is off by 1e-3
 
@@ -33,6 +33,15 @@ def fast_products(device_type: str) -> Iterator[None]:
 def fast_products_used(device_type: str) -> bool:
     """Whether float32 products on a device are oneDNN's."""
     return device_type == "cpu" and _gains()
+
+
+def multiplies_bfloat16(device_type: str) -> bool:
+    """Whether a device multiplies bfloat16 faster than float32."""
+    if device_type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    # Of a CPU: AVX512-BF16 or AMX.
+    told = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return device_type == "cpu" and any(getattr(torch.cpu, name, bool)() for name in told)
 
 
 @functools.cache
