@@ -5,9 +5,8 @@
 Items are made up: a context that ten of them share, and two candidates. The model is a stub: its
 tokens are words, and its log-probabilities come from a hash, so that next to nothing is computed.
 What is left is what boxpen itself takes: reading the suite, planning, tokenising, the tree, keys
-and the cache, verdicts, writing, and reading runs again for ``report --html`` and ``compare``. Every
-step of every size is timed in a process of its own size; memory is the largest that the process had
-when the step ended.
+and the cache, verdicts, writing, and reading runs again for ``report --html`` and ``compare``. Each
+size has a process of its own; memory is the largest that the process had when the step ended.
 """
 
 from __future__ import annotations
@@ -32,7 +31,21 @@ from boxpen.scoring.policy import ScoringPolicy
 from boxpen.scoring.requests import Request
 from boxpen.scoring.tree import Tree
 
-WORDS = "the box is in a pen that was near every old house by some green river then it fell".split()
+WORDS = (
+    "the",
+    "box",
+    "is",
+    "in",
+    "a",
+    "pen",
+    "near",
+    "every",
+    "old",
+    "house",
+    "by",
+    "some",
+    "river",
+)
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "build" / "scale.json"
 
@@ -120,11 +133,10 @@ def measured(size: int) -> dict[str, Any]:
             done("again, all cached", lambda: run_plans([plan(models[0], suite)], cache))
         with ScoreCache(":memory:") as cache:
             other = run_plans([plan(models[1], suite)], cache)[0].save(folder / "runs")
-        del run, plans, suite
         alone = {
             "load a run": f"boxpen.Run.load({str(place)!r}).summary()",
-            "report --html": f"cli(['report', {str(place)!r}, '--html', {str(folder / 'r.html')!r}])",
-            "compare": f"cli(['compare', {str(place)!r}, {str(other)!r}])",
+            "report --html": f"cli(['report', '{place}', '--html', '{folder / 'r.html'}'])",
+            "compare": f"cli(['compare', '{place}', '{other}'])",
         }
         for name, code in alone.items():
             steps[name] = _alone(code)

@@ -22,13 +22,14 @@ from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import (
     BEAM,
     Ask,
+    Contest,
     Progress,
     ScoredRequests,
     Source,
     looked_up,
     scored,
+    scored_fast,
 )
-from boxpen.near_ties import scored_fast
 from boxpen.plans import Plan, plan
 from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
 from boxpen.runs.run import Run, Translation
@@ -145,11 +146,10 @@ def run_plans(
         model, resolved_policy = members[0].model, members[0].resolved_policy
         ask = _scoring(members)
         remark = _verified(model, resolved_policy, cache)
-        results = (
-            scored_fast(members, ask.items, cache, ask.label, report)
-            if members[0].fast
-            else scored(model, resolved_policy, ask.items, cache, ask.label, report)
-        )
+        if members[0].fast:
+            results = _scored_fast(members, ask.label, cache, report)
+        else:
+            results = scored(model, resolved_policy, ask.items, cache, ask.label, report)
         for n in numbers:
             runs[n] = _decided(
                 plans[n], results, cache, translate=translate, remark=remark, report=report
@@ -228,6 +228,21 @@ def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) 
         return None
     found = scored(model, resolved_policy, probes, cache, _PROBES)
     return model.verify([found.records[probe] for probe in probes])
+
+
+def _scored_fast(
+    plans: Sequence[Plan], label: str, cache: ScoreCache, report: Progress
+) -> ScoredRequests:
+    """Score plans of one model in a faster precision, and near ties again in full."""
+    contests = [
+        Contest(p.policy.norm, {i.id: (p.requests(i), p.unconditional(i)) for i in p.judged})
+        for p in plans
+    ]
+    model, policy = plans[0].model, plans[0].resolved_policy
+    results, bounds = scored_fast(model, policy, contests, cache, label, report)
+    for planned, found in zip(plans, bounds, strict=True):
+        planned.rounding = found
+    return results
 
 
 def _decided(

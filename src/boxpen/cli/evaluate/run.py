@@ -20,12 +20,14 @@ from boxpen.sampling import QUICK
 from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll, Precision
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from boxpen.matrix.settings import RunSettings
     from boxpen.runs.run import Run
 
 __all__ = ["QUICK", "run"]
 
-_FIRST = 60  # of the quick sample, for a first number within seconds
+_FIRST = (60, 140, 220)  # of the quick sample, for a first number and a first table in seconds
 
 
 @dataclass(frozen=True)
@@ -228,17 +230,25 @@ def _run(settings: RunSettings, models: list[str], *, json: bool) -> None:
     """Run in this process, all suites of a model in one go, and print every run."""
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
+    from boxpen.report.terminal import run_table
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
     plans = settings.plans(note)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(settings.out)
-    with ScoreCache(settings.cache or default_cache()) as scores, progress_bar() as progress:
-        # The smaller sample is part of the larger one.
-        if settings.quick and plans[0].judged:
-            first = settings.smaller(plans[0], _FIRST)
-            note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
+    so_far: list[RenderableType] = []
+    with (
+        ScoreCache(settings.cache or default_cache()) as scores,
+        progress_bar(above=lambda: so_far[-1] if so_far else None) as progress,
+    ):
+        # Smaller samples are parts of larger ones.
+        for size in _FIRST if settings.quick and plans[0].judged else ():
+            part = settings.smaller(plans[0], size)
+            run = run_plans([part], scores, translate=False, progress=progress)[0]
+            if not so_far:
+                note(_first_number(run))
+            so_far.append(run_table(run))
         runs = run_plans(plans, scores, progress=progress)
         places = [r.save(settings.out) for r in runs]
     if json:

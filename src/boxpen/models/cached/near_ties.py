@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 from boxpen.errors import PolicyError, ScoringError
-from boxpen.models.cached import Progress, ScoredRequests, scored
-from boxpen.plans import Plan
+from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.cached.lookup import Progress
+from boxpen.models.cached.requests import ScoredRequests, scored
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.normalise import score
 from boxpen.scoring.policy import Norm
 from boxpen.scoring.requests import Record, Request
 
-__all__ = ["scored_fast"]
+__all__ = ["Contest", "scored_fast"]
 
 CALIBRATION = 200
 """Items of a suite that are scored in both precisions whatever their margins."""
@@ -32,65 +34,80 @@ SAFETY = 2.0
 Records = Mapping[Request, Record]
 
 
+@dataclass(frozen=True)
+class Contest:
+    """The items of a suite, whose candidates compete under one norm.
+
+    Attributes:
+        norm: The norm that decides.
+        items: By id: the requests of all candidates, and those without context, if PMI needs them.
+    """
+
+    norm: Norm
+    items: Mapping[str, tuple[Sequence[Request], Sequence[Request]]]
+
+
 def scored_fast(
-    plans: Sequence[Plan],
-    requests: Sequence[Request],
+    model: Model,
+    policy: ResolvedPolicy,
+    contests: Sequence[Contest],
     cache: ScoreCache,
     label: str,
     progress: Progress | None = None,
-) -> ScoredRequests:
-    """Score the requests of plans of one model in bfloat16, and near ties in full precision.
-
-    Every plan gets the bounds that rounding was found to have.
+) -> tuple[ScoredRequests, list[dict[str, float]]]:
+    """Score items in bfloat16, and near ties in full precision.
 
     Args:
-        plans: The plans; their model has a rounded twin.
-        requests: All that they ask.
+        model: The model, which has a rounded twin.
+        policy: How to score.
+        contests: The items.
         cache: The score cache, which keeps the two precisions apart.
         label: What progress shows.
         progress: Called as requests are done.
+
+    Returns:
+        The scores, and for each contest by norm: how near a tie an item must be to be scored in
+        full precision.
     """
-    model, policy = plans[0].model, plans[0].resolved_policy
     twin = model.rounded
     assert twin is not None
-    every = scored(twin, policy, requests, cache, label, progress)
+    everything = [r for one in contests for of in one.items.values() for few in of for r in few]
+    every = scored(twin, policy, everything, cache, label, progress)
     exact: dict[Request, Record] = {}
-    pairs = [_Pairs(planned, every.records) for planned in plans]
-    wanted = [each.sample() for each in pairs]
+    decided = [_Decided(one, every.records) for one in contests]
+    wanted = [one.sample() for one in decided]
     seconds = every.seconds
     while any(wanted):
-        new = [r for each, items in zip(pairs, wanted, strict=True) for r in each.asked(items)]
+        new = [r for one, items in zip(decided, wanted, strict=True) for r in one.asked(items)]
         again = scored(model, policy, new, cache, f"{label} ({model.dtype})", progress)
         seconds += again.seconds
         exact.update(again.records)
-        wanted = [each.near(items, exact) for each, items in zip(pairs, wanted, strict=True)]
+        wanted = [one.near(items, exact) for one, items in zip(decided, wanted, strict=True)]
     engine = {
         **every.engine,
         "precision": "fast",
-        "rescored": sum(len(each.done) for each in pairs),
+        "rescored": sum(len(one.done) for one in decided),
     }
-    for planned, each in zip(plans, pairs, strict=True):
-        planned.rounding = each.bounds
     dtypes = (twin.dtype, model.dtype)
-    return ScoredRequests(every.records, engine, seconds, every.unanswered, exact, dtypes)
+    results = ScoredRequests(every.records, engine, seconds, every.unanswered, exact, dtypes)
+    return results, [one.bounds for one in decided]
 
 
-class _Pairs:
-    """The items of a plan, and how far rounding has been seen to move their margins.
+class _Decided:
+    """The items of a contest, and how far rounding has been seen to move their margins.
 
     Attributes:
         done: Items that were scored in both precisions.
         bounds: By norm, the distance of two candidates below which an item is not decided.
     """
 
-    def __init__(self, planned: Plan, rounded: Records) -> None:
-        self._plan = planned
+    def __init__(self, contest: Contest, rounded: Records) -> None:
+        self._norm = contest.norm
         self._rounded = rounded
         self._of = {
-            item.id: (tuple(requests), tuple(planned.unconditional(item)))
-            for item in planned.judged
-            for requests in [planned.requests(item)]
-            if all(request in rounded for request in requests)
+            item: (requests, free)
+            for item, (requests, free) in contest.items.items()
+            if all(request in rounded for request in (*requests, *free))
         }
         self.done: set[str] = set()
         self.bounds: dict[str, float] = {}
@@ -113,12 +130,12 @@ class _Pairs:
         for name, apart in largest.items():
             if apart > self.bounds.get(name, -1.0):
                 self.bounds[name] = SAFETY * apart
-        norm = self._plan.policy.norm
-        bound = self.bounds.get(norm, 0.0)
+        bound = self.bounds.get(self._norm, 0.0)
         return [
             item
             for item in self._of
-            if item not in self.done and _lead(self._scores(item, norm, self._rounded)) <= bound
+            if item not in self.done
+            and _lead(self._scores(item, self._norm, self._rounded)) <= bound
         ]
 
     def _scores(self, item: str, norm: Norm, records: Records) -> list[float]:
