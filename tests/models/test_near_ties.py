@@ -1,24 +1,17 @@
 """Precision fast: verdicts are those of float32, and records say in which precision they are."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+import tiny
 
-
-torch = pytest.importorskip("torch")
-
-import tiny  # noqa: E402
-
-import boxpen  # noqa: E402
-from boxpen.errors import PolicyError, RunError  # noqa: E402
-from boxpen.models.base import Model  # noqa: E402
-from boxpen.models.cached import near_ties  # noqa: E402
-from boxpen.models.engine import products  # noqa: E402
-from boxpen.sampling import draw_sample  # noqa: E402
-from boxpen.scoring.cache import ScoreCache  # noqa: E402
-from boxpen.scoring.requests import Record, Request  # noqa: E402
+import boxpen
+from boxpen.errors import PolicyError, RunError
+from boxpen.models.base import Model
+from boxpen.models.cached import near_ties
+from boxpen.models.engine import products
+from boxpen.sampling import draw_sample
+from boxpen.scoring.cache import ScoreCache
+from boxpen.scoring.requests import Record, Request
 
 SUITE = draw_sample(boxpen.load_suite("starter.sense"), 60)
 CONTEXTS = boxpen.Suite(
