@@ -38,10 +38,10 @@ def fast_products_used(device_type: str) -> bool:
 def multiplies_bfloat16(device_type: str) -> bool:
     """Whether a device multiplies bfloat16 faster than float32."""
     if device_type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # Of a CPU: AVX512-BF16 or AMX.
     told = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return device_type == "cpu" and any(getattr(torch.cpu, name, bool)() for name in told)
+    return device_type == "cpu" and any(bool(getattr(torch.cpu, name, bool)()) for name in told)
 
 
 @functools.cache
