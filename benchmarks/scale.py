@@ -6,7 +6,8 @@ Items are made up: a context that ten of them share, and two candidates. The mod
 tokens are words, and its log-probabilities come from a hash, so that next to nothing is computed.
 What is left is what boxpen itself takes: reading the suite, planning, tokenising, the tree, keys
 and the cache, verdicts, writing, and reading runs again for ``report --html`` and ``compare``. Each
-size has a process of its own; memory is the largest that the process had when the step ended.
+size has a process of its own. Times are of the CPU, all threads together; memory is the largest
+that the process had when the step ended.
 """
 
 from __future__ import annotations
@@ -64,21 +65,21 @@ class Stub(Model):
         return ResolvedPolicy(bos=True, eos=False, max_length=512)
 
     def encode(self, requests: Sequence[Request], policy: ResolvedPolicy) -> list[Encoded]:  # noqa: ARG002
-        started = time.perf_counter()
+        started = time.thread_time()
         out = []
         for request in requests:
             before = request.prefix.split()
             words = [*before, *request.text.split()]
             ids = tuple(zlib.crc32(word.encode()) & 0xFFFF for word in words)
             out.append(Encoded((1, *ids), range(len(before) + 1, len(ids) + 1)))
-        self.spent["tokenise"] += time.perf_counter() - started
+        self.spent["tokenise"] += time.thread_time() - started
         return out
 
     def run(self, encoded: Sequence[Encoded], policy: ResolvedPolicy) -> Iterator[Scores]:  # noqa: ARG002
-        started = time.perf_counter()
+        started = time.thread_time()
         tree = Tree([each.ids for each in encoded])
         self.tally.add(tokens=tree.tokens, nodes=tree.nodes, computed=tree.nodes)
-        self.spent["tree"] += time.perf_counter() - started
+        self.spent["tree"] += time.thread_time() - started
         for start in range(0, len(encoded), 256):
             yield [
                 (number, _values(each, self._seed))
@@ -111,7 +112,7 @@ def main() -> None:
 
 
 def measured(size: int) -> dict[str, Any]:
-    """Return seconds and megabytes of every step with so many items."""
+    """Return CPU seconds and peak megabytes of every step with so many items."""
     import boxpen
     from boxpen.evaluate import run_plans
     from boxpen.plans import plan
@@ -162,14 +163,14 @@ class _Steps:
         self._steps = steps
 
     def __call__(self, name: str, work: Callable[[], Any]) -> Any:
-        started = time.perf_counter()
+        started = time.process_time()
         result = work()
-        self._steps[name] = [time.perf_counter() - started, _peak()]
+        self._steps[name] = [time.process_time() - started, _peak()]
         return result
 
 
 def _alone(code: str) -> list[float]:
-    """Return seconds and peak megabytes of a line of Python in a process of its own."""
+    """Return CPU seconds and peak megabytes of a line of Python in a process of its own."""
     lines = f"""
 import io, resource, sys, time, contextlib
 import boxpen
@@ -178,9 +179,9 @@ def cli(words):
     sys.argv = ["boxpen", *words]
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
         main()
-started = time.perf_counter()
+started = time.process_time()
 {code}
-spent = time.perf_counter() - started
+spent = time.process_time() - started
 print("MEASURED", spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
     command = [sys.executable, "-c", lines]
@@ -193,7 +194,7 @@ def _peak() -> float:
 
 
 def table(found: dict[str, Any]) -> str:
-    """Return seconds and peak memory of every step by number of items."""
+    """Return CPU seconds and peak memory of every step by number of items."""
     sizes = sorted(found, key=int)
     lines = [
         "| step | " + " | ".join(f"{int(size):,} items" for size in sizes) + " |",
