@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--trial", type=Path, help="JSON of texts to find the batch size with")
     parser.add_argument("--batch-sizes", type=int, nargs="*", default=[])
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--pll", default="within_word_l2r")
     options = parser.parse_args()
 
@@ -40,7 +41,7 @@ def main() -> None:
 
     torch.set_num_threads(options.threads)
     texts = _read(options.texts)
-    tool = load(options.tool, options.kind, options.model, pll=options.pll)
+    tool = load(options.tool, options.kind, options.model, pll=options.pll, device=options.device)
     sizes = options.batch_sizes or [None]
     tool(texts[:WARM], sizes[0])
 

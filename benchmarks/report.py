@@ -4,7 +4,8 @@
 
 Each table stands in the document between two comments, ``<!-- begin NAME -->`` and
 ``<!-- end NAME -->``; a table that has no place there, or no numbers, is left out. The plot goes
-beside the document.
+beside the document. Printed is every ratio with its peer and date; new ones are added to
+``history.jsonl``, and one that is over a tenth below the last entry ends the report with status 1.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from history import append, ratio_table, ratios_of, read, slower
 from plot import lines_svg
 
 __all__ = ["gpu_table", "profile_table", "scaling_table", "table"]
 
 ROOT = Path(__file__).parents[1]
+HISTORY = Path(__file__).with_name("history.jsonl")
 LABELS = {
     "boxpen": "**boxpen**",
     "lm-eval": "lm-evaluation-harness",
@@ -198,6 +201,17 @@ def main(paths: Sequence[str]) -> None:
         }
         svg = lines_svg(found["scaling"]["sizes"], series, x="texts", y="seconds")
         (DOCS / "figures" / "speed.svg").write_text(svg, "utf-8")
+    if behind := record(found, HISTORY):
+        raise SystemExit(f"slower than before by more than is allowed: {', '.join(behind)}")
+
+
+def record(found: dict[str, Any], path: Path) -> list[str]:
+    """Print every ratio, add new ones to a history, and return those that fell too far."""
+    history, ratios = read(path), list(ratios_of(found))
+    known = {(one.key, one.date) for one in history}
+    append(path, [one for one in ratios if (one.key, one.date) not in known])
+    print(ratio_table(ratios, history))
+    return [f"{one.task} ({one.peer})" for one in ratios if slower(history, one)]
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoints import checkpoint
+from history import labelled
 from texts import SUITES, flat, items_of, sample, suites_at_hand
 from tools import Text
 from work import Work, work_of
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("build/speed.json"))
     parser.add_argument("--folder", type=Path, default=Path("build/bench"), help="of checkpoints")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in float32")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--share", type=float, default=0.1, help="of the items, for the peers")
     parser.add_argument("--limit", type=int, help="only so many texts, whole items at random")
@@ -90,7 +92,8 @@ def main() -> None:
             if name == "scaling":
                 found[name] = bench.scaling(found.get("causal", {}))
             else:
-                found[name] = bench.task(TASKS[name])
+                found[name] = bench.task(TASKS[name]) | labelled()
+                found[name]["machine"] = machine(options.threads, options.device)
                 print(table(found[name]), flush=True)
                 apart += [f"{name}: {row['tool']}" for row in found[name]["rows"] if row["apart"]]
         found["machine"] = machine(options.threads)
@@ -201,6 +204,7 @@ class Bench:
         batch_sizes = () if tool == "boxpen" else ("--batch-sizes", *map(str, sizes))
         return self._run(
             python, "contestant.py", tool, task.kind, "--pll", task.pll,
+            "--device", self.options.device,
             "--model", folder,
             "--texts", self._file(texts), "--trial", self._file(trial), *batch_sizes,
             out="--out",
@@ -208,7 +212,8 @@ class Bench:
 
     def _rate(self, work: Work) -> dict[str, Any]:
         shapes = [[*shape, rows] for shape, rows in work.matrices.items()]
-        return self._run(sys.executable, "rate.py", self._file(shapes))
+        where = ("--device", self.options.device)
+        return self._run(sys.executable, "rate.py", self._file(shapes), *where, out="--out")
 
     def _run(self, python: Path | str, script: str, *arguments: Any, out: str = "") -> Any:
         threads = str(self.options.threads)
@@ -235,7 +240,7 @@ class Bench:
         return path
 
 
-def machine(threads: int) -> dict[str, Any]:
+def machine(threads: int, device: str = "cpu") -> dict[str, Any]:
     """Return what a reader must know of the machine to read the numbers."""
     import torch
 
@@ -250,6 +255,11 @@ def machine(threads: int) -> dict[str, Any]:
         "gigabytes": round(memory / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
+        **(
+            {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+            if device != "cpu"
+            else {}
+        ),
     }
 
 

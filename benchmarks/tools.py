@@ -43,7 +43,9 @@ class Loaded:
         return self._scores(texts, batch_size)
 
 
-def load(tool: str, kind: str, folder: Path, *, pll: str = "within_word_l2r") -> Loaded:
+def load(
+    tool: str, kind: str, folder: Path, *, pll: str = "within_word_l2r", device: str = "cpu"
+) -> Loaded:
     """Load a checkpoint into a tool.
 
     Args:
@@ -51,10 +53,12 @@ def load(tool: str, kind: str, folder: Path, *, pll: str = "within_word_l2r") ->
         kind: ``causal``, ``masked`` or ``seq2seq``.
         folder: The checkpoint.
         pll: For masked models, what is masked beside the token that is scored.
+        device: Where it computes.
     """
     if tool == "boxpen":
-        return _boxpen(kind, folder, pll)
+        return _boxpen(kind, folder, pll, device)
     module, tokenizer = _checkpoint(kind, folder)
+    module.to(device)
     if tool == "loop":
         import loop
 
@@ -116,11 +120,11 @@ def minicons_scores(
     return out
 
 
-def _boxpen(kind: str, folder: Path, pll: str) -> Loaded:
+def _boxpen(kind: str, folder: Path, pll: str, device: str) -> Loaded:
     from boxpen.models.resolve import resolve_model
     from boxpen.scoring.requests import Request
 
-    model = resolve_model(f"hf:{folder}", device="cpu", dtype="float32")
+    model = resolve_model(f"hf:{folder}", device=device, dtype="float32")
     model.load()
     policy = {"causal": {"bos": "always"}, "masked": {"pll": pll}, "seq2seq": {}}[kind]
 
@@ -155,7 +159,7 @@ def _minicons(kind: str, module: Any, tokenizer: Any, pll: str, *, by_length: bo
     # The scorer has a PLL_metric of its own, which sequence_score does not look at.
     how = {"bos_token": True} if kind == "causal" else {"PLL_metric": pll}
     scorer = (IncrementalLMScorer if kind == "causal" else MaskedLMScorer)(
-        module, "cpu", tokenizer=tokenizer
+        module, str(module.device), tokenizer=tokenizer
     )
     return Loaded(
         lambda texts, size: minicons_scores(

@@ -22,11 +22,13 @@ from boxpen.models.base import Model, ResolvedPolicy
 from boxpen.models.cached import (
     BEAM,
     Ask,
+    Contest,
     Progress,
     ScoredRequests,
     Source,
     looked_up,
     scored,
+    scored_fast,
 )
 from boxpen.plans import Plan, plan
 from boxpen.runs.info import UNANSWERED, ModelInfo, RecipeInfo, RunInfo, SuiteInfo
@@ -135,15 +137,19 @@ def run_plans(
         require_sacrebleu()
     report = progress or (lambda *_: None)
     runs: dict[int, Run] = {}
-    groups: dict[tuple[int, ResolvedPolicy], list[int]] = {}
+    groups: dict[tuple[int, ResolvedPolicy, bool], list[int]] = {}
     for number, planned in enumerate(plans):
-        groups.setdefault((id(planned.model), planned.resolved_policy), []).append(number)
+        key = (id(planned.model), planned.resolved_policy, planned.fast)
+        groups.setdefault(key, []).append(number)
     for numbers in groups.values():
         members = [plans[n] for n in numbers]
         model, resolved_policy = members[0].model, members[0].resolved_policy
         ask = _scoring(members)
         remark = _verified(model, resolved_policy, cache)
-        results = scored(model, resolved_policy, ask.items, cache, ask.label, report)
+        if members[0].fast:
+            results = _scored_fast(members, ask.label, cache, report)
+        else:
+            results = scored(model, resolved_policy, ask.items, cache, ask.label, report)
         for n in numbers:
             runs[n] = _decided(
                 plans[n], results, cache, translate=translate, remark=remark, report=report
@@ -224,6 +230,21 @@ def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) 
     return model.verify([found.records[probe] for probe in probes])
 
 
+def _scored_fast(
+    plans: Sequence[Plan], label: str, cache: ScoreCache, report: Progress
+) -> ScoredRequests:
+    """Score plans of one model in a faster precision, and near ties again in full."""
+    contests = [
+        Contest(p.policy.norm, {i.id: (p.requests(i), p.unconditional(i)) for i in p.judged})
+        for p in plans
+    ]
+    model, policy = plans[0].model, plans[0].resolved_policy
+    results, bounds = scored_fast(model, policy, contests, cache, label, report)
+    for planned, found in zip(plans, bounds, strict=True):
+        planned.rounding = found
+    return results
+
+
 def _decided(
     planned: Plan,
     results: ScoredRequests,
@@ -251,6 +272,7 @@ def _decided(
             planned.model,
             "; ".join(dict.fromkeys(filter(None, (remark, *_remarks(planned))))),
             asked=bool(recipe.asks),
+            fast=planned.fast,
         ),
         recipe=RecipeInfo.of(recipe),
         judge=planned.judge.info(readings) if planned.judge else None,
@@ -277,6 +299,7 @@ def _decided(
         ),
         findings=tuple(lint(judged)),
         engine=_engine(planned, results),
+        rounding=planned.rounding or None,
         seconds=round(results.seconds + time.time() - started, 3),
     )
     return Run.decided(info, planned.model, planned.judged, candidates, made, answers, readings)
@@ -285,7 +308,12 @@ def _decided(
 def _remarks(planned: Plan) -> list[str]:
     """Return what readers should know about the model."""
     lack = None if planned.judges else planned.model.cannot_score()
-    return [*([f"translations only: {lack}"] if lack else []), *planned.model.remarks]
+    slow = planned.policy.precision == "fast" and not planned.fast
+    return [
+        *([f"translations only: {lack}"] if lack else []),
+        *(["precision 'fast' is not available here, so it was not used"] if slow else []),
+        *planned.model.remarks,
+    ]
 
 
 def _engine(planned: Plan, results: ScoredRequests) -> dict[str, object]:
@@ -296,10 +324,10 @@ def _engine(planned: Plan, results: ScoredRequests) -> dict[str, object]:
 
 def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored]]:
     """Return the scored candidates of every item."""
-    records = results.records
     found = {}
     for item in planned.judged:
-        free = planned.unconditional(item)
+        free, requests = planned.unconditional(item), planned.requests(item)
+        records, dtype = results.of((*requests, *free))
         found[item.id] = [
             Scored(
                 text=request.text,
@@ -307,8 +335,9 @@ def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored
                 unconditional=records[free[i]] if free else None,
                 prefix=request.prefix,
                 source=request.source,
+                dtype=dtype,
             )
-            for i, request in enumerate(planned.requests(item))
+            for i, request in enumerate(requests)
         ]
     return found
 

@@ -57,9 +57,15 @@ def plan(
     suite = draw_sample(suite, limit, seed)
     chosen = _recipe(suite, recipe, template)
     settings = chosen.scoring_policy().but(**policy)
+    fast = settings.precision == "fast"
+    if fast and settings.dtype not in ("auto", "float32"):
+        raise PolicyError(
+            f"precision 'fast' scores near ties in float32, and dtype is '{settings.dtype}'; leave "
+            "one of them out"
+        )
     resolved = resolve_model(
         model,
-        dtype=settings.dtype,
+        dtype="float32" if fast and not isinstance(model, Model) else settings.dtype,
         device=device,
         batch_size=batch_size,
         token_budget=token_budget,
@@ -102,6 +108,7 @@ def plan(
             judge, device=device, deterministic=deterministic, trust_remote_code=trust_remote_code
         )
     planned.sort_out(check_languages=check_languages)
+    planned.fast = fast and not free and resolved.rounded is not None
     return planned
 
 
@@ -119,6 +126,8 @@ class Plan:
         contexts: Contexts of items that get another context than their own, or none.
         judge: Decides which candidate a translation carries, if the recipe has them judged.
         translates: Whether sources are translated.
+        fast: Whether to score in a faster precision, and near ties again in full.
+        rounding: How near a tie that is, by norm; known when all is scored.
     """
 
     suite: Suite
@@ -132,6 +141,8 @@ class Plan:
     sources: list[Item] = field(default_factory=list)
     left_out: dict[str, list[str]] = field(default_factory=dict)
     judge: ReadingJudge | None = None
+    fast: bool = False
+    rounding: dict[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         left_out = sum(map(len, self.left_out.values()))

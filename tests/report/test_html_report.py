@@ -205,6 +205,17 @@ def test_verdicts_are_in_the_pack():
     assert cuts["set"] == ["A", "B"] * 4
 
 
+def test_a_long_suite_is_sampled_block_by_block(monkeypatch):
+    monkeypatch.setattr("boxpen.report.html.items.MOST_ITEMS", 5)
+    page = html_report([ONE, TWO])
+    head = Pack(page).head
+    assert len(head["ids"]) == 4
+    assert len(set(head["blocks"])) == 2
+    assert len(head["runs"][0]["winner"]) == len(head["tags"][0]["of"]) == 4
+    assert "4 of 8 items are in this page" in page
+    assert "are in this page" not in html_report([translated(ONE)], items=False)
+
+
 def test_every_right_label_is_in_the_pack():
     suite = Suite("pairs", (
         Entail(id="strict", premise="p", hypothesis="e", label="entailment"),

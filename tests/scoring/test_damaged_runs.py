@@ -112,6 +112,7 @@ def test_a_missing_column_is_named(folder, table, column):
         "context",
         "reference_context",
         "also",
+        "dtype",
     )  # which earlier versions did not write
     assert refused(folder) == (None if later else said)
 

@@ -25,7 +25,7 @@ def test_the_default_is_the_sound_policy():
     assert (policy.pll, policy.ties) == ("within_word_l2r", "half")
 
 
-@pytest.mark.parametrize("field", ["bos", "eos", "norm", "pll", "ties", "dtype"])
+@pytest.mark.parametrize("field", ["bos", "eos", "norm", "pll", "ties", "dtype", "precision"])
 @pytest.mark.parametrize("value", ["", "Auto", "sometimes", 0, None])
 def test_wrong_values_are_refused_by_name(field, value):
     with pytest.raises(PolicyError, match=f"^{field} is "):

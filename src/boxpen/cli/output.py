@@ -6,7 +6,7 @@ import contextlib
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -16,7 +16,7 @@ import typer
 from boxpen.printable import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
     from rich.text import Text
 
     from boxpen.models.cached import Progress
@@ -200,10 +200,13 @@ def print_matrix(runs: Sequence[Run], metric: str, by: str | None = None) -> Non
 
 
 @contextlib.contextmanager
-def progress_bar(most: int | None = None) -> Iterator[Progress]:
+def progress_bar(
+    most: int | None = None, above: Callable[[], RenderableType | None] = lambda: None
+) -> Iterator[Progress]:
     """Show progress on stderr, with rate and time left, while the block runs.
 
     Args:
+        above: Returns what a terminal shows above the bars until the block ends.
         most: Maximum number of bars besides those of labels with "all": the ones under way, newest
             first. All bars are shown if None.
     """
@@ -226,7 +229,13 @@ def progress_bar(most: int | None = None) -> Iterator[Progress]:
             speed = fresh / task.elapsed if task.elapsed else 0
             return Text(f"{speed:.0f}/s" if fresh else "cached")
 
-    bars = Progress(
+    class Bars(Progress):
+        def get_renderables(self) -> Iterable[RenderableType]:
+            if self.tasks and self.console.is_terminal and (shown := above()):
+                yield shown
+            yield from super().get_renderables()
+
+    bars = Bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
@@ -261,7 +270,12 @@ def progress_bar(most: int | None = None) -> Iterator[Progress]:
         yield report
     finally:
         if tasks:
+            above = _nothing
             bars.stop()
+
+
+def _nothing() -> None:
+    return None
 
 
 def _finite(data: Any) -> Any:

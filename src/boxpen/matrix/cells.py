@@ -19,7 +19,7 @@ from boxpen.plans import Plan
 
 __all__ = ["Cell", "by_model", "cells_of", "plan_cells"]
 
-_LOADING = ("dtype", "labels", "device", "batch_size", "token_budget", "deterministic")
+_LOADING = ("dtype", "precision", "labels", "device", "batch_size", "token_budget", "deterministic")
 _AXES = ("model", "suite", "recipe")
 _SILENT = (UnansweredError, UnreachableError)  # of servers
 
@@ -159,7 +159,7 @@ def _check_recipes(cells: Sequence[Cell], suites: dict[str, Suite]) -> None:
 def _judge(
     cell: Cell, judges: dict[tuple[object, ...], Model], note: Callable[[str], None]
 ) -> Model:
-    key = (cell.settings.judge, *(getattr(cell.settings, name) for name in _LOADING[2:]))
+    key = (cell.settings.judge, *(getattr(cell.settings, name) for name in _LOADING[3:]))
     if key not in judges:
         judges[key] = cell.settings.judge_model(note)
     return judges[key]

@@ -16,7 +16,17 @@ from boxpen.matrix.patterns import expanded, placed
 from boxpen.models.base import Model
 from boxpen.plans import READING_JUDGE, Plan, plan
 from boxpen.sampling import QUICK
-from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Nli, Norm, Pll, Ties
+from boxpen.scoring.policy import (
+    Bos,
+    Context,
+    Dtype,
+    Eos,
+    Nli,
+    Norm,
+    Pll,
+    Precision,
+    Ties,
+)
 
 __all__ = ["RunSettings"]
 
@@ -79,6 +89,7 @@ class RunSettings:
     ties: Ties | None = None
     nli: Nli | None = None
     dtype: Dtype | None = None
+    precision: Precision | None = None
     max_length: int | None = None
     context: Context | None = None
     device: str | None = None
@@ -129,7 +140,7 @@ class RunSettings:
     def plan(self, model: Model, suite: str | Suite, recipe: str, judge: Any = None) -> Plan:
         """Plan one model on one suite with one recipe; the judge is for ``generate``."""
         names = ("template", "seed", "check_languages", "norm", "bos", "eos", "pll", "ties", "nli",
-                 "dtype", "max_length", "context")  # fmt: skip
+                 "dtype", "precision", "max_length", "context")  # fmt: skip
         settings: dict[str, Any] = {name: getattr(self, name) for name in names}
         settings["judge"] = judge if recipe == "generate" else None
         limit = QUICK if self.quick else self.limit
@@ -141,7 +152,8 @@ class RunSettings:
 
     def resolved(self, name: str, note: Note) -> Model:
         """Return a model of these settings."""
-        return self._resolved(name, note, dtype=self.dtype, labels=self.labels)
+        dtype = self.dtype or ("float32" if self.precision == "fast" else None)
+        return self._resolved(name, note, dtype=dtype, labels=self.labels)
 
     def _resolved(
         self, name: str, note: Note, dtype: Dtype | None = None, labels: str | None = None

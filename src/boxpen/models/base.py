@@ -164,6 +164,11 @@ class Model(ABC):
         return False
 
     @property
+    def rounded(self) -> Model | None:
+        """The same model in a faster precision; None if there is none on this hardware."""
+        return None
+
+    @property
     def batch(self) -> str | None:
         """How texts are batched: ``1`` for one by one, or ``any``; None if it does not matter."""
         if not self.rounds:

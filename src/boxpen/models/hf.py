@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import gc
 import os
 import sys
@@ -18,6 +19,7 @@ from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.engine.head import Head, float_logits, log_probabilities
 from boxpen.models.engine.memory import Budget, budget_for, within
 from boxpen.models.engine.probe import tolerance
+from boxpen.models.loading.fingerprint import of_parts
 from boxpen.models.tokens import Pieces, token_texts
 from boxpen.models.vocabulary import beyond, check_target, check_used, check_vocabulary
 from boxpen.scoring.batching import batches
@@ -107,6 +109,22 @@ class TransformersModel(Model):
         """Load the weights now instead of on first use."""
         _ = self.module
 
+    @cached_property
+    def rounded(self) -> Model | None:
+        """The same model in bfloat16, if the hardware multiplies that faster than float32."""
+        from boxpen.models.engine.products import multiplies_bfloat16
+
+        if self.dtype != "float32" or self.pairs or not multiplies_bfloat16(self.device_type):
+            return None
+        twin = copy.copy(self)
+        for name in list(vars(twin)):
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del vars(twin)[name]
+        twin.dtype = "bfloat16"
+        twin.fingerprint = of_parts(self.fingerprint, "rounded to bfloat16")
+        twin._load = lambda: copy.deepcopy(self.module).bfloat16()
+        return twin
+
     @property
     def device(self) -> torch.device:
         """Where the module computes."""
@@ -165,7 +183,7 @@ class TransformersModel(Model):
 
     def forget_settings(self) -> None:
         """Discard cached objects that depend on the settings."""
-        for name in ("budget", "_decoder", "_translator"):
+        for name in ("budget", "_decoder", "_translator", "rounded"):
             vars(self).pop(name, None)
 
     def exactness(self) -> dict[str, object]:
@@ -174,11 +192,14 @@ class TransformersModel(Model):
             return {}
         import torch
 
+        from boxpen.models.engine.products import fast_products_used
+
         return {
             "deterministic": True,
             "device": self.device_type,
             "threads": torch.get_num_threads(),
             "token_budget": self.token_budget or _DETERMINISTIC,
+            **({"products": "onednn"} if fast_products_used(self.device_type) else {}),
         }
 
     @property
@@ -210,14 +231,15 @@ class TransformersModel(Model):
 
     @contextlib.contextmanager
     def algorithms(self) -> Iterator[None]:
-        """Temporarily disable algorithms that are slow for changing shapes or not repeatable.
+        """Temporarily take the fastest algorithms that are exact, and repeatable if asked for.
 
         Raises:
             ModelError: If the model needs them.
         """
         from boxpen.models.engine.cudnn import unplanned_attention
+        from boxpen.models.engine.products import fast_products
 
-        with unplanned_attention(self.device), self._repeatable():
+        with fast_products(self.device_type), unplanned_attention(self.device), self._repeatable():
             yield
 
     @contextlib.contextmanager

@@ -223,14 +223,16 @@ class ModelInfo(_Part):
     trust_remote_code: bool | None = field(default=None, metadata=_OPTIONAL)
 
     @classmethod
-    def of(cls, model: Model, remark: str | None, *, asked: bool = False) -> ModelInfo:
-        """Describe a model that was scored, or asked questions."""
+    def of(
+        cls, model: Model, remark: str | None, *, asked: bool = False, fast: bool = False
+    ) -> ModelInfo:
+        """Describe a model that was scored, perhaps in two precisions, or asked questions."""
         return cls(
             name=printable(model.name),
             short=printable(model.short),
             kind=model.kind,
             fingerprint=model.fingerprint,
-            dtype=model.dtype,
+            dtype="fast" if fast else model.dtype,
             batch=model.batch or None,
             access=(model.chat_access if asked else model.access) or None,
             languages=tuple(sorted(model.languages)) if model.languages else None,
@@ -340,6 +342,13 @@ class ReadingJudgeInfo(_Part):
         return "+".join(filter(None, ("words" if self.words else "", by_model)))
 
 
+def _bounds(values: Mapping[str, Any]) -> Mapping[str, float]:
+    for value in values.values():
+        if not isinstance(value, int | float):
+            raise TypeError(f"expected a number, found {value!r}")
+    return values
+
+
 def _policy(data: Mapping[str, Any]) -> ScoringPolicy:
     for name in ("norm", "ties"):  # earlier versions did not write all the others
         data[name]
@@ -388,6 +397,8 @@ class RunInfo(_Part):
         unread_contexts: Number of items with a context that the model does not read.
         findings: What lint found in the suite.
         engine: What was computed and how.
+        rounding: Under precision ``fast``, for each norm: how near two candidates may be, at
+            most, for rounding to decide between them.
         hardware: What workers computed it on; several if it was mixed.
         human: The judges, if people answered.
         judge: The judge of free translations, if there is one.
@@ -407,6 +418,9 @@ class RunInfo(_Part):
     unread_contexts: int
     findings: tuple[Finding, ...] = field(metadata={"read": _findings})
     engine: Mapping[str, Any] = field(default_factory=dict)
+    rounding: Mapping[str, float] | None = field(
+        default=None, metadata={"read": _bounds, **_OPTIONAL}
+    )
     hardware: tuple[str, ...] | None = field(default=None, metadata={"read": _names, **_OPTIONAL})
     seconds: float = 0.0
     python: str = platform.python_version()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -226,7 +227,25 @@ class Run(RunContent):
         verdicts = tuple(
             decide(self._as_item(v), self.candidates[v.id], info.policy) for v in self.verdicts
         )
+        self._refuse_rounded(verdicts, info.policy.norm)
         return replace(self, info=info, verdicts=verdicts)
+
+    def _refuse_rounded(self, verdicts: Sequence[Verdict], norm: str) -> None:
+        """Raise if rounding may have decided a verdict of a run of two precisions."""
+        if self.info.rounding is None:
+            return
+        bound = self.info.rounding.get(norm, math.inf)
+        near = [
+            v.id
+            for v in verdicts
+            if self.candidates[v.id][0].dtype == "bfloat16"
+            and max(v.scores) - sorted(v.scores)[-2] <= bound
+        ]
+        if near:
+            raise RunError(
+                f"under norm '{norm}', {len(near)} item(s), such as '{near[0]}', are nearer to a "
+                f"tie than precision 'fast' allows; run again with --precision fast --norm {norm}"
+            )
 
     def _refuse(self, policy: Mapping[str, Any]) -> None:
         """Raise if a policy does not fit what was scored."""

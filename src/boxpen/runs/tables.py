@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -45,7 +46,7 @@ COLUMNS = {
     "records": {
         "item": "str", "candidate": "int", "role": "str", "prefix": "str", "text": "str",
         "source": "str?", "token_ids": "ints", "logprobs": "floats", "unscored": "int",
-        "unknown": "int", "truncated": "bool", "crossing": "bool",
+        "unknown": "int", "truncated": "bool", "crossing": "bool", "dtype": "str",
     },
     "translations": {
         "id": "str", "source": "str", "reference": "str", "translation": "str",
@@ -64,7 +65,10 @@ COLUMNS = {
         "token": "str", "logprob": "single",
     },
 }  # fmt: skip
-_LATER = frozenset(("context", "reference_context", "also"))  # which earlier versions did not write
+_CHUNK = 1 << 14  # rows that are Python objects at a time
+_LATER = frozenset(
+    ("context", "reference_context", "also", "dtype")
+)  # which earlier versions did not write
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ def _record_row(
         "unknown": record.unknown,
         "truncated": record.truncated,
         "crossing": record.crossing,
+        "dtype": scored.dtype,
     }
 
 
@@ -171,11 +176,12 @@ Table = Path | Iterable[Mapping[str, Any]]
 
 def read_verdicts(table: Table) -> tuple[Verdict, ...]:
     """Read the table of verdicts."""
+    known: dict[str, dict[str, str]] = {}
     return tuple(
         Verdict(
             **row
             | {"scores": tuple(row["scores"]), "also": tuple(row.get("also", ()))}
-            | {"tags": _tags(row)}
+            | {"tags": _tags(row, known)}
         )
         for row in _rows(table, "verdicts")
     )
@@ -183,7 +189,10 @@ def read_verdicts(table: Table) -> tuple[Verdict, ...]:
 
 def read_translations(table: Table) -> tuple[Translation, ...]:
     """Read the table of translations."""
-    return tuple(Translation(**{**row, "tags": _tags(row)}) for row in _rows(table, "translations"))
+    known: dict[str, dict[str, str]] = {}
+    return tuple(
+        Translation(**{**row, "tags": _tags(row, known)}) for row in _rows(table, "translations")
+    )
 
 
 def read_answers(table: Table) -> tuple[Answer, ...]:
@@ -205,7 +214,8 @@ def read_readings(table: Table) -> tuple[Reading, ...]:
 
 def read_candidates(table: Table) -> dict[str, list[Scored]]:
     """Read the table of records; join them to items by id and place, never by line order."""
-    found: dict[tuple[str, int], dict[str, Scored]] = {}
+    found: dict[str, dict[int, dict[str, Scored]]] = {}
+    same: dict[str, str] = {}  # a context is that of many items, and would be in memory as often
     for row in _rows(table, "records"):
         record = Record(
             token_ids=np.array(row["token_ids"], dtype=np.int32),
@@ -217,23 +227,28 @@ def read_candidates(table: Table) -> dict[str, list[Scored]]:
         )
         if len(record.token_ids) != len(record.logprobs):
             raise ValueError(f"a record of item '{row['item']}' is damaged")
-        scored = Scored(row["text"], record, None, row["prefix"], row["source"])
-        roles = found.setdefault((row["item"], row["candidate"]), {})
+        prefix, dtype = row["prefix"], row.get("dtype", "")
+        prefix, dtype = same.setdefault(prefix, prefix), same.setdefault(dtype, dtype)
+        scored = Scored(row["text"], record, None, prefix, row["source"], dtype)
+        roles = found.setdefault(row["item"], {}).setdefault(row["candidate"], {})
         if row["role"] in roles:
             raise ValueError(f"candidate {row['candidate']} of '{row['item']}' has two records")
         roles[row["role"]] = scored
-    out: dict[str, dict[int, Scored]] = {}
-    for (item, index), roles in found.items():
-        free = roles.get("unconditional")
-        scored = replace(roles["candidate"], unconditional=free.record if free else None)
-        out.setdefault(item, {})[index] = scored
-    for item, members in out.items():
-        if lacking := set(range(len(members))) - members.keys():
-            raise ValueError(f"item '{item}' has no candidate {min(lacking)}")
-    return {item: [members[i] for i in range(len(members))] for item, members in out.items()}
+    return {item: _candidates_of(item, found.pop(item)) for item in list(found)}
 
 
-def _rows(table: Table, name_of_table: str) -> list[dict[str, Any]]:
+def _candidates_of(item: str, found: Mapping[int, Mapping[str, Scored]]) -> list[Scored]:
+    if lacking := set(range(len(found))) - found.keys():
+        raise ValueError(f"item '{item}' has no candidate {min(lacking)}")
+    out = []
+    for index in range(len(found)):
+        roles = found[index]
+        scored, free = roles["candidate"], roles.get("unconditional")
+        out.append(scored if free is None else replace(scored, unconditional=free.record))
+    return out
+
+
+def _rows(table: Table, name_of_table: str) -> Iterator[dict[str, Any]]:
     import polars as pl
 
     columns = COLUMNS[name_of_table]
@@ -249,7 +264,7 @@ def _rows(table: Table, name_of_table: str) -> list[dict[str, Any]]:
             _check_column(frame[name], kind.removesuffix("?"), nullable=kind.endswith("?"))
         elif name not in _LATER:
             raise KeyError(name)
-    return frame.to_dicts()
+    return frame.iter_rows(named=True)  # a few hundred at a time
 
 
 def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
@@ -270,10 +285,14 @@ def _check_column(column: pl.Series, kind: str, *, nullable: bool) -> None:
         raise ValueError(f"column '{column.name}' has a number that is not finite")
 
 
-def _tags(row: Mapping[str, Any]) -> dict[str, str]:
+def _tags(row: Mapping[str, Any], known: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Return the tags of a row; equal ones are one object."""
+    if row["tags"] in known:
+        return known[row["tags"]]
     tags = json.loads(row["tags"])
     if not isinstance(tags, dict) or not all(isinstance(value, str) for value in tags.values()):
         raise TypeError(f"item '{row['id']}' has tags that are not texts")
+    known[row["tags"]] = tags
     return tags
 
 
@@ -298,4 +317,8 @@ def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> pl.
 
     types = _types()
     schema = {name: types[kind.removesuffix("?")] for name, kind in columns.items()}
-    return pl.DataFrame(list(rows), schema=schema)
+    every = iter(rows)
+    parts = [pl.DataFrame(schema=schema)]
+    while few := list(itertools.islice(every, _CHUNK)):
+        parts.append(pl.DataFrame(few, schema=schema))
+    return pl.concat(parts)

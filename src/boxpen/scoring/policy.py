@@ -17,6 +17,7 @@ Ties = Literal["half", "strict", "first"]
 Nli = Literal["3-way", "2-way"]
 Context = Literal["given", "none", "shuffled"]
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+Precision = Literal["full", "fast"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "bos": get_args(Bos),
@@ -27,6 +28,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "nli": get_args(Nli),
     "context": get_args(Context),
     "dtype": get_args(Dtype),
+    "precision": get_args(Precision),
 }
 
 
@@ -52,6 +54,8 @@ class ScoringPolicy:
             nothing, or what another item gives (a control: a gain from context must vanish).
         dtype: Floating-point type of the weights; logits are always float32. ``auto``: float32
             on a CPU, the checkpoint's own on a GPU.
+        precision: ``fast``: float32 weights are rounded to bfloat16 where the hardware multiplies
+            that faster, and items near a tie are scored again in float32.
         max_length: Longest sequence in tokens; the model's own limit if None. What is longer is
             cut (a language model's from the left) and flagged.
     """
@@ -65,6 +69,7 @@ class ScoringPolicy:
     dtype: Dtype = "auto"
     max_length: int | None = None
     context: Context = "given"
+    precision: Precision = "full"
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():

@@ -20,7 +20,7 @@ class Scored:
     """One candidate as it was scored: its request, its record, and the record without context.
 
     An entailment item has only one: its hypothesis after its premise, with all labels in the
-    record.
+    record. ``dtype`` is the precision of the records, in a run that has two.
     """
 
     text: str
@@ -28,6 +28,7 @@ class Scored:
     unconditional: Record | None = None
     prefix: str = ""
     source: str | None = None
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True)

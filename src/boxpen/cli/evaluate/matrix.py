@@ -100,8 +100,12 @@ def _scores(matrices: Sequence[RunSettings]) -> ScoreCache:
 
 def executor_for(matrices: Sequence[RunSettings], workers: Workers) -> str | None:
     """Return who does the work of a matrix; None if this process does."""
+    fast = any(m.precision == "fast" for m in matrices)
     alone = any(m.device is not None or m.max_cost is not None for m in matrices)
-    return workers.chosen(alone=alone)
+    chosen = workers.chosen(alone=alone or fast)
+    if chosen is not None and fast:
+        raise ClusterError("precision 'fast' needs a single process; leave out --executor")
+    return chosen
 
 
 def _done(

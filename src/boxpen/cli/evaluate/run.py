@@ -17,15 +17,17 @@ from boxpen.cli.options import Json, NliOption, NormOption, TiesOption, TrustRem
 from boxpen.cli.output import note, print_json, print_runs, progress_bar, runs_object
 from boxpen.items import Suite
 from boxpen.sampling import QUICK
-from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll
+from boxpen.scoring.policy import Bos, Context, Dtype, Eos, Pll, Precision
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from boxpen.matrix.settings import RunSettings
     from boxpen.runs.run import Run
 
 __all__ = ["QUICK", "run"]
 
-_FIRST = 60  # of the quick sample, for a first number within seconds
+_FIRST = (60, 140, 220)  # of the quick sample, for a first number and a first table in seconds
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,12 @@ class Scoring:
     ties: TiesOption = None
     nli: NliOption = None
     dtype: Annotated[Dtype | None, typer.Option(help="Floating-point type of the weights.")] = None
+    precision: Annotated[
+        Precision | None,
+        typer.Option(
+            help="fast: score in bfloat16 where that is faster, and near ties again in float32."
+        ),
+    ] = None
     max_length: Annotated[int | None, typer.Option(help="Maximum sequence length in tokens.")] = (
         None
     )
@@ -222,17 +230,25 @@ def _run(settings: RunSettings, models: list[str], *, json: bool) -> None:
     """Run in this process, all suites of a model in one go, and print every run."""
     from boxpen.evaluate import run_plans
     from boxpen.folders import default_cache
+    from boxpen.report.terminal import run_table
     from boxpen.runs.directory import check_writable
     from boxpen.scoring.cache import ScoreCache
 
     plans = settings.plans(note)
     # Nothing is written before this point, so a failure above leaves nothing behind.
     check_writable(settings.out)
-    with ScoreCache(settings.cache or default_cache()) as scores, progress_bar() as progress:
-        # The smaller sample is part of the larger one.
-        if settings.quick and plans[0].judged:
-            first = settings.smaller(plans[0], _FIRST)
-            note(_first_number(run_plans([first], scores, translate=False, progress=progress)[0]))
+    so_far: list[RenderableType] = []
+    with (
+        ScoreCache(settings.cache or default_cache()) as scores,
+        progress_bar(above=lambda: so_far[-1] if so_far else None) as progress,
+    ):
+        # Smaller samples are parts of larger ones.
+        for size in _FIRST if settings.quick and plans[0].judged else ():
+            part = settings.smaller(plans[0], size)
+            run = run_plans([part], scores, translate=False, progress=progress)[0]
+            if not so_far:
+                note(_first_number(run))
+            so_far.append(run_table(run))
         runs = run_plans(plans, scores, progress=progress)
         places = [r.save(settings.out) for r in runs]
     if json:

@@ -17,12 +17,29 @@ __all__ = ["ScoredRequests", "scored"]
 
 @dataclass(frozen=True)
 class ScoredRequests:
-    """The records of requests, and how they were obtained."""
+    """The records of requests, and how they were obtained.
+
+    Attributes:
+        records: One for each request that was answered.
+        engine: What was computed and how.
+        seconds: How long it took.
+        unanswered: Requests without a record, with reasons.
+        exact: Some of them again, in full precision, if ``records`` are rounded.
+        dtypes: Names of the precisions of ``records`` and ``exact``, if there are two.
+    """
 
     records: Mapping[Request, Record]
     engine: Mapping[str, object]
     seconds: float
     unanswered: Mapping[Request, str] = field(default_factory=dict)
+    exact: Mapping[Request, Record] = field(default_factory=dict)
+    dtypes: tuple[str, str] = ("", "")
+
+    def of(self, requests: Sequence[Request]) -> tuple[Mapping[Request, Record], str]:
+        """Return the records for the requests of one item, and the precision that all have."""
+        if self.exact and all(request in self.exact for request in requests):
+            return self.exact, self.dtypes[1]
+        return self.records, self.dtypes[0]
 
 
 def scored(

@@ -4,6 +4,9 @@ The pack is gzip over three parts: a JSON object (its length first, four bytes),
 token spans, and their surprisals; one byte each. Spans are ordered by item, candidate and run;
 ``counts`` has the number of each. A surprisal is stored in eighths of a nat up to 31.75; 255 means
 that nothing was scored. The page unpacks this with features that every browser has.
+
+A page of more than ``MOST_ITEMS`` items per suite would be slow to open, so it has a sample of
+them: whole blocks, chosen by their names alone.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import base64
 import gzip
 import json
 import math
+import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -22,7 +27,9 @@ from boxpen.report.html.token_spans import Span, token_spans
 from boxpen.runs.run import Run
 from boxpen.scoring.verdicts import Scored, Verdict
 
-__all__ = ["items_link", "pack_items"]
+__all__ = ["MOST_ITEMS", "items_link", "items_shown", "pack_items"]
+
+MOST_ITEMS = 20_000
 
 _STEPS = 8  # to the nat
 _MOST, _UNSCORED = 254, 255
@@ -39,6 +46,12 @@ def pack_items(view: SuiteView) -> str:
     return base64.b64encode(gzip.compress(blob, compresslevel=6, mtime=0)).decode("ascii")
 
 
+def items_shown(view: SuiteView) -> tuple[int, int]:
+    """Return how many items of a suite the page has, and how many there are."""
+    packer = _Packer(view.entries)
+    return len(packer.ids), packer.whole
+
+
 def items_link(suite: int, **state: object) -> str:
     """Return where the browser shows items of a suite, by its number, chosen as ``state`` says."""
     chosen = {k: v for k, v in state.items() if v is not None}
@@ -52,8 +65,13 @@ class _Packer:
         self.entries = entries
         self.verdicts = [{v.id: v for v in e.run.verdicts} for e in entries]
         self.made = [{t.id: t for t in e.run.translations} for e in entries]
-        known = [*map(list, self.verdicts), *map(list, self.made)]
-        self.ids = list(dict.fromkeys(key for keys in known for key in keys))
+        known: list[Mapping[str, Verdict | Translation]] = [*self.verdicts, *self.made]
+        blocks: dict[str, str] = {}
+        for of in known:
+            for key, one in of.items():
+                blocks.setdefault(key, getattr(one, "block", None) or key)
+        self.whole = len(blocks)
+        self.ids = _sampled(blocks)
         self.lengths = bytearray()
         self.nats = bytearray()
 
@@ -152,6 +170,21 @@ class _Packer:
         for found in self.made:
             made |= found
         return {i: made[key].reference for i, key in enumerate(self.ids) if key in made}
+
+
+def _sampled(blocks: Mapping[str, str]) -> list[str]:
+    """Return at most ``MOST_ITEMS`` items, whole blocks, in their order."""
+    if len(blocks) <= MOST_ITEMS:
+        return list(blocks)
+    sizes = Counter(blocks.values())
+    chosen: set[str] = set()
+    room = MOST_ITEMS
+    for block in sorted(sizes, key=lambda name: (zlib.crc32(name.encode()), name)):
+        if sizes[block] > room:
+            break
+        chosen.add(block)
+        room -= sizes[block]
+    return [key for key, block in blocks.items() if block in chosen]
 
 
 def _spans(scored: Scored, run: Run) -> tuple[str, list[Span]]:

@@ -56,7 +56,7 @@ def html_report(
 
     from boxpen.report.differing import noise_note
     from boxpen.report.html import charts
-    from boxpen.report.html.items import pack_items
+    from boxpen.report.html.items import items_shown, pack_items
     from boxpen.report.html.matrix import matrices
     from boxpen.report.recipes import recipes_page
     from boxpen.report.robustness import robust_html
@@ -99,6 +99,7 @@ def html_report(
         script=Markup(script),
         digest=digest,
         packs=[Markup(pack_items(v)) for v in views] if items else [],
+        sampled=[(v.name, *items_shown(v)) for v in views] if items else [],
     )
 
 
