@@ -140,7 +140,7 @@ class Shell:
             out[out.index("--over") + 1] = "2"
         if words[:2] == ["review", "export"]:  # pages use the same names again
             return [*out, "--overwrite"]
-        if words[0] == "run" and "--plan" not in words:
+        if words[0] == "run" and "--plan" not in words and "baseline" not in words:
             default = "--suite" not in words and (not words[1:] or words[1].startswith("-"))
             if default or any(word.startswith("starter") for word in words):
                 out = [word for word in out if word != "--full"]
