@@ -18,7 +18,7 @@ from boxpen.items import Translate
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "src" / "boxpen" / "build" / "discourse"
 PAGE = (ROOT / "docs" / "how-to" / "build" / "discourse-pairs.md").read_text("utf-8")
-GERMAN, CHINESE = re.findall(r"```toml\n(.+?)```", PAGE, re.S)
+GERMAN, CHINESE = re.findall(r"```toml[^\n]*\n(.+?)```", PAGE, re.S)
 COMMANDS = re.findall(r"^    boxpen (.+)$", PAGE, re.M)
 
 LINES = [

@@ -31,7 +31,7 @@ PAIRS = "good,bad\n" + "".join(
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.+?)```", page, re.S)
+    return re.findall(rf"```{language}[^\n]*\n(.+?)```", page, re.S)
 
 
 def commands(page: str) -> list[list[str]]:

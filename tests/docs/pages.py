@@ -50,25 +50,30 @@ class Block:
     line: int
     language: str
     text: str
+    title: str = ""
+    """The name of the file that it is, from ``title="…"`` or a comment in its first line."""
 
 
 def blocks(page: Path) -> Iterator[Block]:
     """Yield the fenced blocks of a page, and indented code as blocks without a language."""
     name = str(page.relative_to(ROOT))
-    lines, begun, language = page.read_text("utf-8").splitlines(), 0, ""
+    lines, begun, language, title = page.read_text("utf-8").splitlines(), 0, "", ""
     held: list[str] = []
     fenced = False
     for number, line in enumerate([*lines, ""], 1):
-        fence = re.match(r" *(?:```|~~~)([\w-]*)", line)
+        fence = re.match(r" *(?:```|~~~)([\w-]*)(?: title=\"(.+)\")?", line)
         indented = not fenced and line.startswith("    ")
         if not fenced and held and not indented:
             yield Block(name, begun, "", "\n".join(held) + "\n")
             held = []
         if fence and fenced:
-            yield Block(name, begun, language, "\n".join(held) + "\n")
+            first = held[0].removeprefix("# ") if held else ""
+            title = title or (first if re.fullmatch(r"[\w.-]+\.\w+", first) else "")
+            yield Block(name, begun, language, "\n".join(held) + "\n", title)
             held, fenced = [], False
         elif fence:
             begun, language, fenced = number + 1, fence[1], True
+            title = fence[2] or ""
         elif fenced:
             held.append(line)
         elif indented:

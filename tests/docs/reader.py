@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import functools
 import glob
+import hashlib
 import lzma
 import re
 import shutil
@@ -33,7 +34,8 @@ KINDS = {
     r"^ct2:": "ct2",
     r"nli": "nli",
     r"piqa": "choice",
-    r"en-zh$|(discourse.*|sentence.*|cadec|thumt|concat)$": "nmt",
+    r"(cadec|thumt|concat)$": "cadec",
+    r"en-zh$|(discourse.*|sentence.*)$": "sentence",
     r"opus|commonmt|-transformer$": "marian",
     r"bert": "bert",
 }
@@ -58,10 +60,13 @@ def model(kind: str, root: Path) -> Path:
             else:
                 tiny.ct2(folder)
             return folder / ("model.gguf" if kind == "gguf" else "ct2")
-        if kind == "nmt":
-            (root / "sentence.toml").write_text(config(root / "sentence.toml"), "utf-8")
-            boxpen_run("train", "nmt", str(root / "sentence.toml"))
-            return root / "sentence"
+        if kind in ("sentence", "cadec"):
+            if kind == "cadec":
+                model("sentence", root)
+            path = folder.with_suffix(".toml")
+            path.write_text(config(path), "utf-8")
+            boxpen_run("train", "nmt", str(path))
+            return folder
         if kind in ("nli", "choice"):
             for part in getattr(classifiers, kind)("bert"):
                 part.save_pretrained(folder)
@@ -89,8 +94,14 @@ class Reader:
     def __init__(self, page: str, home: Path, models: Path) -> None:
         self.page, self.home, self.models = page, home, models
         self.made: set[str] = set()
-        kept = home / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
-        shutil.copy(model("gguf", models), _parent(kept))
+        _parent(home / "page")
+
+    def embedded(self) -> str:
+        """Put a tiny model in the place of smollm2, and return its checksum."""
+        tiny = model("gguf", self.models)
+        kept = self.home / ".cache" / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+        shutil.copy(tiny, _parent(kept))
+        return hashlib.sha256(tiny.read_bytes()).hexdigest()
 
     def model(self, word: str) -> str:
         """Return a model in place of the one that a page names."""
@@ -140,11 +151,8 @@ class Reader:
             self.file(path)
         elif word == "conceptnet100k":
             self.file(path / "train.txt")
-        elif word in ("plan.toml", "gate.toml", "my-german.toml"):
-            self.of_a_page(word)
-        elif word == "gold.jsonl":
-            text = (ROOT / self.page).read_text("utf-8")
-            path.write_text(text.split(f"`{word}`:\n\n```json\n")[1].split("```")[0], "utf-8")
+        elif word not in ("sentence.toml", "cadec.toml") and self.of_a_page(word):
+            pass
         elif word == "answers.csv":
             ids = [item.id for item in boxpen.load_suite("starter")][:4]
             rows = [f"{item},{judge},0\n" for item in ids for judge in ("ann", "bo", "cy")]
@@ -186,20 +194,23 @@ class Reader:
         name = str(path.relative_to(self.home))
         _parent(path).write_text(FILES[name], "utf-8")
 
-    def of_a_page(self, word: str) -> None:
-        """Write the block of a page that begins with the name of the file; of this page first."""
-        for page in [ROOT / self.page, *PAGES]:
-            for block in blocks(page):
-                if block.language and re.match(rf"# {re.escape(word)}\b", block.text):
-                    tables = re.split(r"(?=^\[)", block.text, flags=re.M)
-                    for number, text in enumerate(tables):
-                        if not text.startswith("[[rule]]"):
-                            tables[number] = re.sub(r"(?m)^(suite|model) = .*", self._renamed, text)
-                    (self.home / word).write_text("".join(tables), "utf-8")
-                    if word == "my-german.toml":
-                        rows = "".join(f"a\t{n}\t{de}\t{en}\n" for n, (de, en) in enumerate(GERMAN))
-                        (self.home / "subtitles.tsv.xz").write_bytes(lzma.compress(rows.encode()))
-                    return
+    def of_a_page(self, word: str) -> bool:
+        """Write the block of a page that has the name of the file; of this page first."""
+        pages = [ROOT / self.page, *PAGES] if word == "plan.toml" else [ROOT / self.page]
+        found = [block for page in pages for block in blocks(page) if block.title == word]
+        if not found:
+            return False
+        tables = re.split(r"(?=^\[)", found[0].text, flags=re.M)
+        for number, text in enumerate(tables):
+            if word.endswith(".toml") and not text.startswith("[[rule]]"):
+                tables[number] = re.sub(r"(?m)^(suite|model) = .*", self._renamed, text)
+        (self.home / word).write_text("".join(tables), "utf-8")
+        if "my-german" in word:
+            rows = "".join(f"a\t{n}\t{de}\t{en}\n" for n, (de, en) in enumerate(GERMAN))
+            (self.home / "subtitles.tsv.xz").write_bytes(lzma.compress(rows.encode()))
+        if re.search("^baseline =", found[0].text, re.M):
+            self.files("baseline")
+        return True
 
     def _renamed(self, line: re.Match[str]) -> str:
         """Return a line of a plan with small models and suites in it."""
@@ -218,7 +229,7 @@ class Reader:
     def run(self, word: str) -> None:
         """Make a run under the name that a page gives it, or two in a folder of runs."""
         if word in ("runs", "baseline") or word.endswith("/runs"):
-            for name in ("commonmt-smollm2", "starter-smollm2"):
+            for name in ("commonmt-smollm2", "commonmt-opus", "starter-smollm2"):
                 self.run(f"{word}/{name}")
             return
         place = self.home / re.sub(r"[*…].*", "made", word)
@@ -277,7 +288,9 @@ class Reader:
 def _verdict(row: dict[str, str], number: int) -> str:
     """Return a verdict that the task of a sheet allows."""
     if "1" in row:
-        return next((n for n in "12" if str(row[n]).startswith("The box")), "1")
+        return next(
+            (n for n in "12" if re.fullmatch(r"The box \d is in the pen.", row[n] or "")), "1"
+        )
     if "translation" in row:
         return "right"
     if "values" in row:

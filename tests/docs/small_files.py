@@ -116,8 +116,8 @@ def config(path: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     if name in toy_builds.TEXTS:
         build = {"kg": "my-graph"}.get(name, f"my-{name}")
-        changes = [('folder = "out"', f'folder = "{build}"')]
-        if name != "duals":
+        changes = [] if name == "nmt" else [('folder = "out"', f'folder = "{build}"')]
+        if name in ("kg", "discourse"):
             changes.append(('name = "toy"', f'name = "{build}"'))
         return toy_builds.write_toy(folder, name, *changes).read_text("utf-8")
     toy_corpus.write_corpus(folder, 60)

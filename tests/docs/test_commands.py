@@ -20,12 +20,7 @@ from parsed import parse
 from reader import Reader
 from shell import Shell
 
-LEAVING = {ROOT / "docs" / "how-to" / "tour.md"}  # its commands move to the tutorials
-FOUND = {
-    str(page.relative_to(ROOT)): found
-    for page in PAGES
-    if page not in LEAVING and (found := commands(page))
-}
+FOUND = {str(page.relative_to(ROOT)): found for page in PAGES if (found := commands(page))}
 
 
 @pytest.fixture(scope="module")
