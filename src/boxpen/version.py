@@ -1,3 +1,3 @@
 """The version of boxpen, the only place that states it."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"

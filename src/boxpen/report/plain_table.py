@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 __all__ = [
-    "Grid", "Page", "code_span", "escaped", "markdown_line", "plain_table", "safe", "table_of"
+    "Grid", "Page", "code_span", "escaped", "inert", "markdown_line", "plain_table", "safe",
+    "table_of",
 ]  # fmt: skip
 
 
@@ -183,7 +184,12 @@ def markdown_line(cells: Iterable[str]) -> str:
 
 def escaped(text: str) -> str:
     """Escape a text for a cell of a Markdown table: no HTML, no link, no image."""
-    text = printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return inert(text).replace("|", "\\|")
+
+
+def inert(text: str) -> str:
+    """Escape a text for a line of Markdown outside of tables."""
+    text = printable(text).replace("\\", "\\\\").replace("<", "&lt;")
     return text.replace("](", "]\\(")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from boxpen.report.plain_table import code_span, escaped, markdown_line
+from boxpen.report.plain_table import code_span, escaped, inert, markdown_line
 from boxpen.report.terminal import by_slice, notes
 from boxpen.runs.run import Row, Run
 
@@ -15,10 +15,10 @@ _METRICS = ("accuracy", "consistency", "both_right", "bleu")
 
 def run_markdown(run: Run) -> str:
     """Return one run: its table, its notes, its signature."""
-    lines = [f"### {escaped(f'{run.suite_title} × {run.info.model.name}')}", ""]
+    lines = [f"### {inert(f'{run.suite_title} × {run.info.model.name}')}", ""]
     lines += _table(run.summary())
     lines += ["", code_span(run.signature), ""]
-    lines += [f"- {escaped(note)}" for note in notes(run)]
+    lines += [f"- {inert(note)}" for note in notes(run)]
     return "\n".join(lines).rstrip() + "\n"
 
 
