@@ -315,8 +315,8 @@ def tests(suite: boxpen.Suite) -> str:
         name = count.relation
         made = {task: number for task, (_, number) in count.tasks.items()}
         cells = [
-            count.triples, forms["nli", name], made["nli"], made["nli, wrong tails"],
-            forms["qa", name], made["qa"], made["pairs"], *PAPER[name][2],
+            count.triples, forms["nli", name], made["nli"], made.get("nli, wrong tails", 0),
+            forms["qa", name], made.get("qa", 0), made.get("pairs", 0), *PAPER[name][2],
         ]  # fmt: skip
         out.append(f"| {name} | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
     return "\n".join(out)

@@ -28,6 +28,7 @@ import numpy as np
 import results
 from kinds import EARLIER, line, reached
 from kinds import WORDS as ALL_WORDS
+from kinds import on_page as accuracy_of
 from results import write
 
 import boxpen

@@ -192,7 +192,7 @@ class Group:
         self.general: list[int] = []
         heads, all_heads = facts.heads[self.relation], len(facts.tails[self.relation])
         share, few = limits.general, limits.general_heads
-        if self.relation in ATOMIC:
+        if self.relation in ATOMIC and self.relation != "xAttr":  # which holds of many events
             share, few = limits.general_events, limits.general_event_heads
         for i, (phrase, sources) in enumerate(zip(self.phrases, self.sources, strict=True)):
             # A tail may be worded in other words than the graph's.
