@@ -91,7 +91,8 @@ def ratios_of(found: dict[str, Any]) -> Iterator[Ratio]:
 def _machine(found: dict[str, Any]) -> str:
     if "gpu" in found:
         return f"{found['gpu']}, torch {found['torch']}"
-    return f"{found['cpu']}, {found['cores']} cores, {found['threads']} threads"
+    clock = ", CPU seconds" if found.get("clock") == "cpu" else ""
+    return f"{found['cpu']}, {found['cores']} cores, {found['threads']} threads{clock}"
 
 
 def read(path: Path) -> list[Ratio]:

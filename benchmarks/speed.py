@@ -67,6 +67,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/bench"), help="of checkpoints")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--device", default="cpu", help="cuda: on a GPU, in float32")
+    parser.add_argument("--tools", nargs="+", choices=CAUSAL, default=CAUSAL)
+    parser.add_argument(
+        "--clock", choices=("wall", "cpu"), default="wall",
+        help="cpu: count the seconds of the CPU, if others use the machine (with --threads 1)",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--share", type=float, default=0.1, help="of the items, for the peers")
     parser.add_argument("--limit", type=int, help="only so many texts, whole items at random")
@@ -94,6 +99,7 @@ def main() -> None:
             else:
                 found[name] = bench.task(TASKS[name]) | labelled()
                 found[name]["machine"] = machine(options.threads, options.device)
+                found[name]["machine"]["clock"] = options.clock
                 print(table(found[name]), flush=True)
                 apart += [f"{name}: {row['tool']}" for row in found[name]["rows"] if row["apart"]]
         found["machine"] = machine(options.threads)
@@ -121,7 +127,7 @@ class Bench:
         folder = self._checkpoint(task)
         works = {part: work_of(task.kind, folder, t, pll=task.pll) for part, t in parts.items()}
         rate = self._rate(works["all"])
-        rows = [(tool, "share") for tool in task.tools]
+        rows = [(tool, "share") for tool in task.tools if tool in self.options.tools]
         if share < 1:
             rows.insert(0, ("boxpen", "all"))
         results: dict[tuple[str, str], list[dict[str, Any]]] = {row: [] for row in rows}
@@ -202,13 +208,16 @@ class Bench:
         python = self.options.minicons if apart else sys.executable
         trial = flat(sample([[text] for text in texts], self.options.trial))
         batch_sizes = () if tool == "boxpen" else ("--batch-sizes", *map(str, sizes))
-        return self._run(
+        one: dict[str, Any] = self._run(
             python, "contestant.py", tool, task.kind, "--pll", task.pll,
             "--device", self.options.device,
             "--model", folder,
             "--texts", self._file(texts), "--trial", self._file(trial), *batch_sizes,
             out="--out",
         )  # fmt: skip
+        if self.options.clock == "cpu":
+            one["seconds"] = one["cpu_seconds"]
+        return one
 
     def _rate(self, work: Work) -> dict[str, Any]:
         shapes = [[*shape, rows] for shape, rows in work.matrices.items()]
