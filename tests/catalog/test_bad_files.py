@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from suite_strategies import seldom, unhurried
 
@@ -269,7 +269,7 @@ def test_a_parquet_file_is_read_whatever_stands_beside(tmp_path, monkeypatch):
     assert read_suite(Path("x.parquet")).hash == PAIR.hash
 
 
-@seldom
+@settings(seldom, max_examples=5)
 @given(at=st.integers(4, 10_000), patch=st.binary(min_size=1, max_size=8), body=st.binary())
 def test_fuzz_parquet(folder, at, patch, body):
     path = folder / "x.parquet"

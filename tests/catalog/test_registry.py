@@ -1,5 +1,6 @@
 """The public suites: what is in them, and how they are asked for."""
 
+import functools
 import string
 from collections import Counter
 from dataclasses import replace
@@ -52,6 +53,12 @@ SIZES = {
 }  # fmt: skip
 
 
+@functools.cache
+def loaded_once(name):
+    """A suite that several tests look at; the largest take seconds to load."""
+    return load_suite(name)
+
+
 def need_files(mirror, name):
     absent = [file.path for file in ENTRIES[name].files if not (mirror / file.path).is_file()]
     if absent:
@@ -67,7 +74,7 @@ def test_every_downloaded_suite_is_counted():
 @pytest.mark.parametrize("name", SIZES)
 def test_counts_and_hashes(mirror, name):
     need_files(mirror, name)
-    suite = load_suite(name)
+    suite = loaded_once(name)
     tag = ENTRIES[name].part_tag or "set"
     found = Counter(item.tags.get(tag) for item in suite)
     assert found == SIZES[name] or SIZES[name] == {ANY: found.total()}
@@ -81,7 +88,7 @@ def test_every_suite_has_a_topic_a_size_and_a_chance(mirror, name):
     entry = ENTRIES[name]
     assert entry.topic in TOPICS
     need_files(mirror, name)
-    suite = load_suite(name)
+    suite = loaded_once(name)
     assert entry.items == len(suite)
     chances = [guessed for item in suite if (guessed := chance(item)) is not None]
     if not chances:
@@ -101,7 +108,7 @@ def chance(item):
 @pytest.mark.parametrize("name", [n for n in SIZES if ENTRIES[n].parts])
 def test_parts_are_the_values_of_the_tag(mirror, name):
     need_files(mirror, name)
-    suite = load_suite(name)
+    suite = loaded_once(name)
     entry = ENTRIES[name]
     parts = [part for part in SIZES[name] if part is not None]
     assert sorted(suite.tag_values()[entry.part_tag]) == sorted(entry.parts)

@@ -43,7 +43,7 @@ class Tab:
     def __init__(self, context: Any, url: str, *, ready: bool = True) -> None:
         self.context = context
         self.page = context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(30_000)  # machines may be busy
         self.complaints: list[str] = []
         self.dialogs: list[str] = []
         self.page.on("console", self._heard)
