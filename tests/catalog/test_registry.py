@@ -105,7 +105,13 @@ def chance(item):
     return 1 / len(item.candidates)
 
 
-@pytest.mark.parametrize("name", [n for n in SIZES if ENTRIES[n].parts])
+WITH_PARTS = [n for n in SIZES if ENTRIES[n].parts]
+LARGE = pytest.mark.heavy  # loads 67,000 items three times
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=LARGE if n == "blimp" else ()) for n in WITH_PARTS]
+)
 def test_parts_are_the_values_of_the_tag(mirror, name):
     need_files(mirror, name)
     suite = loaded_once(name)
