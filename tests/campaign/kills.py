@@ -1,7 +1,7 @@
 """Commands that are stopped at random moments, and then run again.
 
     python tests/campaign/kills.py --signal KILL --count 100
-    python tests/campaign/kills.py "train lm" --signal TERM --count 10 --first 3
+    python tests/campaign/kills.py "train lm" --signal INT TERM --count 10
 
 A moment is drawn from the seed and lies between the first file that the command writes and its end;
 half of the signals that can be caught come before that, while libraries are imported. Afterwards
@@ -116,48 +116,51 @@ def stop(one: Ready, name: str, number: int, home: Path) -> tuple[bool, str]:
     return stopped, wrong
 
 
-def campaign(works: list[Work], name: str, count: int, first: int = 0) -> dict[str, Told]:
+def campaign(all_ready: list[Ready], name: str, count: int, first: int = 0) -> dict[str, Told]:
     """Stop commands in turn, ``count`` times in all; one that ended by itself is repeated."""
-    told = {work.kind: Told() for work in works}
-    with tempfile.TemporaryDirectory() as folder:
-        all_ready = []
-        for number, work in enumerate(works):
-            home = Path(folder) / str(number)
-            home.mkdir()
-            all_ready.append(ready(work, home))
-        number, done = first, 0
-        while done < count:
-            one = all_ready[done % len(all_ready)]
-            stopped, wrong = stop(one, name, number, one.folder.parent)
-            number += 1
-            if not stopped and not wrong and number < first + 5 * count:
-                continue
-            done += 1
-            group = told[one.work.kind]
-            group.files += 1
-            if wrong:
-                group.findings.append(f"{one.work.name}, {name} {number - 1}: {wrong}")
-            else:
-                group.loaded += 1
-            print(f"{done} {one.work.name} {name} {number - 1}: {wrong or 'the same'}", flush=True)
+    told = {one.work.kind: Told() for one in all_ready}
+    number, done = first, 0
+    while done < count:
+        one = all_ready[done % len(all_ready)]
+        stopped, wrong = stop(one, name, number, one.folder.parent)
+        number += 1
+        if not stopped and not wrong and number < first + 5 * count:
+            continue
+        done += 1
+        group = told[one.work.kind]
+        group.files += 1
+        if wrong:
+            group.findings.append(f"{one.work.name}, {name} {number - 1}: {wrong}")
+        else:
+            group.loaded += 1
+        print(f"{done} {one.work.name} {name} {number - 1}: {wrong or 'the same'}", flush=True)
     return told
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", default=[work.name for work in WORKS])
-    parser.add_argument("--signal", choices=["KILL", "INT", "TERM"], default="KILL")
-    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--signal", nargs="+", choices=["KILL", *STATUS], default=["KILL"])
+    parser.add_argument("--count", type=int, default=100, help="How often, for each signal.")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--json", type=Path, help="Add what was found to this file.")
     options = parser.parse_args()
-    works = [work for work in WORKS if work.name in options.names]
-    told = campaign(works, options.signal, options.count, options.first)
-    for kind, one in told.items():
-        print(kind, vars(one))
-        if options.json:
-            keep(options.json, options.signal, kind, vars(one))
-    raise SystemExit(any(one.findings for one in told.values()))
+    found = 0
+    with tempfile.TemporaryDirectory() as folder:
+        all_ready = []
+        for work in WORKS:
+            if work.name in options.names:
+                home = Path(folder) / str(len(all_ready))
+                home.mkdir()
+                all_ready.append(ready(work, home))
+        for name in options.signal:
+            told = campaign(all_ready, name, options.count, options.first)
+            for kind, one in told.items():
+                print(name, kind, vars(one))
+                found += len(one.findings)
+                if options.json:
+                    keep(options.json, name, kind, vars(one))
+    raise SystemExit(found > 0)
 
 
 if __name__ == "__main__":
