@@ -29,7 +29,7 @@ CONTEXTS = boxpen.Suite(
 def _capable(monkeypatch):
     """Take bfloat16 on any processor; it is only slower on some."""
     monkeypatch.setattr(products, "multiplies_bfloat16", lambda _: True)
-    monkeypatch.setattr(near_ties, "CALIBRATION", 20)
+    monkeypatch.setattr(near_ties, "CALIBRATION", (20, 20))
 
 
 @pytest.fixture(scope="module")

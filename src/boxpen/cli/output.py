@@ -253,6 +253,8 @@ def progress_bar(
             bars.start()  # not before: an empty display would leave a blank line in a file
         if label not in tasks:
             tasks[label] = bars.add_task(printable(label), total=total, completed=done, known=done)
+        elif bars.tasks[tasks[label]].total != total:  # more of the same
+            bars.reset(tasks[label], total=total, completed=done, known=done)
         shown = f"{label} ({detail})" if detail else label
         bars.update(tasks[label], completed=done, total=total, description=printable(shown))
         if most is not None:

@@ -25,8 +25,8 @@ from boxpen.scoring.requests import Record, Request
 
 __all__ = ["Contest", "scored_fast"]
 
-CALIBRATION = 200
-"""Items of a suite that are scored in both precisions whatever their margins."""
+CALIBRATION = (40, 200)
+"""Items that are scored in both precisions whatever their margins: a tenth, within these limits."""
 
 SAFETY = 2.0
 """What the largest difference is multiplied by."""
@@ -114,7 +114,9 @@ class _Decided:
 
     def sample(self) -> list[str]:
         """Return the items to calibrate on; which they are follows from their ids alone."""
-        return sorted(self._of, key=lambda i: (zlib.crc32(i.encode()), i))[:CALIBRATION]
+        least, most = CALIBRATION
+        count = min(max(len(self._of) // 10, least), most)
+        return sorted(self._of, key=lambda i: (zlib.crc32(i.encode()), i))[:count]
 
     def asked(self, items: Iterable[str]) -> list[Request]:
         """Return the requests of items."""
