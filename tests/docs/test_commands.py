@@ -1,4 +1,4 @@
-"""Every command of the documentation is run, page by page, or listed with the reason why not.
+"""Every command and Python block of the documentation is run, page by page, or listed with the reason why not.
 
 The commands of a page run in order, in a folder where ``reader.py`` makes what they name: small
 models, suites, runs and files. Commands that ``listed.py`` names are parsed by the parser of their
@@ -8,14 +8,16 @@ program. A new command is run as it stands; if it cannot be, add it to ``listed.
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 pytest.importorskip("torch")
 
 from listed import PARSED_ONLY, reason
-from pages import PAGES, ROOT, commands
+from pages import PAGES, ROOT, blocks, commands
 from parsed import parse
 from reader import Reader
 from shell import Shell
@@ -55,3 +57,37 @@ def test_commands_were_found_and_every_reason_is_needed() -> None:
     texts = [re.sub(r"^([A-Z_]+=\S+ )+", "", command.text) for command in found]
     unused = [known for known in PARSED_ONLY if not any(re.match(known, text) for text in texts)]
     assert unused == []
+
+
+OWN_TESTS = {
+    "docs/how-to/coming-from.md": "tests/test_coming_from.py",
+    "docs/reference/python.md": "tests/test_python_page.py",
+    "docs/how-to/extend/adding-a-builder.md": "tests/build/test_runner.py",
+    "docs/how-to/extend/plugins.md": "tests/test_plugins.py",
+    "docs/how-to/extend/adding-a-model.md": "a sketch",
+    "docs/how-to/evaluate/gate.md": "tests/exchange/test_pytest_plugin.py",
+    "docs/results/suites/import.md": "tests/test_suites_page.py",
+}
+"""Pages whose Python other tests run, or nobody can."""
+PYTHON = {
+    str(page.relative_to(ROOT)): found
+    for page in PAGES
+    if (found := [block for block in blocks(page) if block.language == "python"])
+}
+
+
+@pytest.mark.parametrize("page", sorted(PYTHON.keys() - OWN_TESTS))
+def test_the_python_of_a_page_runs(
+    page: str, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = Reader(page, tmp_path / "page", models)
+    Shell(reader, monkeypatch)  # for its folder and its cache
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)
+    for block in PYTHON[page]:
+        if 'Path("elmo")' in block.text:  # tests/bilm/test_elmo.py writes such files
+            continue
+        code = re.sub(r'"(hf:\w+)"', lambda named: repr(reader.model(named[1])), block.text)
+        code = re.sub(r'"(cadec)"', lambda named: repr(reader.model(named[1])[3:]), code)
+        code = re.sub(r'"(commonmt)"', lambda named: repr(reader.suite(named[1])), code)
+        exec(compile(code, f"{block.page}:{block.line}", "exec"), vars(module))
