@@ -103,7 +103,7 @@ class TestFile:
         page = (Path(__file__).parents[1] / "docs" / "how-to" / "evaluate" / "gate.md").read_text(
             "utf-8"
         )
-        example = page.split("```toml\n")[1].split("```")[0]
+        example = page.split('```toml title="gate.toml"\n')[1].split("```")[0]
         assert [r.kind for r in rules(tmp_path, example)] == ["min", "max", "baseline"]
 
     def test_files_that_cannot_be_read(self, tmp_path):
