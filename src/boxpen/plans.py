@@ -91,7 +91,7 @@ def plan(
             f"({resolved.kind}) does not translate"
         )
     if judge is not None and not chosen.generates:
-        raise PolicyError(f"a judge is for the recipe 'generate', not for '{chosen.name}'")
+        raise PolicyError(f"a judge only applies to the recipe 'generate', not to '{chosen.name}'")
     if chosen.asks and (lack := resolved.cannot_answer(chosen.asks)) is not None:
         raise PolicyError(f"recipe '{chosen.name}' asks questions, and {lack}")
     if translate is None:  # a translation may cost money

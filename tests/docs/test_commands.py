@@ -1,4 +1,4 @@
-"""Every command and Python block of the documentation is run, page by page, or listed with the reason why not.
+"""Every command and Python block of the documentation runs, or is listed with the reason why not.
 
 The commands of a page run in order, in a folder where ``reader.py`` makes what they name: small
 models, suites, runs and files. Commands that ``listed.py`` names are parsed by the parser of their
@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from listed import PARSED_ONLY, reason
+from listed import reason
 from pages import PAGES, ROOT, blocks, commands
 from parsed import parse
 from reader import Reader
@@ -51,12 +51,8 @@ def test_the_commands_of_a_page_run(
     assert not failed, "\n" + "\n".join(failed)
 
 
-def test_commands_were_found_and_every_reason_is_needed() -> None:
-    found = [command for some in FOUND.values() for command in some]
-    assert len(found) > 400
-    texts = [re.sub(r"^([A-Z_]+=\S+ )+", "", command.text) for command in found]
-    unused = [known for known in PARSED_ONLY if not any(re.match(known, text) for text in texts)]
-    assert unused == []
+def test_commands_were_found() -> None:
+    assert sum(map(len, FOUND.values())) > 400
 
 
 OWN_TESTS = {

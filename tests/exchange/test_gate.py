@@ -84,7 +84,7 @@ class TestFile:
             ("limit = 0", "run.limit is 0, expected 1 or more"),
             ("norm = 'chars'", "run.norm is 'chars', expected"),
             ("limt = 3", "unknown key 'run.limt', did you mean 'limit'"),
-            ("judge = 'smollm2'", "run.judge is for the recipe generate, not for sound"),
+            ("judge = 'smollm2'", "run.judge only applies to the recipe generate, not to sound"),
         ],
     )
     def test_a_wrong_setting_is_named(self, gate, text, part):

@@ -156,7 +156,7 @@ def test_without_a_suite_a_quick_sample_of_starter_is_run(gpt2_dir, tmp_path):
     for more in (["--limit", "3"], ["starter.mt"]):
         refused = CliRunner().invoke(app, ["run", *more, "--full", *common])
         assert refused.exit_code == 2
-        assert "full is for runs without suite and limit" in refused.stderr
+        assert "full only works without suite and limit" in refused.stderr
 
 
 def test_the_page_shows_neither_a_share_of_few_blocks_nor_hides_an_unread_source(gpt2):

@@ -280,7 +280,7 @@ def test_bad_input_ends_in_one_sentence(tiny_base: Base, nli_csv: Path, tmp_path
     for place in bare.glob("tokenizer*"):
         place.unlink()
     refused(ModelError, r"bare has no tokenizer files", base=f"hf:{bare}", out=tmp_path / "n")
-    refused(ModelError, "--tokenizer is for new: only", tokenizer="gpt2", out=tmp_path / "o")
+    refused(ModelError, "--tokenizer only works with new:", tokenizer="gpt2", out=tmp_path / "o")
 
 
 def test_the_command_prints_the_result_alone_on_stdout(

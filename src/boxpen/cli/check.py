@@ -27,7 +27,7 @@ def check(
         typer.Argument(
             metavar="RUN",
             help="Run directories or folders of them.",
-            show_default="run what --rules says",
+            show_default="the table [run] of --rules",
         ),
     ] = None,
     minimum: Annotated[
@@ -62,7 +62,7 @@ def check(
 ) -> None:
     """Check runs against rules; exit with status 1 on failure.
 
-    Without RUN: first run what the table [run] of the gate file says.
+    Without RUN: first run the table [run] of the gate file.
     """
     from boxpen.exchange.gate import Gate, read_gate
     from boxpen.runs.rules import parse_bound
@@ -87,7 +87,7 @@ def _checked(
 ) -> CheckedGate:
     if runs:
         if out is not None:
-            raise RunError("--out is for checks without RUN, which run the gate; leave it out")
+            raise RunError("--out only works without RUN; leave it out")
         return gate.check_saved(runs, allow_sample=allow_sample)
     if gate.run is None:
         where = "a gate file" if rules is None else rules

@@ -292,7 +292,9 @@ def _without_failed(task: ReviewTask, verdicts: Verdicts, to: Destination) -> Ap
     from boxpen.review.answers import AnswerTask
 
     if not isinstance(task, AnswerTask):
-        raise BuildError(f"--without-failed is for answers to a suite, not the task '{task.name}'")
+        raise BuildError(
+            f"--without-failed only applies to answers to a suite, not to the task '{task.name}'"
+        )
     return task.apply_failed(_reviewed(task, verdicts), to)
 
 

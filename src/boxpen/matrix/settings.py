@@ -99,10 +99,10 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         if self.full and (self.suite or self.limit is not None):
-            raise ConfigError("full is for runs without suite and limit; leave it out")
+            raise ConfigError("full only works without suite and limit; leave it out")
         if self.judge is not None and "generate" not in self.recipe:
             recipes = ", ".join(self.recipe)
-            raise ConfigError(f"judge is for the recipe generate, not for {recipes}")
+            raise ConfigError(f"judge only applies to the recipe generate, not to {recipes}")
 
     @property
     def quick(self) -> bool:

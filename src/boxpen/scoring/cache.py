@@ -219,8 +219,8 @@ class ScoreCache:
         Other processes may use the cache meanwhile; they score again what is gone.
 
         Args:
-            keep: Stop when the file has so many bytes.
-            older_than: Only what was not used for so many seconds.
+            keep: Stop when the file has no more than this many bytes.
+            older_than: Only what was not used for this many seconds.
             model: Only scores of the model of this name.
             dry_run: Only count.
 

@@ -35,7 +35,7 @@ column = 0                  # of lines with tabs
 
 swaps = "sound"             # only where the clauses speak against the other conjunction;
                             # "paper": every conjunction, for judges to choose from
-# per_swap = 50             # at most so many items per pair of conjunctions, drawn at random
+# per_swap = 50             # maximum items per pair of conjunctions, drawn at random
 seed = 0
 """
 

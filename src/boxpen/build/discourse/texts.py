@@ -71,7 +71,9 @@ class TextSpec:
                 "ids, or alignment and folder"
             )
         if self.reversed and self.alignment is None:
-            raise ConfigError("reversed is for alignment; here, exchange source and target")
+            raise ConfigError(
+                "reversed only applies to alignment; exchange source and target instead"
+            )
         check_keys(self.columns, _COLUMNS, "columns")
         for needed in ("doc", "source", "target"):
             if needed not in self.columns:

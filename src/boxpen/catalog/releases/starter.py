@@ -68,7 +68,7 @@ def _with_languages(item: Item, card: Card) -> Item:
     return replace(item, language=language, source_language=source_language)
 
 
-_NOTES = "written and read by language models; docs/explanation/starter.md says how"
+_NOTES = "written and read by language models; see docs/explanation/starter.md"
 
 
 STARTER = Entry(

@@ -290,9 +290,9 @@ class Columns:
                 f"they are with: {way or import_command(header, where)}"
             )
         if self.reference_context and shape != "translation":
-            raise SuiteError(f"{where}: reference_context goes with source and reference only")
+            raise SuiteError(f"{where}: reference_context only works with source and reference")
         if self.gap and shape != "candidates":
-            raise SuiteError(f"{where}: gap goes with candidates and gold only")
+            raise SuiteError(f"{where}: gap only works with candidates and gold")
         if self.block and self.block_size:
             raise SuiteError(
                 f"{where}: block and block_size exclude each other, expected one of them"

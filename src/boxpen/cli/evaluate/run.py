@@ -117,12 +117,12 @@ def run(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="TOML file with models × suites × recipes; options replace what it says.",
+            help="TOML file with models × suites × recipes; options override it.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Only print how much work it is, timed on a sample."),
+        typer.Option("--dry-run", help="Only estimate the work, timed on a sample."),
     ] = False,
     template: Annotated[
         str | None, typer.Option(help="Custom prompt with {source} or {context}.")

@@ -30,7 +30,7 @@ def worker(
         ),
     ],
     idle: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Leave after so long without work.")
+        float, typer.Option(min=0, metavar="SECONDS", help="Leave after this long without work.")
     ] = 60.0,
     device: Annotated[
         str | None, typer.Option(help="cpu, cuda, cuda:1 or mps.", metavar="NAME")
@@ -43,7 +43,8 @@ def worker(
         typer.Option(
             min=0.5,
             metavar="SECONDS",
-            help="Others take over after so long without a sign of life; the same for all workers.",
+            help="Others take over after this long without a sign of life; the same for all "
+            "workers.",
         ),
     ] = LEASE,
     ordinal: Annotated[

@@ -47,7 +47,7 @@ def report(
     ] = False,
     paper: Annotated[bool, typer.Option("--paper", help="Also show the paper's figures.")] = False,
     csv: Annotated[
-        bool, typer.Option("--csv", help="Print what is said instead as CSV, one line per count.")
+        bool, typer.Option("--csv", help="Print confusions as CSV, one line per count.")
     ] = False,
     form: Format,
 ) -> None:

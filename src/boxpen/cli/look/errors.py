@@ -11,7 +11,7 @@ __all__ = ["errors"]
 
 @command(app, "errors", panel="Look")
 def errors(runs: Runs, *, journal: JournalFile = None, verdicts: Verdicts, form: Format) -> None:
-    """Show translation errors by type, as judges typed them."""
+    """Show translation errors by type, as judged."""
     from boxpen.analysis.translation_errors import ErrorTask, outputs_of
     from boxpen.report import translation_errors as shown
     from boxpen.report.tables import systems

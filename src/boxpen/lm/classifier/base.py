@@ -90,7 +90,7 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         taken = ready_for_pairs(taken, tokenizer or spec)
         return Base(spec, new_config(rest, taken), taken, None)
     if tokenizer:
-        raise ModelError(f"base '{spec}' has its own tokenizer; --tokenizer is for new: only")
+        raise ModelError(f"base '{spec}' has its own tokenizer; --tokenizer only works with new:")
     from transformers import AutoConfig
 
     source, code = _source(spec), {"trust_remote_code": trusted()}

@@ -103,7 +103,7 @@ def limit_cost(models: Sequence[Model], limit: float) -> None:
     """
     remote = {id(m): m for m in models if isinstance(m, ServedModel)}.values()
     if not remote:
-        raise PolicyError("--max-cost is for models behind an API; leave it out")
+        raise PolicyError("--max-cost only applies to models behind an API; leave it out")
     for model in remote:
         if not model.client.settings.prices:
             raise PolicyError(f"--max-cost needs the prices of '{model.name}': set {model.prices}")

@@ -123,7 +123,7 @@ def _values(payload: bytes) -> list[Any]:
         kind, place = _varint(payload, place)
         kinds.append(kind)
     if len(kinds) > 9:
-        raise ValueError("no row has so many values")
+        raise ValueError("no row has this many values")
     out: list[Any] = []
     for kind in kinds:
         if kind in _INTEGERS:

@@ -96,7 +96,7 @@ def prune(
     Args:
         db: The database, outside of a transaction.
         keep: Stop when the rest takes no more bytes; None removes all that the others choose.
-        older_than: Only batches that were not used for so many seconds.
+        older_than: Only batches that were not used for this many seconds.
         model: Only batches of the model of this name.
         dry_run: Only count.
 
