@@ -6,14 +6,13 @@ llama.cpp has no call that returns the log-probabilities of a prompt, so what is
 scoring: its prompt processing, on the weights as they are stored (``--embedding`` mode: every text
 goes through all layers, in batches, and no output layer is evaluated). boxpen scores the same texts
 from the same file, dequantised to float32, with the output layer. The two take turns, as in
-``speed.py``. Needs the package ``xllamacpp``.
+``speed.py``; seconds are those of the CPU, all threads together. Needs the package ``xllamacpp``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -31,7 +30,7 @@ BATCH = 2048  # tokens
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--share", type=float, default=0.1, help="of the texts")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("build/llama_cpp.json"))
     options = parser.parse_args()
@@ -59,15 +58,15 @@ def main() -> None:
             ("llama.cpp", lambda: reader.read(rows)),
         ]
         for name, work in order[:: -1 if number % 2 else 1]:
-            started = time.perf_counter()
+            started = time.process_time()
             work()
-            rounds[name].append(time.perf_counter() - started)
+            rounds[name].append(time.process_time() - started)
             print(f"{name}: {rounds[name][-1]:.1f} s", flush=True)
     found = {
         "texts": len(texts),
         "tokens": sum(map(len, rows)),
         "xllamacpp": version("xllamacpp"),
-        "machine": machine(options.threads),
+        "machine": machine(options.threads) | {"clock": "cpu"},
         "rows": [{"tool": name, "part": "share", "rounds": each} for name, each in rounds.items()],
     } | labelled()
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import hashlib
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +21,6 @@ from boxpen.models.base import Encoded, Model, ResolvedPolicy
 from boxpen.models.engine.head import Head, float_logits, log_probabilities
 from boxpen.models.engine.memory import Budget, budget_for, within
 from boxpen.models.engine.probe import tolerance
-from boxpen.models.loading.fingerprint import of_parts
 from boxpen.models.tokens import Pieces, token_texts
 from boxpen.models.vocabulary import beyond, check_target, check_used, check_vocabulary
 from boxpen.scoring.batching import batches
@@ -121,7 +122,8 @@ class TransformersModel(Model):
             if isinstance(getattr(type(self), name, None), cached_property):
                 del vars(twin)[name]
         twin.dtype = "bfloat16"
-        twin.fingerprint = of_parts(self.fingerprint, "rounded to bfloat16")
+        named = json.dumps([self.fingerprint, "rounded to bfloat16"])
+        twin.fingerprint = hashlib.sha256(named.encode()).hexdigest()
         twin._load = lambda: copy.deepcopy(self.module).bfloat16()
         return twin
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -243,7 +244,8 @@ def _run(settings: RunSettings, models: list[str], *, json: bool) -> None:
         progress_bar(above=lambda: so_far[-1] if so_far else None) as progress,
     ):
         # Smaller samples are parts of larger ones.
-        for size in _FIRST if settings.quick and plans[0].judged else ():
+        shown = _FIRST if sys.stderr.isatty() else _FIRST[:1]
+        for size in shown if settings.quick and plans[0].judged else ():
             part = settings.smaller(plans[0], size)
             run = run_plans([part], scores, translate=False, progress=progress)[0]
             if not so_far:

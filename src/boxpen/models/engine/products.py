@@ -1,8 +1,8 @@
-"""float32 matrix products by oneDNN on CPUs whose AVX-512 the default library does not use.
+"""float32 matrix products by oneDNN on AMD CPUs with AVX-512.
 
-PyTorch multiplies float32 matrices with MKL, which takes AVX2 on CPUs of other makers than Intel,
-half as fast. oneDNN takes AVX-512 on all of them. PyTorch asks it for float32 products only where
-it may also round factors to bfloat16; whether it does, on this CPU, is tried out.
+PyTorch multiplies float32 matrices with MKL, which is less than half as fast there as oneDNN.
+PyTorch asks oneDNN for float32 products only where it may also round factors to bfloat16; whether
+it does, on this CPU, is tried out.
 """
 
 from __future__ import annotations
