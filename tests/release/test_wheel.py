@@ -151,9 +151,16 @@ class TestInstalled:
         assert "smollm2" in (empty / "report.html").read_text("utf-8")
 
     def test_a_build(self, installed, empty):
-        text = run(installed, "-m", "boxpen", "build", "example", "kg", cwd=empty)
-        (empty / "graph.toml").write_text(text)
-        run(installed, "-m", "boxpen", "build", "status", "graph.toml", cwd=empty)
+        (empty / "triples.tsv").write_text("box\tisa\tcontainer\npen\tisa\tenclosure\n")
+        (empty / "graph.toml").write_text(
+            "builder = 'kg'\nname = 'g'\nfolder = 'out'\n[[graphs]]\nname = 't'\n"
+            "files = ['triples.tsv']\ncolumns = {head = 1, relation = 2, tail = 3}\n"
+            "language = 'en'\n[rank]\nmodel = 'none'\n[negatives]\nwordnet = false\n"
+        )
+        for stage in ("read", "filter", "render"):
+            run(
+                installed, "-m", "boxpen", "build", "run", "graph.toml", "--stage", stage, cwd=empty
+            )
 
     def test_the_web_app(self, installed, empty):
         command = [str(installed), "-m", "boxpen", "review", "serve", "--demo", "--port", "0"]

@@ -71,11 +71,12 @@ def known(path: Path, numbers: range) -> set[int]:
     return {n for n in numbers if key(n) in found}
 
 
-class TestDamage:
-    @pytest.fixture(scope="class")
-    def large(self, tmp_path_factory) -> Path:
-        return filled(tmp_path_factory.mktemp("large") / "scores.sqlite", {"m": range(50_000)})
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    return filled(tmp_path_factory.mktemp("large") / "scores.sqlite", {"m": range(50_000)})
 
+
+class TestDamage:
     @pytest.mark.parametrize("kind", [0x0A, 0x02])
     def test_of_50_000_rows_only_those_of_the_damaged_page_are_lost(
         self, large, tmp_path, caplog, kind
@@ -250,8 +251,8 @@ class TestPruning:
     def test_a_limit_is_kept_when_the_cache_is_closed(self, path, monkeypatch, caplog):
         limit = path.stat().st_size // 2
         monkeypatch.setenv(LIMIT, str(limit))
-        with ScoreCache(path):
-            pass
+        with ScoreCache(path) as cache:
+            cache.close()
         assert path.stat().st_size <= limit
         assert not known(path, range(3000))
         assert "BOXPEN_CACHE_LIMIT" in caplog.messages[0]

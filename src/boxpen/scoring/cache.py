@@ -123,7 +123,8 @@ class ScoreCache:
 
     def close(self) -> None:
         """Close the file, and log what was found damaged."""
-        with contextlib.suppress(CacheError):  # only bookkeeping
+        # Only bookkeeping, and a cache may be closed twice.
+        with contextlib.suppress(CacheError, sqlite3.ProgrammingError):
             self._note_use()
             self._keep_limit()
         self._db.close()
