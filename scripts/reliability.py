@@ -25,11 +25,19 @@ DISKS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", nargs="+", type=Path, help="What the campaign has written.")
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        help="Files that the campaign has written; their counts add up.",
+    )
     found: dict[str, Any] = {}
     for path in parser.parse_args().results:
         for part, told in json.loads(path.read_text("utf-8")).items():
-            found.setdefault(part, {}).update(told)
+            rooms = found.setdefault(part, {})
+            for name, one in told.items():
+                known = rooms.get(name)
+                rooms[name] = {k: known[k] + v for k, v in one.items()} if known else one
     write(PAGE, "reliability-files", files(found["mutations"]))
     write(PAGE, "reliability-commands", commands(found))
 
