@@ -20,7 +20,6 @@ PARSED_ONLY = {
     r"pip install": "changes the environment; the extras exist",
     r"(python -m )?pytest .*tests/": "make test and make test-heavy run it",
     r"python -m venv": "makes an environment",
-    r"python tests/": "writes a file that its test compares",
     r"pytest --boxpen": "tests/exchange/test_pytest_plugin.py runs it in a process of its own",
     r"inspect ": "tests/exchange/test_inspect_task.py and test_inspect_log.py run inspect",
     r"lm_eval ": "tests/test_coming_from.py and tests/exchange run lm-eval",

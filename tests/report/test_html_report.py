@@ -20,6 +20,7 @@ from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate
 from boxpen.report.html.page import whole_page
+from boxpen.report.html.items import _sampled
 from boxpen.report.html.report import SuiteNotes, html_report
 from boxpen.review.human_run import human_run
 from boxpen.runs.info import Sample
@@ -214,6 +215,16 @@ def test_a_long_suite_is_sampled_block_by_block(monkeypatch):
     assert len(head["runs"][0]["winner"]) == len(head["tags"][0]["of"]) == 4
     assert "4 of 8 items are in this page" in page
     assert "are in this page" not in html_report([translated(ONE)], items=False)
+    monkeypatch.setattr("boxpen.report.html.items.MOST_ITEMS", 1)  # no block fits
+    assert len(Pack(html_report([ONE, TWO])).head["ids"]) == 1
+
+
+def test_a_block_too_large_for_the_page_does_not_hide_the_others(monkeypatch):
+    monkeypatch.setattr("boxpen.report.html.items.MOST_ITEMS", 4)
+    blocks = {f"large-{n}": "large" for n in range(5)} | {"a": "small", "b": "small"}
+    for name in ("large", "grand", "vast", "huge"):  # whichever block is drawn first
+        renamed = {key: block.replace("large", name) for key, block in blocks.items()}
+        assert _sampled(renamed) == ["a", "b"]
 
 
 def test_every_right_label_is_in_the_pack():

@@ -173,18 +173,17 @@ class _Packer:
 
 
 def _sampled(blocks: Mapping[str, str]) -> list[str]:
-    """Return at most ``MOST_ITEMS`` items, whole blocks, in their order."""
+    """Return at most ``MOST_ITEMS`` items, whole blocks unless none fits, in their order."""
     if len(blocks) <= MOST_ITEMS:
         return list(blocks)
     sizes = Counter(blocks.values())
     chosen: set[str] = set()
     room = MOST_ITEMS
     for block in sorted(sizes, key=lambda name: (zlib.crc32(name.encode()), name)):
-        if sizes[block] > room:
-            break
-        chosen.add(block)
-        room -= sizes[block]
-    return [key for key, block in blocks.items() if block in chosen]
+        if sizes[block] <= room:
+            chosen.add(block)
+            room -= sizes[block]
+    return [key for key, block in blocks.items() if block in chosen] or list(blocks)[:MOST_ITEMS]
 
 
 def _spans(scored: Scored, run: Run) -> tuple[str, list[Span]]:
