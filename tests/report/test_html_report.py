@@ -19,8 +19,8 @@ from boxpen.catalog.lint.items import Finding
 from boxpen.metrics.choice import accuracy
 from boxpen.metrics.compare import compare_verdicts
 from boxpen.metrics.intervals import Estimate
-from boxpen.report.html.page import whole_page
 from boxpen.report.html.items import _sampled
+from boxpen.report.html.page import whole_page
 from boxpen.report.html.report import SuiteNotes, html_report
 from boxpen.review.human_run import human_run
 from boxpen.runs.info import Sample
