@@ -348,8 +348,8 @@ def coverage(found: dict[str, Any]) -> str:
             [i for i, n in met.items() if n and low <= n[0] and (high is None or n[0] <= high)],
         )
     row("no content word differs, or none is shared", [i for i, n in met.items() if n is None])
-    row("the sensible word oftener", [i for i, n in met.items() if n and n[1] > n[2]])
-    row("the other word oftener", [i for i, n in met.items() if n and n[1] < n[2]])
+    row("the sensible word more often", [i for i, n in met.items() if n and n[1] > n[2]])
+    row("the other word more often", [i for i, n in met.items() if n and n[1] < n[2]])
     row("as often", [i for i, n in met.items() if n and n[1] == n[2]])
     row("**all**", list(met))
     return "\n".join(out)
