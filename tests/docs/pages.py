@@ -85,11 +85,12 @@ def commands(page: Path) -> list[Command]:
     """Return the commands of a page, those in cells of tables too."""
     found = [one for block in blocks(page) if block.language in SHELLS for one in _within(block)]
     name = str(page.relative_to(ROOT))
+    fewest = 3 if page.stem == "coming-from" else 4  # words; elsewhere three name a command only
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
-        cells = re.findall(r"(?<=\| )`(boxpen [^`]+)`(?= \|)", line)
-        found += [
-            Command(name, number, cell, alone=True) for cell in cells if len(cell.split()) > 3
-        ]
+        for cell in line.strip("| ").split(" | ") if line.startswith("| ") else ():
+            code = re.match("`(boxpen [^`]+)`", cell)
+            if code and len(code[1].split()) >= fewest and not re.search(r"\b[A-Z]{3,}\b", code[1]):
+                found.append(Command(name, number, code[1], alone=True))
     return sorted(found, key=lambda command: command.line)
 
 
