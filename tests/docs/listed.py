@@ -15,7 +15,6 @@ _HOURS = "takes hours, public data or models; its arguments are parsed"
 PARSED_ONLY = {
     r"python (scripts|benchmarks)/": _HOURS,
     r"python -c ": "made numbers of one page, once; it is compiled",
-    r"python tests/": "rewrites a file of the repository; tests/test_public_api.py compares it",
     r"make ": "makes environments; the target exists",
     r"pip install": "changes the environment; the extras exist",
     r"(python -m )?pytest .*tests/": "make test and make test-heavy run it",

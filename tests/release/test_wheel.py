@@ -157,7 +157,7 @@ class TestInstalled:
             "files = ['triples.tsv']\ncolumns = {head = 1, relation = 2, tail = 3}\n"
             "language = 'en'\n[rank]\nmodel = 'none'\n[negatives]\nwordnet = false\n"
         )
-        for stage in ("read", "filter", "render"):
+        for stage in ("read", "filter"):
             run(
                 installed, "-m", "boxpen", "build", "run", "graph.toml", "--stage", stage, cwd=empty
             )
