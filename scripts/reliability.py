@@ -61,6 +61,8 @@ def commands(told: dict[str, Any]) -> str:
         "|---" + "|--:" * (len(rooms) + 2) + "|",
     ]
     for part, name in (STOPS | DISKS).items():
+        if part not in told:
+            continue
         counts = [told[part][room]["files"] if room in told[part] else 0 for room in rooms]
         failed = sum(len(one["findings"]) for one in told[part].values())
         lines.append(_line((name, *counts, sum(counts), sum(counts) - failed)))
