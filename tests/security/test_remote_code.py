@@ -228,7 +228,7 @@ class TestApi:
             first = resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint
             assert resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint == first
             file = elsewhere / name
-            file.write_text(f"from . import more\n{file.read_text()}")
+            file.write_text(f"from .more import A\n{file.read_text()}")
             (elsewhere / "more.py").write_text("A = 1\n")
             second = resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint
             (elsewhere / "more.py").write_text("A = 2\n")
