@@ -51,9 +51,14 @@ def test_workflows(path):
     assert True in found or "on" in found  # YAML 1.1 takes "on" for a truth value
     assert found["permissions"] == {"contents": "read"}
     for name, job in found["jobs"].items():
-        assert {"runs-on", "steps", "timeout-minutes"} <= job.keys(), name
         needed = job.get("needs", [])
-        assert {needed} if isinstance(needed, str) else set(needed) <= found["jobs"].keys()
+        needed = [needed] if isinstance(needed, str) else needed
+        assert set(needed) <= found["jobs"].keys()
+        if "uses" in job:  # another workflow of this repository, whole
+            assert job.keys() == {"uses"}
+            assert (ROOT / job["uses"]).resolve() in WORKFLOWS
+            continue
+        assert {"runs-on", "steps", "timeout-minutes"} <= job.keys(), name
         for step in job["steps"]:
             assert len({"uses", "run"} & step.keys()) == 1, step
             if "uses" in step:  # a tag can be moved, a commit cannot
@@ -64,9 +69,13 @@ def test_workflows(path):
         assert matrix in (None, pythons()), name
 
 
-def test_the_release_is_built_tested_and_published_in_this_order_without_a_token():
+def test_a_release_is_published_after_all_checks_and_without_a_token():
     jobs = load(ROOT / ".github" / "workflows" / "release.yml")["jobs"]
-    assert (jobs["test"]["needs"], jobs["publish"]["needs"]) == ("build", "test")
+    assert (jobs["wheel"]["needs"], jobs["publish"]["needs"]) == ("build", ["checks", "wheel"])
+    called = load(ROOT / jobs["checks"]["uses"])
+    assert "workflow_call" in called.get(True, called.get("on"))
+    steps = [step.get("run") for job in called["jobs"].values() for step in job["steps"]]
+    assert {"make check", "make test"} <= set(steps)
     assert jobs["publish"]["permissions"] == {"id-token": "write"}
     assert jobs["publish"]["environment"] == "pypi"
     text = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")

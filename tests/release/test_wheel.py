@@ -217,6 +217,14 @@ def test_the_dockerfile_copies_what_exists_and_does_not_run_as_root():
     assert dict(found)["ENTRYPOINT"] == '["boxpen"]'
 
 
+def test_any_user_of_the_image_can_write_to_its_cache():
+    """Who keeps runs in a folder of their own needs ``--user``, and then is nobody in it."""
+    found = instructions()
+    (env,) = (rest for name, rest in found if name == "ENV")
+    assert {"BOXPEN_CACHE=/cache", "HOME=/cache"} <= set(env.split())
+    assert any("chmod 1777 /cache" in rest for name, rest in found if name == "RUN")
+
+
 def test_hadolint_has_no_complaint():
     beside = Path(sys.executable).with_name("hadolint")
     hadolint = str(beside) if beside.exists() else shutil.which("hadolint")

@@ -131,6 +131,16 @@ def test_an_alignment_names_no_file_outside_its_folder(tmp_path, name):
         documents(path, folder)
 
 
+def test_folders_of_a_corpus_may_be_links(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "disk" / "1.xml").write_text("<s id='1'>Hi.</s>")
+    (tmp_path / "xml").mkdir()
+    (tmp_path / "xml" / "en").symlink_to(tmp_path / "disk")
+    path = tmp_path / "align.xml"
+    path.write_text('<cesAlign><linkGrp fromDoc="en/1.xml" toDoc="en/1.xml"/></cesAlign>')
+    assert documents(path, tmp_path / "xml") == [tmp_path / "xml" / "en" / "1.xml"]
+
+
 def test_entities_of_xml_do_not_multiply(tmp_path):
     lines = ["<!DOCTYPE x [<!ENTITY a 'xxxxxxxxxxxxxxxx'>"]
     lines += [f"<!ENTITY {b} '{f'&{a};' * 16}'>" for a, b in zip("abcdef", "bcdefg", strict=False)]

@@ -13,10 +13,14 @@ from typer.testing import CliRunner, Result
 from boxpen import ModelError, Run, evaluate, resolve_model, write_suite
 from boxpen.cli.app import app
 from boxpen.cluster.executors.local import LocalExecutor
+from boxpen.errors import NmtError
 from boxpen.lm.classifier.base import find_base
 from boxpen.matrix.payload import shared_of
 from boxpen.matrix.work import ModelWork
-from boxpen.models.loading.trust import TRUST, trusted, trusting
+from boxpen.models.loading.trust import TRUST, foreign_attention, trusted, trusting
+from boxpen.models.remote.tokenizer import FolderTokenizer
+from boxpen.nmt.data.bert_reading import load_bert
+from boxpen.nmt.loading import load_model as load_translation
 from small_runs import small_suite
 
 MODULE = """
@@ -209,13 +213,84 @@ class TestApi:
         resolve_model(f"hf:{folder}").load()
         assert not marker.exists()
 
-    def test_attention_from_elsewhere_is_refused(self, gpt2_dir, tmp_path):
+    def test_changed_code_is_another_model_wherever_it_is(self, reader, model, tmp_path):
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        (reader / "boxytok.py").rename(elsewhere / "boxytok.py")
+        settings = json.loads((reader / "tokenizer_config.json").read_text())
+        settings["auto_map"] = {"AutoTokenizer": [f"{elsewhere}--boxytok.BoxyTokenizer", None]}
+        (reader / "tokenizer_config.json").write_text(json.dumps(settings))
+        (model / "boxy.py").rename(elsewhere / "boxy.py")
+        config = json.loads((model / "config.json").read_text())
+        config["auto_map"] = {k: f"{elsewhere}--{v}" for k, v in config["auto_map"].items()}
+        (model / "config.json").write_text(json.dumps(config))
+        for folder, name in ((reader, "boxytok.py"), (model, "boxy.py")):
+            first = resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint
+            assert resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint == first
+            file = elsewhere / name
+            file.write_text(f"from .more import A\n{file.read_text()}")
+            (elsewhere / "more.py").write_text("A = 1\n")
+            second = resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint
+            (elsewhere / "more.py").write_text("A = 2\n")
+            third = resolve_model(f"hf:{folder}", trust_remote_code=True).fingerprint
+            assert len({first, second, third}) == 3
+
+
+class TestAttention:
+    """An attention from another repository is code; Transformers would load and run it."""
+
+    @pytest.fixture(params=["attn_implementation", "_attn_implementation"])
+    def folder(self, request, gpt2_dir, tmp_path) -> Path:
         folder = Path(shutil.copytree(gpt2_dir, tmp_path / "attention"))
-        config = json.loads((folder / "config.json").read_text())
-        config["attn_implementation"] = "somebody/kernel"
-        (folder / "config.json").write_text(json.dumps(config))
+        return _with(folder, **{request.param: "somebody/kernel"})
+
+    def test_the_argument_decides_and_not_the_environment(self, folder, monkeypatch):
+        found = resolve_model(f"hf:{folder}", trust_remote_code=True)
+        assert found.remote_code
+        monkeypatch.setenv(TRUST, "1")
         with pytest.raises(ModelError, match="somebody/kernel"):
+            resolve_model(f"hf:{folder}", trust_remote_code=False)
+
+    def test_by_default_it_is_refused(self, folder):
+        with pytest.raises(ModelError, match=f"somebody/kernel.*{FLAG}"):
             resolve_model(f"hf:{folder}")
+        with pytest.raises(ModelError, match=f"somebody/kernel.*{FLAG}"):
+            find_base(f"hf:{folder}", tokenizer=None, texts=())
+
+    def test_parts_of_a_configuration(self):
+        from transformers import BertConfig, EncoderDecoderConfig
+
+        whole = EncoderDecoderConfig.from_encoder_decoder_configs(BertConfig(), BertConfig())
+        assert foreign_attention(whole) is None
+        whole.decoder._attn_implementation = "somebody/kernel"
+        assert "somebody/kernel" in str(foreign_attention(whole))
+
+    def test_translation_refuses_it_even_with_the_flag(self, tmp_path, monkeypatch):
+        from transformers import BertConfig, MarianConfig
+
+        monkeypatch.setattr(
+            "transformers.modeling_utils.PreTrainedModel._check_and_adjust_attn_implementation",
+            lambda *a, **k: pytest.fail("Transformers was asked for the attention"),
+        )
+        width = {"d_model": 16, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "vocab_size": 20}
+        small = MarianConfig(**width, pad_token_id=0, decoder_start_token_id=0)
+        bert = BertConfig(hidden_size=16, num_attention_heads=2, vocab_size=57)
+        for config in (small, bert):
+            config.save_pretrained(tmp_path / config.model_type)
+            _with(tmp_path / config.model_type, attn_implementation="somebody/kernel")
+        with trusting():
+            with pytest.raises(NmtError, match="somebody/kernel"):
+                load_translation(tmp_path / "marian")
+            with pytest.raises(NmtError, match="somebody/kernel"):
+                load_bert(tmp_path / "bert")
+
+
+def test_the_tokenizer_of_a_server_runs_no_code_at_all(reader, marker):
+    config = json.loads((reader / "config.json").read_text())
+    (reader / "config.json").write_text(json.dumps(config | {"model_type": "boxy"}))
+    with trusting(), pytest.raises(ModelError, match="does not run for a server"):
+        FolderTokenizer(reader)
+    assert not marker.exists()
 
 
 class TestWorkers:
@@ -260,6 +335,13 @@ def _forget(model: Path) -> None:
 
     for name in [n for n in sys.modules if n.startswith("transformers_modules")]:
         del sys.modules[name]
+
+
+def _with(folder: Path, **settings: object) -> Path:
+    """Add settings to a ``config.json``."""
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+    return folder
 
 
 def _nothing(worker: object) -> Callable[..., None]:

@@ -45,7 +45,7 @@ try:
     found = repr((frame.columns, frame.rows())).encode()
     written = pl.read_parquet_metadata(io.BytesIO(content)).get("boxpen_rows")
     if written not in (None, f"{zlib.crc32(found):08x}"):
-        raise ValueError("its rows do not match the checksum 'boxpen_rows' in its metadata")
+        sys.exit("refused: changed")
 except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
     sys.exit("refused: " + str(error))
 packed = io.BytesIO()
@@ -158,6 +158,13 @@ def _frame(path: Path) -> _Frame:
     if done.returncode:
         told = done.stderr.decode("utf-8", "replace").rpartition("refused: ")
         reason = told[2].partition("\n")[0] if told[1] else "its reader died"
+        if reason == "changed":
+            raise SuiteError(
+                f"{path} was changed after boxpen wrote it: its rows do not match the checksum "
+                "'boxpen_rows' in its metadata. If it was damaged, export the suite again; if you "
+                "edited it, write it without that key (pyarrow: "
+                "table.replace_schema_metadata(None))"
+            )
         raise SuiteError(f"{path} is a broken Parquet file ({reason})")
     import polars as pl
 

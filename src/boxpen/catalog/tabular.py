@@ -3,8 +3,8 @@
 What separates the cells is found in the header line: in many countries spreadsheet programs write
 semicolons into ``.csv``. A table with a column ``kind`` is boxpen's own export; any other is a
 user's, whose columns are found by ``boxpen.catalog.tables.columns``. In an export, a cell that a
-spreadsheet program would take for a formula is marked with an apostrophe, which is removed when the
-file is read.
+spreadsheet program would take for a formula is marked with an apostrophe. A row with such cells has
+``yes`` in the column ``marked``; only there are apostrophes removed when the file is read.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ __all__ = [
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 READER_TAG = "reader-tag:"  # a column of a tag that later readers gave
+_MARKED = "marked"  # a column that tells the rows with apostrophes before formulas
 LISTS = {"candidates": "candidate_", "contrast": "contrast_", "also": "also_"}
 OWN = (
     "kind", "id", "block", "source", "context", "candidates", "gold", "premise", "hypothesis",
@@ -83,8 +84,14 @@ def write_table(suite: Suite, stream: BinaryIO, delimiter: str) -> None:
     header = [name for own in OWN for name in _own_columns(own, used)]
     header += columns.values()
     writer = csv.writer(codecs.getwriter("utf-8")(stream), delimiter=delimiter)
+    cells = [[row.get(name, "") for name in header] for row in rows]
+    safe = [list(map(neutral, row)) for row in cells]
+    if safe != cells:
+        header.append(_MARKED)
+        for row, before in zip(safe, cells, strict=True):
+            row.append("yes" if row != before else "")
     writer.writerow(header)
-    writer.writerows([neutral(row.get(name, "")) for name in header] for row in rows)
+    writer.writerows(safe)
 
 
 write_csv = partial(write_table, delimiter=",")
@@ -178,7 +185,7 @@ def _check_once(header: Sequence[str], path: Path) -> None:
 
 def _check_own(header: Sequence[str], path: Path) -> None:
     _check_once(header, path)
-    known = [LISTS[name] + "0" if name in LISTS else name for name in OWN]
+    known = [*(LISTS[name] + "0" if name in LISTS else name for name in OWN), _MARKED]
     if "id" not in header:
         raise SuiteError(f"{path} has no column 'id', {nearest('id', list(header))}")
     for name in header:
@@ -194,8 +201,10 @@ def _check_own(header: Sequence[str], path: Path) -> None:
 def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
     data: dict[str, Any] = {}
     lists: dict[str, dict[int, str]] = {name: {} for name in LISTS}
-    for name, marked in zip(header, row, strict=True):
-        cell = restored(marked)
+    cells = dict(zip(header, row, strict=True))
+    if cells.pop(_MARKED, ""):
+        cells = {name: restored(cell) for name, cell in cells.items()}
+    for name, cell in cells.items():
         if numbered := _numbered(name):
             lists[numbered[0]][numbered[1]] = cell
         elif cell and name.startswith((TAG, READER_TAG)):
@@ -204,8 +213,8 @@ def _own_item(header: Sequence[str], row: Sequence[str]) -> Item:
             data[name] = _gold(cell)
         elif cell:
             data[name] = cell
-    for name, cells in lists.items():
-        if texts := filled([cells[index] for index in sorted(cells)]):
+    for name, places in lists.items():
+        if texts := filled([places[index] for index in sorted(places)]):
             data[name] = texts
     return item_from_dict(data)
 

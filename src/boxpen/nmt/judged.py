@@ -110,7 +110,9 @@ def evaluate_on_suites(
     from boxpen.models.resolve import resolve_model
     from boxpen.scoring.cache import ScoreCache
 
-    model = resolve_model(f"hf:{folder}", device=None if device == "auto" else device)
+    model = resolve_model(
+        f"hf:{folder}", device=None if device == "auto" else device, trust_remote_code=False
+    )
     with ScoreCache(cache or default_cache()) as opened:
         runs = [evaluate(model, suite, recipe=recipe, cache=opened) for suite in suites]
     return [_result(run, run.save(out / "runs").relative_to(out)) for run in runs]

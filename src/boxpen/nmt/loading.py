@@ -13,6 +13,7 @@ from boxpen.config import AtLeast1, check_config
 from boxpen.errors import ConfigError, NmtError
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.kinds import introduce
+from boxpen.models.loading.trust import foreign_attention
 from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.nmt.limits import MOST_BEAM, MOST_PENALTY
 from boxpen.nmt.reading import context_limits
@@ -171,6 +172,8 @@ def _config(path: Path, name: str) -> Any:
         context_limits(config)
     except Exception as error:  # of many kinds: no JSON, no number, no known model
         raise NmtError(f"{name} cannot be loaded: {_reason(error)}") from error
+    if why := foreign_attention(config):
+        raise NmtError(f"{name} cannot be loaded: {why}")
     if not config.is_encoder_decoder:
         raise NmtError(
             f"{name} is a {config.model_type} model, expected one that reads a source and writes a "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ __all__ = [
     "Grid", "Page", "code_span", "escaped", "inert", "markdown_line", "plain_table", "safe",
     "table_of",
 ]  # fmt: skip
+
+_ENTITY = re.compile("&(?=#?[0-9A-Za-z]+;)")
+_BRACKET = re.compile(r"(?<![!\]])(\[[-+]?[0-9][-+–0-9.,% ]*\](?![\[(:]))|[\[\]]")
+_ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)  # what many hosts make a link of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,9 +193,11 @@ def escaped(text: str) -> str:
 
 
 def inert(text: str) -> str:
-    """Escape a text for a line of Markdown outside of tables."""
-    text = printable(text).replace("\\", "\\\\").replace("<", "&lt;")
-    return text.replace("](", "]\\(")
+    """Escape a text for a line of Markdown outside of tables; intervals stay as they are."""
+    text = printable(text).replace("\\", "\\\\")
+    text = _ENTITY.sub("&amp;", text).replace("<", "&lt;")
+    text = _BRACKET.sub(lambda found: found[0] if found[1] else f"\\{found[0]}", text)
+    return _ADDRESS.sub(lambda found: f"&#{ord(found[0])};", text)
 
 
 def code_span(text: str) -> str:

@@ -13,7 +13,7 @@ from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.assembly import cannot_load
 from boxpen.models.loading.presets import PRESETS
-from boxpen.models.loading.trust import refuse_kernels, trusted
+from boxpen.models.loading.trust import foreign_attention, trusted
 from boxpen.models.resolve import recognised
 
 __all__ = ["Base", "find_base", "plain"]
@@ -98,7 +98,8 @@ def find_base(spec: str, *, tokenizer: str | None, texts: Iterable[str]) -> Base
         config = _loaded(
             spec, "configuration", lambda: AutoConfig.from_pretrained(**source, **code)
         )
-    refuse_kernels(config, spec)
+    if not trusted() and (why := foreign_attention(config)):
+        raise ModelError(f"base '{spec}': {why}, or give --trust-remote-code")
     taken = ready_for_pairs(_tokenizer(spec), spec)
     return Base(spec, config, taken, source)
 

@@ -15,7 +15,7 @@ from boxpen.models.loading import fingerprint
 from boxpen.models.loading.assembly import assemble, load_module, loaded, transformers
 from boxpen.models.loading.kinds import auto_class, introduce, kind_of
 from boxpen.models.loading.label_names import label_order
-from boxpen.models.loading.trust import brings_code, refuse_kernels
+from boxpen.models.loading.trust import brings_code, code_of, foreign_attention
 from boxpen.models.vocabulary import foreign_vocabulary
 from boxpen.plugins import ARCHITECTURES
 from boxpen.text.languages import two_letter
@@ -51,7 +51,8 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
         config = loaded(
             name, "configuration", lambda: library.AutoConfig.from_pretrained(where, **code)
         )
-        refuse_kernels(config, name)
+        if not spec.trusted and (why := foreign_attention(config)):
+            raise ModelError(f"model '{name}': {why}, or give --trust-remote-code")
         kind = kind_of(config, name, trusted=spec.trusted)
         order = labels_of(kind, config, name, spec.labels)
         if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
@@ -70,12 +71,16 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
     commit = str(getattr(config, "_commit_hash", None))
     digest = fingerprint.of_directory(folder) if local else fingerprint.of_parts(path, commit)
     remote_code = spec.trusted and brings_code(config, tokenizer)
+    if remote_code:
+        classes = code_of(auto_class(kind, config), config, tokenizer)
+        own = loaded(name, "code", lambda: fingerprint.of_code(classes, where))
+        digest = fingerprint.of_parts(digest, "its own code", own)
     return assemble(
         spec,
         kind,
         config,
         tokenizer,
-        fingerprint.of_parts(digest, "its own code") if remote_code else digest,
+        digest,
         load,
         stored=getattr(config, "dtype", None),
         order=order,

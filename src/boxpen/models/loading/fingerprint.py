@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 __all__ = [
     "hooked",
+    "of_code",
     "of_directory",
     "of_file",
     "of_pair",
@@ -54,6 +56,29 @@ def of_directory(folder: Path) -> str:
     parts = [f"{p.name}={of_file(p)}" for p in files if not p.name.endswith(_IGNORED)]
     if (folder / _BERT).is_dir():  # the tokenizer of a BERT that is a part of the model
         parts.append(f"{_BERT}={of_directory(folder / _BERT)}")
+    return of_parts(*parts)
+
+
+def of_code(classes: Iterable[str], where: str) -> str:
+    """Return the digest of the Python files of classes, with what these import beside them.
+
+    Args:
+        classes: Names as in ``auto_map``: ``module.Class``, or ``elsewhere--module.Class``.
+        where: The folder of the checkpoint, or its name on the hub.
+    """
+    from transformers import dynamic_module_utils as dynamic
+
+    parts = []
+    for name in classes:
+        place, _, inside = name.rpartition("--")
+        module = inside.partition(".")[0]
+        try:
+            copy = dynamic.get_cached_module_file(place or where, f"{module}.py")
+        except OSError:
+            continue  # Transformers needs it no more than we do, or fails
+        file = Path(dynamic.HF_MODULES_CACHE) / copy
+        files = [file, *map(Path, sorted(dynamic.get_relative_import_files(file)))]
+        parts += [name, *(f"{one.name}={of_file(one)}" for one in files)]
     return of_parts(*parts)
 
 

@@ -11,9 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from boxpen.errors import ModelError
-
-__all__ = ["TRUST", "brings_code", "refuse_kernels", "refused", "trusted", "trusting"]
+__all__ = ["TRUST", "brings_code", "code_of", "foreign_attention", "refused", "trusted", "trusting"]
 
 TRUST = "BOXPEN_TRUST_REMOTE_CODE"
 """The environment variable; workers of this machine inherit it."""
@@ -44,26 +42,55 @@ def trusting() -> Iterator[None]:
 
 
 def brings_code(config: Any, tokenizer: Any = None) -> bool:
-    """Return whether a checkpoint names code of its own, for the model or the tokenizer."""
-    settings = getattr(tokenizer, "init_kwargs", {})
-    own = settings.get("auto_map") if isinstance(settings, Mapping) else None
-    return bool(getattr(config, "auto_map", None) or own)
+    """Return whether a checkpoint names code, for the model or the tokenizer."""
+    return bool(_auto_map(config) or _auto_map(tokenizer) or foreign_attention(config))
 
 
-def refuse_kernels(config: Any, name: str) -> None:
-    """Refuse a configuration whose attention is compiled code from another repository.
+def code_of(auto: str, config: Any, tokenizer: Any) -> list[str]:
+    """Return the classes of its own that a checkpoint is loaded with, as ``auto_map`` names them.
 
-    Raises:
-        ModelError: If it names one.
+    Args:
+        auto: The Auto class of its model.
+        config: Its configuration.
+        tokenizer: Its tokenizer.
     """
+    classes = (
+        _named(config, "AutoConfig"),
+        _named(config, auto),
+        _named(tokenizer, "AutoTokenizer"),
+    )
+    return sorted({name for named in classes for name in named})
+
+
+def foreign_attention(config: Any) -> str | None:
+    """Return why to refuse a configuration whose attention is code from another repository."""
     wanted = getattr(config, "_attn_implementation", None)
-    if isinstance(wanted, str) and "/" in wanted and not trusted():
-        raise ModelError(
-            f"model '{name}': its config.json has the attn_implementation {wanted!r}, which is "
-            "code from another repository; remove it, or give --trust-remote-code"
+    if isinstance(wanted, str) and "/" in wanted:
+        return (
+            f"its config.json has the attn_implementation {wanted!r}, which is code from another "
+            "repository; remove it"
         )
+    parts = (getattr(config, name, None) for name in getattr(config, "sub_configs", ()))
+    return next(
+        (why for part in parts if part is not None and (why := foreign_attention(part))), None
+    )
 
 
 def refused(error: BaseException) -> str | None:
     """Return what to say if this error of Transformers means that code was not run."""
     return _WAY_OUT if "trust_remote_code" in str(error) else None
+
+
+def _auto_map(part: Any) -> Any:
+    """Return what a configuration or a tokenizer has for ``auto_map``; {} if nothing."""
+    settings = getattr(part, "init_kwargs", None)
+    found = settings.get("auto_map") if isinstance(settings, Mapping) else None
+    return found or getattr(part, "auto_map", None) or {}
+
+
+def _named(part: Any, auto: str) -> list[str]:
+    """Return the classes of an Auto class; tokenizers may have two, or nothing but them."""
+    found = _auto_map(part)
+    found = found.get(auto) if isinstance(found, Mapping) else found
+    names = found if isinstance(found, list | tuple) else [found]
+    return [name for name in names if isinstance(name, str)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from boxpen.errors import ModelError
-from boxpen.models.loading.trust import trusted
+from boxpen.models.loading.trust import refused
 from boxpen.models.remote.client import Answer, Call, Client, MismatchError, UnansweredError
 from boxpen.models.tokens import Pieces, pieces, token_texts
 from boxpen.scoring.requests import Request
@@ -62,10 +62,12 @@ class FolderTokenizer:
             raise ModelError("a tokenizer folder needs: pip install 'boxpen[hf]'") from None
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(
-                str(folder), local_files_only=True, trust_remote_code=trusted()
+                str(folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:  # whatever Transformers raises for a folder that is none
             reason = " ".join(str(error).split())[:200]
+            if refused(error):
+                reason = "it needs Python code of its own, which boxpen does not run for a server"
             raise ModelError(f"tokenizer folder {folder} cannot be loaded: {reason}") from None
         self.bos: int | None = self._tokenizer.bos_token_id
         self.eos: int | None = self._tokenizer.eos_token_id

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from boxpen.errors import NmtError
 from boxpen.files import new_folder
 from boxpen.models.engine.quiet import quiet
+from boxpen.models.loading.trust import foreign_attention
 
 if TYPE_CHECKING:
     from transformers import BertModel, PreTrainedTokenizerBase
@@ -114,15 +115,22 @@ def load_bert(folder: Path | str) -> BertModel:
     Raises:
         NmtError: If the folder holds none.
     """
-    from transformers import BertModel
+    from transformers import BertConfig, BertModel
 
     place = Path(folder)
     if _shape(place)["fused"]:
         raise NmtError(f"{place} holds a BERT-fused model, expected a BERT alone")
     try:
         with quiet():
+            config = BertConfig.from_pretrained(str(place), local_files_only=True)
+            if why := foreign_attention(config):
+                raise NmtError(why)
             bert, report = BertModel.from_pretrained(
-                str(place), add_pooling_layer=False, local_files_only=True, output_loading_info=True
+                str(place),
+                config=config,
+                add_pooling_layer=False,
+                local_files_only=True,
+                output_loading_info=True,
             )
     except Exception as error:  # of many kinds: a file is missing, cut short, of another shape
         raise NmtError(f"the BERT of {place} cannot be loaded ({_first_line(error)})") from error
