@@ -20,11 +20,12 @@ import argparse
 import csv
 import math
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from results import write
+from results import shown, write
 
 from boxpen.analysis.behaviour import task_of
 from boxpen.analysis.relations import is_wrong
@@ -32,7 +33,7 @@ from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
 from boxpen.catalog import load_suite
 from boxpen.items import Choice, Entail, Item
 from boxpen.metrics.agreement import cohen_kappa, percent_agreement
-from boxpen.metrics.intervals import Estimate, between, share
+from boxpen.metrics.intervals import Estimate, between, mean_of_shares, share
 
 RELATIONS = (*CONCEPTNET, *ATOMIC)
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -49,7 +50,8 @@ SAMPLES = {
 }
 # The samples of the later ones, and what the table calls them.
 READINGS = {
-    "sure tails": "`kg@7401dcdb`, blind, one reader twice",
+    "sure tails": "`kg@7401dcdb`, blind",
+    "sure tails by their author": "the same tests, read twice by the author of the rules",
     "new wordings": "`kg@d47fd46b`, blind",
     "with rules": "`kg@11741d62`",
     "reviewed": "`kg@04fa6c99`",
@@ -57,7 +59,7 @@ READINGS = {
     "starter": "all wrong answers of `starter-graph`",
     "last exchange": "those of its effects, after exchanges",
 }
-BEFORE, NOW = "new wordings", "sure tails"
+BEFORE, NOW, AUTHOR = "new wordings", "sure tails", "sure tails by their author"
 # What is asked, with the verdicts that are kept, the good one first.
 ASKED = {"english": "yn", "answer": "yn", "tail": "war"}
 HEADS = ("English right", "answer right and unambiguous", "wrong tail surely wrong")
@@ -67,6 +69,7 @@ KEY = ("relation", "task", "item", "right")
 EACH = 20
 BUILD = Path(__file__).parents[1] / "build" / "kg"
 FEW = 10  # shares of fewer tests are not shown by relation
+FEW_TRIPLES = 5  # nor intervals of fewer triples
 SEED = 1963
 Said = dict[str, list[str]]
 """The verdicts on each item, in the order of the readers."""
@@ -129,7 +132,7 @@ def draw(out: Path, before: Sequence[Path], skip: Path | None = None) -> None:
     """
     (out / "keys").mkdir(parents=True, exist_ok=True)
     (out / "INSTRUCTIONS.md").write_text(BLIND, "utf-8")
-    read = {row["item"] for row in _rows(READ) if row["sample"] != NOW}
+    read = {row["item"] for row in _rows(READ) if row["sample"] not in (NOW, AUTHOR)}
     texts = {
         _blind(item)
         for build in before
@@ -193,7 +196,7 @@ def gather(folder: Path) -> None:
                     raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                 found.append((NOW, relation, task, item, what, path.stem[-1], verdict))
     order = ["reviewed", "automatic", "starter", "exchanged once", "exchanged", "last exchange"]
-    order += ["with rules", BEFORE, NOW]
+    order += ["with rules", BEFORE, AUTHOR, NOW]
     found += (tuple(row.values()) for row in _rows(READ) if row["sample"] != NOW)
     found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
     _write_csv(READ, ("sample", "relation", "task", "item", "question", "reader", "verdict"), found)
@@ -223,6 +226,7 @@ def tables() -> None:
     write("kg.md", "read-agreement", "\n".join(agreements(rows)))
     if any(row["sample"] == NOW for row in rows):
         write("kg.md", "read-relations", "\n".join(by_relation(rows)))
+        write("kg.md", "read-tails", "\n".join(by_triple(rows, wrong_tails())))
 
 
 def judged(rows: list[dict[str, str]]) -> list[str]:
@@ -257,27 +261,88 @@ def _by_sample(rows: list[dict[str, str]], cell: Callable[[Said], str]) -> list[
 
 
 def by_relation(rows: list[dict[str, str]]) -> list[str]:
-    """Return the shares of the last two suites that were read, by relation and by task."""
-    titles = [f"{head}: {READINGS[s]}" for head in HEADS for s in (BEFORE, NOW)]
+    """Return how many tests of the last two suites are good and unambiguous English."""
+    questions = dict(zip(ASKED, HEADS, strict=True))
+    del questions["tail"]
+    samples = (BEFORE, NOW)
+    titles = [f"{head}: {READINGS[s]}" for head in questions.values() for s in samples]
     out = ["| | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
-    both = [row for row in rows if row["sample"] in (BEFORE, NOW)]
-    groups = {name: [row for row in both if row["relation"] == name] for name in RELATIONS}
-    groups |= {name: [row for row in both if row["task"] == name] for name in TASKS}
-    groups["**all**"] = both
-    for group, some in groups.items():
+    for group, some in _groups(rows).items():
         cells = [
             _cell(_share(said)) if len(said) >= FEW else "–"
-            for what in ASKED
-            for sample in (BEFORE, NOW)
-            for said in [_of(some, sample, what)]
+            for what in questions
+            for said in (_of(some, sample, what) for sample in samples)
         ]
         out.append(f"| {group} | " + " | ".join(cells) + " |")
     cells = []
-    for what in ASKED:
-        before, now = (_share(_of(both, sample, what)) for sample in (BEFORE, NOW))
+    for what in questions:
+        before, now = (_share(_of(rows, sample, what)) for sample in samples)
         cells += ["", _points(between(now, before))]
     out.append("| difference, points | " + " | ".join(cells) + " |")
     return out
+
+
+def by_triple(rows: list[dict[str, str]], weights: dict[str, int]) -> list[str]:
+    """Return how many wrong tails are surely wrong, with the number of triples they are of.
+
+    Args:
+        weights: How many wrong tails of each relation the suite has.
+    """
+    samples = (NOW, AUTHOR, BEFORE)
+    titles = ["wrong tails in the suite", "tests (triples)", *(READINGS[s] for s in samples)]
+    out = ["| | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
+    for group, some in _groups(rows).items():
+        of = [_of(some, sample, "tail") for sample in samples]
+        if not any(of):
+            continue
+        number = weights.get(group) if group in RELATIONS else None
+        size = f"{len(of[0])} ({len(_triples(of[0]))})" if of[0] else "–"
+        if group == "**all**":
+            number = sum(weights.values())
+        shown = [
+            _cell(_share(said)) if len(_triples(said)) >= FEW_TRIPLES and len(said) >= FEW else "–"
+            for said in of
+        ]
+        out.append(
+            f"| {group} | {'' if number is None else f'{number:,}'} | {size} "
+            f"| {' | '.join(shown)} |"
+        )
+    tails = [row for row in rows if row["question"] == "tail"]
+    mine, his, old = (
+        {r: _of([row for row in tails if row["relation"] == r], s, "tail") for r in RELATIONS}
+        for s in samples
+    )
+    both = [r for r in RELATIONS if mine[r] and old[r]]
+    whole = [_cell(weighted(s, weights)) for s in (mine, his)]
+    out.append(f"| **weighted by the suite's wrong tails** | | | {' | '.join(whole)} | – |")
+    alike = [weighted(s, dict.fromkeys(both, 1)) for s in (mine, his, old)]
+    out.append(
+        f"| **mean of the {len(both)} relations in both samples** | | "
+        f"| {' | '.join(map(_cell, alike))} |"
+    )
+    gains = [_points(between(e, alike[-1])) for e in alike[:2]]
+    out.append(f"| minus `kg@d47fd46b`, points | | | {' | '.join(gains)} | |")
+    return out
+
+
+def weighted(said: dict[str, Said], weights: dict[str, int]) -> Estimate:
+    """Return the mean of the shares of relations, by their weights."""
+    names = [name for name in RELATIONS if weights.get(name) and said[name]]
+    groups = [(_credits(said[name]), _triples_of(said[name])) for name in names]
+    return mean_of_shares(groups, [weights[name] for name in names])
+
+
+def wrong_tails() -> dict[str, int]:
+    """Return how many wrong tails of each relation kg@7401dcdb has, as its page shows."""
+    rows = [line.split("|") for line in shown("kg", "open").splitlines()[2:]]
+    counts = {cells[1].strip(): int(cells[4].replace(",", "")) for cells in rows}
+    return {name: counts[name] for name in RELATIONS}
+
+
+def _groups(rows: list[dict[str, str]]) -> dict[str, list[dict[str, str]]]:
+    groups = {name: [row for row in rows if row["relation"] == name] for name in RELATIONS}
+    groups |= {name: [row for row in rows if row["task"] == name] for name in TASKS}
+    return groups | {"**all**": rows}
 
 
 def _of(rows: Iterable[dict[str, str]], sample: str, question: str) -> Said:
@@ -293,8 +358,24 @@ def _verdicts(rows: Iterable[dict[str, str]]) -> Said:
 
 
 def _share(said: Said, good: Sequence[str] = ("y", "w")) -> Estimate:
-    """Return the share of items that readers find good; half where one of two does."""
-    return share([sum(verdict in good for verdict in of) / len(of) for of in said.values()])
+    """Return the share of items that readers find good; half where one of two does.
+
+    Items of one triple are not independent: the interval is clustered by triple.
+    """
+    return share(_credits(said, good), _triples_of(said))
+
+
+def _credits(said: Said, good: Sequence[str] = ("y", "w")) -> list[float]:
+    return [sum(verdict in good for verdict in of) / len(of) for of in said.values()]
+
+
+def _triples_of(said: Said) -> list[str]:
+    """Return the triple of each item: ``isa-1`` of ``isa-1-qa-3``."""
+    return [re.sub(r"-(nli|qa|pairs)-.*", "", item) for item in said]
+
+
+def _triples(said: Said) -> set[str]:
+    return set(_triples_of(said))
 
 
 def _agreement(said: Said) -> str:
