@@ -18,58 +18,37 @@ from __future__ import annotations
 
 import argparse
 import csv
-import math
 import random
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kg_readings import (
+    ASKED,
+    AUTHOR,
+    BEFORE,
+    NOW,
+    RELATIONS,
+    agreements,
+    by_relation,
+    by_triple,
+    judged,
+    readings,
+    triples_read_before,
+    wrong_tails,
+)
 from results import write
 
 from boxpen.analysis.behaviour import task_of
 from boxpen.analysis.relations import is_wrong
-from boxpen.build.kg.triples import ATOMIC, CONCEPTNET
 from boxpen.catalog import load_suite
 from boxpen.items import Choice, Entail, Item
-from boxpen.metrics.agreement import cohen_kappa, percent_agreement
-from boxpen.metrics.intervals import Estimate, between, share
 
-RELATIONS = (*CONCEPTNET, *ATOMIC)
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 JUDGED, READ = RESULTS / "data" / "kg-judged.csv", RESULTS / "data" / "kg-read.csv"
-# What counted as good in each sample of the earlier reading, and what the table calls it.
-SAMPLES = {
-    "before": ("sensible", "triples of the graphs: sensible"),
-    "filtered": ("sensible", "triples after filter and ranking: sensible"),
-    "reviewed": ("sensible", "triples after review: sensible"),
-    "automatic tests": ("right", "tests without review: English right"),
-    "reviewed tests": ("right", "tests after review: English right"),
-    "starter": ("right", "tests of `starter-graph`: English right"),
-    "tails": ("wrong", "wrong tails after review: surely wrong"),
-}
-# The samples of the later ones, and what the table calls them.
-READINGS = {
-    "sure tails": "`kg@7401dcdb`, blind, one reader twice",
-    "new wordings": "`kg@d47fd46b`, blind",
-    "with rules": "`kg@11741d62`",
-    "reviewed": "`kg@04fa6c99`",
-    "automatic": "`kg@99f1565a`, without review",
-    "starter": "all wrong answers of `starter-graph`",
-    "last exchange": "those of its effects, after exchanges",
-}
-BEFORE, NOW = "new wordings", "sure tails"
-# What is asked, with the verdicts that are kept, the good one first.
-ASKED = {"english": "yn", "answer": "yn", "tail": "war"}
-HEADS = ("English right", "answer right and unambiguous", "wrong tail surely wrong")
-TASKS = ("nli", "nli, wrong tails", "qa", "pairs")
-CONTROL = "right answers"  # among the wrong ones of starter-graph
 KEY = ("relation", "task", "item", "right")
 EACH = 20
 BUILD = Path(__file__).parents[1] / "build" / "kg"
-FEW = 10  # shares of fewer tests are not shown by relation
 SEED = 1963
-Said = dict[str, list[str]]
-"""The verdicts on each item, in the order of the readers."""
 
 BLIND = """\
 # Reading tests of common sense
@@ -129,7 +108,7 @@ def draw(out: Path, before: Sequence[Path], skip: Path | None = None) -> None:
     """
     (out / "keys").mkdir(parents=True, exist_ok=True)
     (out / "INSTRUCTIONS.md").write_text(BLIND, "utf-8")
-    read = {row["item"] for row in _rows(READ) if row["sample"] != NOW}
+    read = {row["item"] for row in _rows(READ) if row["sample"] not in (NOW, AUTHOR)}
     texts = {
         _blind(item)
         for build in before
@@ -193,7 +172,7 @@ def gather(folder: Path) -> None:
                     raise SystemExit(f"{path}, row {number}: {what} is {verdict!r}")
                 found.append((NOW, relation, task, item, what, path.stem[-1], verdict))
     order = ["reviewed", "automatic", "starter", "exchanged once", "exchanged", "last exchange"]
-    order += ["with rules", BEFORE, NOW]
+    order += ["with rules", BEFORE, AUTHOR, NOW]
     found += (tuple(row.values()) for row in _rows(READ) if row["sample"] != NOW)
     found.sort(key=lambda row: (order.index(row[0]), RELATIONS.index(row[1]), *row[2:]))
     _write_csv(READ, ("sample", "relation", "task", "item", "question", "reader", "verdict"), found)
@@ -221,87 +200,11 @@ def tables() -> None:
     rows = _rows(READ)
     write("kg.md", "read", "\n".join(readings(rows)))
     write("kg.md", "read-agreement", "\n".join(agreements(rows)))
+    now, before, made_on = triples_read_before(rows)
+    print(f"{now} triples with wrong tails: {before} read before, {made_on} to make the rule")
     if any(row["sample"] == NOW for row in rows):
         write("kg.md", "read-relations", "\n".join(by_relation(rows)))
-
-
-def judged(rows: list[dict[str, str]]) -> list[str]:
-    """Return the shares of the earlier reading; an item that one of two accepts counts half."""
-    out = ["| sample | share | readers agree | Cohen's kappa |", "|---|---|---|---|"]
-    for sample, (good, title) in SAMPLES.items():
-        said = _verdicts(row for row in rows if row["sample"] == sample)
-        out.append(f"| {title} | {_cell(_share(said, (good,)))} | {_agreement(said)} |")
-    return out
-
-
-def readings(rows: list[dict[str, str]]) -> list[str]:
-    """Return what readers found in every sample."""
-    return _by_sample(rows, lambda said: _cell(_share(said)))
-
-
-def agreements(rows: list[dict[str, str]]) -> list[str]:
-    """Return how far the readers of every sample agree."""
-    return _by_sample(rows, lambda said: _agreement(said).replace(" | ", ", kappa "))
-
-
-def _by_sample(rows: list[dict[str, str]], cell: Callable[[Said], str]) -> list[str]:
-    out = ["| sample | " + " | ".join(HEADS) + " |", "|---|" + "---|" * len(HEADS)]
-    rows = [row for row in rows if row["task"] != CONTROL]
-    for sample, title in READINGS.items():
-        of = [_of(rows, sample, what) for what in ASKED]
-        if any(of):
-            out.append(
-                f"| {title} | " + " | ".join(cell(said) if said else "–" for said in of) + " |"
-            )
-    return out
-
-
-def by_relation(rows: list[dict[str, str]]) -> list[str]:
-    """Return the shares of the last two suites that were read, by relation and by task."""
-    titles = [f"{head}: {READINGS[s]}" for head in HEADS for s in (BEFORE, NOW)]
-    out = ["| | " + " | ".join(titles) + " |", "|---|" + "---|" * len(titles)]
-    both = [row for row in rows if row["sample"] in (BEFORE, NOW)]
-    groups = {name: [row for row in both if row["relation"] == name] for name in RELATIONS}
-    groups |= {name: [row for row in both if row["task"] == name] for name in TASKS}
-    groups["**all**"] = both
-    for group, some in groups.items():
-        cells = [
-            _cell(_share(said)) if len(said) >= FEW else "–"
-            for what in ASKED
-            for sample in (BEFORE, NOW)
-            for said in [_of(some, sample, what)]
-        ]
-        out.append(f"| {group} | " + " | ".join(cells) + " |")
-    cells = []
-    for what in ASKED:
-        before, now = (_share(_of(both, sample, what)) for sample in (BEFORE, NOW))
-        cells += ["", _points(between(now, before))]
-    out.append("| difference, points | " + " | ".join(cells) + " |")
-    return out
-
-
-def _of(rows: Iterable[dict[str, str]], sample: str, question: str) -> Said:
-    return _verdicts(r for r in rows if (r["sample"], r["question"]) == (sample, question))
-
-
-def _verdicts(rows: Iterable[dict[str, str]]) -> Said:
-    """Return the verdicts on each item, in the order of the readers."""
-    said: dict[str, dict[str, str]] = defaultdict(dict)
-    for row in rows:
-        said[row["item"]][row["reader"]] = row["verdict"]
-    return {item: [of[reader] for reader in sorted(of)] for item, of in said.items()}
-
-
-def _share(said: Said, good: Sequence[str] = ("y", "w")) -> Estimate:
-    """Return the share of items that readers find good; half where one of two does."""
-    return share([sum(verdict in good for verdict in of) / len(of) for of in said.values()])
-
-
-def _agreement(said: Said) -> str:
-    both = list(said.values())
-    kappa = cohen_kappa([b[0] for b in both], [b[1] for b in both])
-    shown = "–" if math.isnan(kappa) else f"{kappa:.2f}"
-    return f"{percent_agreement(both):.1%} | {shown}"
+        write("kg.md", "read-tails", "\n".join(by_triple(rows, wrong_tails())))
 
 
 def _tests(items: Sequence[Item]) -> list[Item]:
@@ -337,16 +240,6 @@ def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]
 def _rows(path: Path) -> list[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def _cell(e: Estimate) -> str:
-    shown = f"{e.value:.1%}" if 0.995 <= e.value < 1 else f"{e.value:.0%}"
-    return f"{shown} [{e.low:.0%}, {e.high:.0%}] of {e.n}"
-
-
-def _points(e: Estimate) -> str:
-    """Return a difference of shares in points of a per cent."""
-    return f"{100 * e.value:+.0f} [{100 * e.low:+.0f}, {100 * e.high:+.0f}]"
 
 
 if __name__ == "__main__":

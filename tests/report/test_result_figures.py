@@ -10,6 +10,7 @@ import cats
 import duals_judged
 import figures_from_tables
 import kg_judged
+import kg_readings
 import pytest
 import results
 
@@ -115,8 +116,8 @@ def test_the_findings_page_lists_every_page():
 def test_cheap_tables_are_those_of_the_data():
     rows = kg_judged._rows(kg_judged.READ)
     made = {
-        ("kg", "read"): "\n".join(kg_judged.readings(rows)),
-        ("kg", "judged"): "\n".join(kg_judged.judged(kg_judged._rows(kg_judged.JUDGED))),
+        ("kg", "read"): "\n".join(kg_readings.readings(rows)),
+        ("kg", "judged"): "\n".join(kg_readings.judged(kg_judged._rows(kg_judged.JUDGED))),
         ("duals", "finding"): duals_judged.finding(),
         ("duals", "accepted-6"): duals_judged.accepted(6),
         ("duals", "edits-6"): duals_judged.blind_edits(),
@@ -124,8 +125,10 @@ def test_cheap_tables_are_those_of_the_data():
         ("cats", "clear-conjunctions"): cats.clear_conjunctions(),
         ("cats", "conjunctions"): cats.conjunctions(),
     }
-    if any(row["sample"] == kg_judged.NOW for row in rows):
-        made["kg", "read-relations"] = "\n".join(kg_judged.by_relation(rows))
+    if any(row["sample"] == kg_readings.NOW for row in rows):
+        made["kg", "read-relations"] = "\n".join(kg_readings.by_relation(rows))
+        tails = kg_readings.by_triple(rows, kg_readings.wrong_tails())
+        made["kg", "read-tails"] = "\n".join(tails)
     for (topic, key), table in made.items():
         assert results.shown(topic, key) == table
 

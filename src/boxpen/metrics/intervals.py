@@ -56,6 +56,7 @@ def share(earned: Sequence[float], clusters: Sequence[Hashable] | None = None) -
 
 def mean_of_shares(
     groups: Sequence[tuple[Sequence[float], Sequence[Hashable] | None]],
+    weights: Sequence[float] | None = None,
 ) -> Estimate:
     """Return the mean of the shares of independent groups (Price and Bonett 2004).
 
@@ -64,6 +65,7 @@ def mean_of_shares(
 
     Args:
         groups: Credits between 0 and 1, and their clusters as ``share`` takes them.
+        weights: How much each group counts; equal if None.
     """
     if not groups:
         return Estimate(math.nan, math.nan, math.nan, 0)
@@ -76,8 +78,14 @@ def mean_of_shares(
         values.append(value)
         centres.append(centre)
         variances.append(centre * (1 - centre) / (size + more))
-    value, centre = (math.fsum(some) / len(groups) for some in (values, centres))
-    half = Z95 * math.sqrt(math.fsum(variances)) / len(groups)
+    parts = [1.0] * len(groups) if weights is None else weights
+    total = math.fsum(parts)
+    value, centre = (
+        math.fsum(p * x for p, x in zip(parts, some, strict=True)) / total
+        for some in (values, centres)
+    )
+    variance = math.fsum(p * p * x for p, x in zip(parts, variances, strict=True))
+    half = Z95 * math.sqrt(variance) / total
     low, high = max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half))
     return Estimate(value, low, high, sum(len(earned) for earned, _ in groups))
 
