@@ -67,7 +67,7 @@ TrustRemoteCode = Annotated[
     bool,
     typer.Option(
         "--trust-remote-code",
-        help="Run Python code that a checkpoint brings along. A run records it for the evaluated model.",
+        help="Run Python code that a checkpoint brings along. Runs record it for their model.",
         callback=_trust,
     ),
 ]

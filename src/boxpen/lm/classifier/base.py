@@ -12,6 +12,7 @@ from boxpen.lm.pairs import ready_for_pairs
 from boxpen.lm.scratch import SHAPES, new_config, new_tokenizer
 from boxpen.models.engine.quiet import quiet
 from boxpen.models.loading.assembly import cannot_load
+from boxpen.models.loading.checkpoint import has_tokenizer
 from boxpen.models.loading.presets import PRESETS
 from boxpen.models.loading.trust import foreign_attention, trusted
 from boxpen.models.resolve import recognised
@@ -162,16 +163,10 @@ def _tokenizer(spec: str) -> Any:
 
     source, code = _source(spec), {"trust_remote_code": trusted()}
     folder = Path(source["pretrained_model_name_or_path"])
-    # Without its files Transformers makes up an empty tokenizer for some kinds of model.
-    if folder.is_dir() and "gguf_file" not in source and not _has_tokenizer(folder):
+    if folder.is_dir() and "gguf_file" not in source and not has_tokenizer(folder):
         raise ModelError(f"base '{spec}': {folder} has no tokenizer files")
     with quiet():
         return _loaded(spec, "tokenizer", lambda: AutoTokenizer.from_pretrained(**source, **code))
-
-
-def _has_tokenizer(folder: Path) -> bool:
-    patterns = ("tokenizer*.json", "vocab.*", "*.model", "*.spm", "merges.txt")
-    return any(next(folder.glob(pattern), None) for pattern in patterns)
 
 
 def _loaded(spec: str, what: str, load: Callable[[], T]) -> T:

@@ -23,7 +23,7 @@ from boxpen.text.languages import two_letter
 if TYPE_CHECKING:
     from boxpen.models.hf import TransformersModel
 
-__all__ = ["forbidden_of", "from_checkpoint", "labels_of"]
+__all__ = ["forbidden_of", "from_checkpoint", "has_tokenizer", "labels_of"]
 
 _TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "vocab.json", "vocab.txt", "tokenizer.model",
@@ -55,7 +55,7 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
             raise ModelError(f"model '{name}': {why}, or give --trust-remote-code")
         kind = kind_of(config, name, trusted=spec.trusted)
         order = labels_of(kind, config, name, spec.labels)
-        if local and not any((folder / f).is_file() for f in _TOKENIZER_FILES):
+        if local and not has_tokenizer(folder):
             raise ModelError(f"model '{name}': {path} has no tokenizer files")
         if local and (wrong := foreign_vocabulary(folder)):
             raise ModelError(f"model '{name}' {wrong}")
@@ -87,6 +87,14 @@ def from_checkpoint(spec: ModelSpec) -> TransformersModel:
         languages=_languages(folder) if local else None,
         remote_code=remote_code,
     )
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Return whether a checkpoint has the files of a tokenizer.
+
+    Without them, Transformers makes up an empty one for some kinds of model.
+    """
+    return any((folder / name).is_file() for name in _TOKENIZER_FILES)
 
 
 def labels_of(
