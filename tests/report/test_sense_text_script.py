@@ -69,16 +69,15 @@ def test_a_line_is_followed_to_the_accuracy_of_elmo():
     )
 
 
-def test_slope_and_height_of_a_line_vary_together(monkeypatch):
+def test_slope_and_height_of_a_line_vary_together():
     """Against a plain twin: draw pairs, fit a line to their accuracy at each size, follow it."""
-    monkeypatch.setattr(sense_text, "RESAMPLES", 3000)
     dice = random.Random(3)
     sizes = {
         2.0**n: np.array([float(dice.random() < 0.3 + 0.03 * n) for _ in range(300)])
         for n in range(6, 12)
     }
     far, tilts = [], []
-    for _ in range(3000):
+    for _ in range(1000):
         drawn = dice.choices(range(300), k=300)
         means = [sum(credit[i] for i in drawn) / 300 for credit in sizes.values()]
         slope, start = statistics.linear_regression(range(6, 12), means)
@@ -88,8 +87,8 @@ def test_slope_and_height_of_a_line_vary_together(monkeypatch):
     numbers = [float(n) for n in re.findall(r"[+-]?[\d.]+(?:e[+-]\d+)?", cells)]
     tilts.sort()
     far.sort()
-    assert numbers[1:3] == pytest.approx([tilts[75], tilts[2924]], abs=0.003)
-    assert [math.log2(n) for n in numbers[4:]] == pytest.approx([far[75], far[2924]], abs=0.5)
+    assert numbers[1:3] == pytest.approx([tilts[25], tilts[974]], abs=0.003)
+    assert [math.log2(n) for n in numbers[4:]] == pytest.approx([far[25], far[974]], abs=0.5)
 
 
 def test_a_line_that_may_not_rise_may_never_get_there():
