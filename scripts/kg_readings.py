@@ -30,7 +30,7 @@ SAMPLES = {
 # The samples of the later ones, and what the table calls them.
 READINGS = {
     "sure tails": "`kg@7401dcdb`, blind",
-    "sure tails by their author": "the same tests, read twice by the author of the rules",
+    "sure tails by their author": "the same tests, read twice by the model that wrote the rules",
     "new wordings": "`kg@d47fd46b`, blind",
     "with rules": "`kg@11741d62`",
     "reviewed": "`kg@04fa6c99`",

@@ -332,20 +332,20 @@ def bilm_table(found: Sequence[tuple[float, Seeds]]) -> str:
     out = ["| model | words of text | passes | held-out loss | accuracy |", "|---" * 5 + "|"]
     for name, words, passes, loss, e in rows:
         out.append(f"| {name} | {words:,.0f} | {passes} | {loss} | {interval(e)} |")
-    out += [
-        "",
-        "| line through | per doubling of the text | words for ELMo's accuracy |",
-        "|---" * 3 + "|",
+    return "\n".join([*out, "", *lines_through("\n".join(out))])
+
+
+def lines_through(table: str) -> list[str]:
+    """Return the lines through the accuracies of a table, as it shows them."""
+    cells = re.findall(r"^\| [^|]+ \| ([\d,]+) \|.*\| ([\d.]+) \[([\d.]+), ([\d.]+)\]", table, re.M)
+    points = [
+        (float(words.replace(",", "")), Estimate(*map(float, e), 2021)) for words, *e in cells
     ]
-    points = [(words, e) for _, words, _, _, e in rows]
+    out = ["| line through | per doubling of the text | words for ELMo's accuracy |"]
+    out.append("|---" * 3 + "|")
     for name, some in (("all points", points), ("the last two", points[-2:])):
-        slope, error, end = line(some)
-        low, high = slope - Z95 * error, slope + Z95 * error
-        out.append(
-            f"| {name} | {slope:+.4f} [{low:+.4f}, {high:+.4f}] | {reached(slope, end)} "
-            f"[{reached(high, end)}, {reached(low, end)}] |"
-        )
-    return "\n".join(out)
+        out.append(f"| {name} | {followed(line(some))} |")
+    return out
 
 
 def on_page(name: str) -> Estimate:
@@ -357,13 +357,21 @@ def on_page(name: str) -> Estimate:
     return Estimate(value, low, high, 2021)
 
 
-def line(points: Sequence[tuple[float, Estimate]]) -> tuple[float, float, tuple[float, float]]:
-    """Fit accuracy over doublings of the text by weighted least squares.
+class Line(NamedTuple):
+    """Accuracy over the logarithm of words to base 2, through the points' weighted centre.
 
-    Returns:
-        The slope, its standard error, and the point that the line is followed from: the logarithm
-        to base 2 of the most words, and the accuracy of the line there.
+    At the centre, the errors of slope and accuracy are independent.
     """
+
+    slope: float
+    error: float
+    centre: float
+    accuracy: float
+    error_there: float
+
+
+def line(points: Sequence[tuple[float, Estimate]]) -> Line:
+    """Fit accuracy over doublings of the text by weighted least squares."""
     x = [math.log2(words) for words, _ in points]
     weights = [(2 * Z95 / (e.high - e.low)) ** 2 for _, e in points]
     total = math.fsum(weights)
@@ -377,15 +385,42 @@ def line(points: Sequence[tuple[float, Estimate]]) -> tuple[float, float, tuple[
         )
         / spread
     )
-    return slope, spread**-0.5, (max(x), mean + slope * (max(x) - centre))
+    return Line(slope, spread**-0.5, centre, mean, total**-0.5)
 
 
-def reached(slope: float, end: tuple[float, float]) -> str:
-    """Return at how many words a line of this slope, followed from there, has ELMo's accuracy."""
-    if slope <= 0:
-        return "none"
-    doublings = end[0] + (ELMO - end[1]) / slope
-    return f"{2**doublings:.1e}" if doublings < 100 else "more than 10^30"
+def reached(fit: Line, accuracy: float = ELMO) -> tuple[float, float, float]:
+    """Return where a line has an accuracy, in doublings, with a 95 % interval (Fieller 1954).
+
+    The interval ends where the band of the line has that accuracy, so that slope and height are
+    both uncertain. A line that may not rise may never get there: infinity.
+    """
+    missing = accuracy - fit.accuracy
+    found = fit.centre + missing / fit.slope if fit.slope > 0 else math.inf
+    a = fit.slope**2 - (Z95 * fit.error) ** 2
+    b, c = fit.slope * missing, missing**2 - (Z95 * fit.error_there) ** 2
+    if missing <= 0 or c <= 0:
+        raise ValueError("the accuracy is not above the line's centre")
+    if a > 0 and b < 0:  # it falls
+        return math.inf, math.inf, math.inf
+    # Roots of a d² - 2 b d + c, as c / (b ± root), which also holds for a = 0.
+    root = math.sqrt(b * b - a * c)
+    low = fit.centre + c / (b + root)
+    return found, low, fit.centre + c / (b - root) if a > 0 else math.inf
+
+
+def followed(fit: Line) -> str:
+    """Return cells of a table: the slope, and the words at which the line has ELMo's accuracy."""
+    low, high = fit.slope - Z95 * fit.error, fit.slope + Z95 * fit.error
+    return f"{fit.slope:+.4f} [{low:+.4f}, {high:+.4f}] | {words_cell(*reached(fit))}"
+
+
+def words_cell(found: float, low: float, high: float) -> str:
+    """Return numbers of words, given in doublings."""
+    value, *ends = (
+        "none" if math.isinf(d) else f"{2**d:.1e}" if d < 100 else "more than 10^30"
+        for d in (found, low, high)
+    )
+    return f"{value} [{', '.join(ends)}]"
 
 
 def interval(e: Estimate, sign: str = "") -> str:

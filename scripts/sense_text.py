@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import results
-from kinds import EARLIER, line, reached
+from kinds import EARLIER, ELMO, followed, line, words_cell
 from kinds import WORDS as ALL_WORDS
 from kinds import on_page as accuracy_of
 from results import write
@@ -34,7 +34,7 @@ from results import write
 import boxpen
 from boxpen.analysis.curve import Point
 from boxpen.english.normal import normal
-from boxpen.metrics.intervals import Z95, Estimate, share
+from boxpen.metrics.intervals import Estimate, share
 from boxpen.report.curve import curve_svg
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +53,9 @@ GROUPS = {
     "5 to 49 times": (5, 49),
     "50 or more": (50, None),
 }
+LARGER = 4
+"""Sizes that a second line is fitted to, which is followed from near them."""
+RESAMPLES = 4000
 SEED = 1989
 
 
@@ -270,13 +273,15 @@ def tables(found: dict[str, Any]) -> None:
             cells.append(shown(estimate))
         out.append(f"| {words:,.0f} | {len(some)} | {' | '.join(cells)} |")
     for name, of in credit.items():
-        lines.append(f"| {name} | {min(of):,.0f} to {max(of):,.0f} | {followed(*fitted(of))} |")
+        for some in (of, dict(list(of.items())[-LARGER:])):
+            ends = f"{min(some):,.0f} to {max(some):,.0f}"
+            lines.append(f"| {name} | {ends} | {extrapolated(some)} |")
     for kind in ("causal", "masked"):
         points = on_page(kind)
         ends = f"{points[0][0]:,.0f} to {points[-1][0]:,.0f}"
         link = "../seeds.md#causal-and-masked-models-on-the-same-text-cats"
         named = f"{kind}, 18 to 25 M parameters ([seeds]({link}))"
-        lines.append(f"| {named} | {ends} | {followed(*line(points))} |")
+        lines.append(f"| {named} | {ends} | {followed(line(points))} |")
     ties = sum(earned == 0.5 for earned in found["samples"][-1]["company"])
     print(f"company scores {ties} pairs alike")
     write("sense", "text-curves", "\n".join(out))
@@ -287,24 +292,41 @@ def tables(found: dict[str, Any]) -> None:
     (results.DOCS / "figures" / "sense-text.svg").write_text(picture, "utf-8")
 
 
-def fitted(of: dict[float, Any]) -> tuple[float, float, tuple[float, float]]:
-    """Fit accuracy over doublings of the text; pairs are what the error is of.
+def extrapolated(of: dict[float, Any]) -> str:
+    """Return cells of a table: accuracy per doubling, and the words for ELMo's accuracy.
 
-    The slope is a mean over pairs of each pair's own slope, so its error needs no assumption about
-    how far the sizes agree.
+    Intervals are those of a bootstrap over pairs, which all sizes share.
+    """
+    slopes, ends = fitted(of)
+    count = len(slopes)
+    rng = np.random.default_rng(SEED)
+    drawn = rng.multinomial(count, [1 / count] * count, size=RESAMPLES)
+    tilts, heights = drawn @ slopes / count, drawn @ ends / count
+    last = math.log2(max(of))
+    far = [reached_at(last, *both) for both in zip(tilts, heights, strict=True)]
+    slope = float(slopes.mean())
+    low, high = np.quantile(tilts, [0.025, 0.975])
+    first, final = np.quantile(far, [0.025, 0.975], method="closest_observation")
+    words = words_cell(reached_at(last, slope, float(ends.mean())), first, final)
+    return f"{slope:+.4f} [{low:+.4f}, {high:+.4f}] | {words}"
+
+
+def fitted(of: dict[float, Any]) -> tuple[Any, Any]:
+    """Return each pair's own slope over doublings of the text, and the end of its line.
+
+    The line of the accuracy is the mean of those of the pairs, so its errors need no assumption
+    about how far the sizes agree.
     """
     x = np.log2(list(of))
     centred = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    each = centred @ np.array(list(of.values()))
-    slope = float(each.mean())
-    end = float(np.mean(list(of.values()))) + slope * float(x[-1] - x.mean())
-    return slope, float(each.std(ddof=1) / len(each) ** 0.5), (float(x[-1]), end)
+    credit = np.array(list(of.values()))
+    slopes = centred @ credit
+    return slopes, credit.mean(axis=0) + slopes * (x[-1] - x.mean())
 
 
-def followed(slope: float, error: float, end: tuple[float, float]) -> str:
-    low, high = slope - Z95 * error, slope + Z95 * error
-    words = f"{reached(slope, end)} [{reached(high, end)}, {reached(low, end)}]"
-    return f"{slope:+.4f} [{low:+.4f}, {high:+.4f}] | {words}"
+def reached_at(last: float, slope: float, end: float) -> float:
+    """Return where a line has ELMo's accuracy, in doublings: infinity if it does not rise."""
+    return last + (ELMO - end) / slope if slope > 0 else math.inf
 
 
 def on_page(kind: str) -> list[tuple[float, Estimate]]:

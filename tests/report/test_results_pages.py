@@ -45,6 +45,18 @@ def test_a_table_has_one_place(docs):
         results.write("kg", "one", "")
 
 
+PAGES = sorted(results.DOCS.rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_table_is_empty(page):
+    text = page.read_text("utf-8")
+    begun = re.findall(r"<!-- begin (.+?) -->", text)
+    found = dict(re.findall(r"<!-- begin (.+?) -->(.*?)<!-- end \1 -->", text, re.S))
+    assert list(found) == begun, "each begins once and ends"
+    assert not [key for key, table in found.items() if not table.strip()]
+
+
 @pytest.mark.parametrize("end", ["", "| all | blocks | 7 | |", "| all | blocks | 7 | |\n\n- `sig`"])
 def test_rows_of_a_paper_come_after_ours(end):
     ours = "| system | metric | all | ties |\n|---|---|---|---|\n| us | accuracy | 0.6 | 1 |"

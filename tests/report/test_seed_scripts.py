@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 
 import kinds
 import pytest
+import results
 
 import nmt
 import small_runs
@@ -47,17 +48,40 @@ def test_all_trainings_of_a_scale_read_as_many_sentences(scale, count):
 
 def test_the_line_is_that_of_weighted_least_squares():
     exact = [(2.0**k, Estimate(0.1 + 0.02 * k, 0.02 * k, 0.2 + 0.02 * k, 9)) for k in (3, 5, 9)]
-    slope, error, end = kinds.line(exact)
-    assert slope == pytest.approx(0.02)
-    assert end == pytest.approx((9, 0.28))
+    fit = kinds.line(exact)
+    assert fit.slope == pytest.approx(0.02)
+    assert (fit.centre, fit.accuracy) == pytest.approx((17 / 3, 0.1 + 0.02 * 17 / 3))
     # Equal weights: the textbook's error of a slope, with the error of a point known.
-    assert error == pytest.approx(
+    assert fit.error == pytest.approx(
         0.1 / kinds.Z95 / math.sqrt(sum((k - 17 / 3) ** 2 for k in (3, 5, 9)))
     )
-    assert kinds.reached(slope, end) == f"{2 ** (9 + (kinds.ELMO - 0.28) / 0.02):.1e}"
-    assert kinds.reached(-0.01, end) == "none"
+    assert fit.error_there == pytest.approx(0.1 / kinds.Z95 / math.sqrt(3))
     blurred = [exact[0], exact[1], (exact[2][0], Estimate(9.0, -1e6, 1e6, 9))]
-    assert kinds.line(blurred)[0] == pytest.approx(0.02, abs=1e-6)
+    assert kinds.line(blurred).slope == pytest.approx(0.02, abs=1e-6)
+
+
+@pytest.mark.parametrize("slope", [0.03, 0.011, 0.0105, 0.005, -0.004, -0.02])
+def test_where_a_line_has_an_accuracy_is_where_its_band_does(slope):
+    """Against a plain twin: walk to the right until the band has the accuracy, and has not."""
+    fit = kinds.Line(slope, 0.005, 20.0, 0.55, 0.01)
+    found, low, high = kinds.reached(fit, 0.6)
+
+    def band(at, sign):
+        half = kinds.Z95 * math.hypot(fit.error_there, fit.error * (at - 20))
+        return 0.55 + slope * (at - 20) + sign * half
+
+    steps = [20 + n / 100 for n in range(100_000)]
+    first = next((at for at in steps if band(at, 1) >= 0.6), math.inf)
+    last = next((at for at in steps if band(at, -1) >= 0.6), math.inf)
+    assert low == pytest.approx(first, abs=0.011)
+    assert high == pytest.approx(last, abs=0.011)
+    assert found == (pytest.approx(20 + 0.05 / slope) if slope > 0 else math.inf)
+
+
+def test_the_lines_of_the_page_are_those_of_its_points():
+    points, _, lines = results.shown("seeds", "bilm").partition("\n\n")
+    assert lines.splitlines() == kinds.lines_through(points)
+    assert kinds.words_cell(3.0, math.inf, 200.0) == "8.0e+00 [none, more than 10^30]"
 
 
 def test_a_name_is_architecture_share_and_seed():

@@ -1,10 +1,15 @@
 """Counts of text for Sen-Making: scripts/sense_text.py against plain twins."""
 
 import math
+import random
+import re
+import statistics
 from collections import Counter
 
+import kinds
 import numpy as np
 import pytest
+import results
 import sense_text
 from sense_text import BEGIN, END, Company, KneserNey
 
@@ -55,7 +60,43 @@ def test_company_counts_sentences_with_both_words():
 
 def test_a_line_is_followed_to_the_accuracy_of_elmo():
     sizes = {2.0**n: np.array([0.5 + 0.01 * n] * 4) for n in range(10, 14)}
-    slope, error, (doublings, accuracy) = sense_text.fitted(sizes)
-    assert (slope, error) == (pytest.approx(0.01), pytest.approx(0))
-    assert (doublings, accuracy) == (13, pytest.approx(0.63))
-    assert sense_text.followed(slope, 0.0, (doublings, accuracy)).startswith("+0.0100 [")
+    slopes, ends = sense_text.fitted(sizes)
+    assert list(slopes) == pytest.approx([0.01] * 4)
+    assert list(ends) == pytest.approx([0.63] * 4)
+    words = f"{2 ** (13 + 6.4):.1e}"
+    assert sense_text.extrapolated(sizes) == (
+        f"+0.0100 [+0.0100, +0.0100] | {words} [{words}, {words}]"
+    )
+
+
+def test_slope_and_height_of_a_line_vary_together():
+    """Against a plain twin: draw pairs, fit a line to their accuracy at each size, follow it."""
+    dice = random.Random(3)
+    sizes = {
+        2.0**n: np.array([float(dice.random() < 0.3 + 0.03 * n) for _ in range(300)])
+        for n in range(6, 12)
+    }
+    far, tilts = [], []
+    for _ in range(1000):
+        drawn = dice.choices(range(300), k=300)
+        means = [sum(credit[i] for i in drawn) / 300 for credit in sizes.values()]
+        slope, start = statistics.linear_regression(range(6, 12), means)
+        tilts.append(slope)
+        far.append((sense_text.ELMO - start) / slope if slope > 0 else math.inf)
+    cells = sense_text.extrapolated(sizes)
+    numbers = [float(n) for n in re.findall(r"[+-]?[\d.]+(?:e[+-]\d+)?", cells)]
+    tilts.sort()
+    far.sort()
+    assert numbers[1:3] == pytest.approx([tilts[25], tilts[974]], abs=0.003)
+    assert [math.log2(n) for n in numbers[4:]] == pytest.approx([far[25], far[974]], abs=0.5)
+
+
+def test_a_line_that_may_not_rise_may_never_get_there():
+    flat = {2.0**n: np.array([0.0, 1.0] * 20) for n in range(3)}
+    assert sense_text.extrapolated(flat).endswith("| none [none, none]")
+
+
+def test_the_lines_of_the_page_are_those_of_its_models():
+    shown = results.shown("sense", "text-lines")
+    for kind in ("causal", "masked"):
+        assert f" | {kinds.followed(kinds.line(sense_text.on_page(kind)))} |" in shown
