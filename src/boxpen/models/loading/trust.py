@@ -89,7 +89,7 @@ def _auto_map(part: Any) -> Any:
 
 
 def _named(part: Any, auto: str) -> list[str]:
-    """Return the classes of an Auto class; tokenizers may have two, or nothing but them."""
+    """Return the classes for an Auto class; a tokenizer may have two, or just a list of them."""
     found = _auto_map(part)
     found = found.get(auto) if isinstance(found, Mapping) else found
     names = found if isinstance(found, list | tuple) else [found]
