@@ -172,7 +172,9 @@ class TestCheck:
         refused(check("--min", "accuracy>0"), "name a RUN", "[run] to a gate file")
         refused(check("--rules", gate(RULE)), "add a table [run] to ", "gate.toml")
         run = small_run("+-").save(tmp_path / "runs")
-        refused(check(run, "--min", "accuracy>=0", "--out", tmp_path / "o"), "--out is for")
+        refused(
+            check(run, "--min", "accuracy>=0", "--out", tmp_path / "o"), "--out only works without"
+        )
 
 
 @pytest.mark.heavy
