@@ -614,6 +614,7 @@ def test_a_checkpoint_with_weights_of_another_vocabulary_is_told(corpus, tmp_pat
     name = "model.decoder.embed_tokens.weight"
     weights[name] = weights[name][:-10].clone()
     save_file(weights, file)
+    file.with_name("checksums.json").unlink()  # as earlier versions wrote it
     with pytest.raises(TrainError) as found:
         trained(config)
     assert "step-10 is damaged (the weights are not of this model: " in str(found.value)
@@ -643,6 +644,7 @@ def test_a_state_that_is_none_is_one_sentence(corpus, tmp_path, change, says):
     state = json.loads(file.read_text())
     change(state)
     file.write_text(json.dumps(state))
+    file.with_name("checksums.json").unlink()  # as earlier versions wrote it
     with pytest.raises(TrainError) as found:
         trained(config)
     told = str(found.value)

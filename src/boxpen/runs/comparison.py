@@ -24,7 +24,7 @@ AGREE = (
     "version",
 )  # fmt: skip
 AGREE_WITHIN_KIND = ("bos", "eos", "pll")
-DIFFER = ("model", "kind", "api", "dtype", "batch", "max", "hardware")
+DIFFER = ("model", "kind", "api", "dtype", "batch", "max", "hardware", "trust_remote_code")
 
 _UNSAID = {"context": "given", "sample": "all"}  # what a signature means that lacks the field
 
