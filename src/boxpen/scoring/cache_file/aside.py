@@ -64,7 +64,7 @@ def recovered(db: sqlite3.Connection, place: Path) -> int:
     """
     taken = 0
     former: dict[int, tuple[str, int, int]] = {}
-    with contextlib.suppress(sqlite3.Error), _read_only(place) as old:
+    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError), _read_only(place) as old:
         old.text_factory = lambda data: data.decode("utf-8", "replace")
         former = known_batches(old)
     rows = salvaged(place)
