@@ -156,7 +156,7 @@ def test_a_damaged_row_of_the_cache_is_scored_again(gpt2, tmp_path):
 
     fresh = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
     with sqlite3.connect(tmp_path / "c.sqlite") as db:
-        db.execute("UPDATE records SET logprobs = x'010203'")
+        db.execute("UPDATE scores SET logprobs = x'010203'")
     again = boxpen.evaluate(gpt2, pairs(), cache=tmp_path / "c.sqlite")
     assert again.info.engine["from_cache"] == 0
     assert again.verdicts == fresh.verdicts
@@ -199,7 +199,7 @@ def test_no_committed_batch_is_scored_twice_after_an_interruption(gpt2, tmp_path
     with pytest.raises(KeyboardInterrupt):
         boxpen.evaluate(gpt2, pairs(20), cache=cache, batch_size=4)
     with ScoreCache(cache) as kept:
-        (committed,) = kept._db.execute("SELECT count(*) FROM records").fetchone()
+        (committed,) = kept._db.execute("SELECT count(*) FROM scores").fetchone()
     assert committed == 12
     later = []
 
@@ -417,7 +417,7 @@ def _rows(cache: Path) -> int:
 
     try:
         with sqlite3.connect(f"file:{cache}?mode=ro", uri=True) as db:
-            return int(db.execute("SELECT count(*) FROM records").fetchone()[0])
+            return int(db.execute("SELECT count(*) FROM scores").fetchone()[0])
     except sqlite3.Error:
         return 0
 

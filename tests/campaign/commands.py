@@ -68,7 +68,7 @@ def outcome(folder: Path) -> Outcome:
         with sqlite3.connect(cache) as opened:
             rows = opened.execute(
                 "SELECT key, token_ids, logprobs, unscored, unknown, truncated, crossing "
-                "FROM records ORDER BY key"
+                "FROM scores ORDER BY key"
             ).fetchall()
         found["scores.sqlite"] = len(rows), hashlib.sha256(repr(rows).encode()).hexdigest()
     return found

@@ -590,9 +590,7 @@ def test_trap_14_not_a_number_fails_loudly_and_is_not_kept(tiny_models, tmp_path
     import sqlite3
 
     with contextlib.closing(sqlite3.connect(cache)) as database:
-        kept = [
-            np.frombuffer(b, "<f4") for (b,) in database.execute("SELECT logprobs FROM records")
-        ]
+        kept = [np.frombuffer(b, "<f4") for (b,) in database.execute("SELECT logprobs FROM scores")]
     assert all(np.isfinite(values).all() for values in kept)
 
 

@@ -92,7 +92,7 @@ def test_keys_appear_nowhere(gpt2_dir, tmp_path, suite, monkeypatch, caplog):
     seen = [done.output, probed.output, refused.output, caplog.text]
     seen += [p.read_bytes().decode("latin-1") for p in place.rglob("*") if p.is_file()]
     with sqlite3.connect(place / "scores") as db:
-        seen += [str(row) for row in db.execute("SELECT * FROM records")]
+        seen += [str(row) for row in db.execute("SELECT * FROM scores")]
     for text in seen:
         assert KEY not in text
         assert "other-secret" not in text

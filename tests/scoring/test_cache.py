@@ -166,13 +166,14 @@ def test_a_foreign_database_is_refused_and_left_as_it_was(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_newer_format_is_refused(tmp_path):
+@pytest.mark.parametrize("version", [1, 99])
+def test_other_formats_are_refused(tmp_path, version):
     path = tmp_path / "scores.sqlite"
     with ScoreCache(path) as cache:
         cache.add_records([(key(1), record(1))])
     with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA user_version=99")
-    assert "format 99" in refused(path)
+        database.execute(f"PRAGMA user_version={version}")
+    assert f"format {version}" in refused(path)
 
 
 def test_a_place_that_cannot_be_written(tmp_path):

@@ -127,9 +127,9 @@ class TestDamage:
             cache.add_records([(key(n), record(n, 1 + 211 * n)) for n in range(40)], "m")
             cache.add_translations(texts.items(), "m")
         rows = list(salvaged(path))
-        found = {row[0]: row[1] for table, row in rows if table == "translations"}
+        found = {row[0]: row[1] for table, row in rows if table == "texts"}
         assert found == texts
-        assert {row[0]: len(row[1]) for table, row in rows if table == "records"} == {
+        assert {row[0]: len(row[1]) for table, row in rows if table == "scores"} == {
             key(n): 4 * (1 + 211 * n) for n in range(40)
         }
 
@@ -137,7 +137,7 @@ class TestDamage:
         path = tmp_path / "c"
         with closing(sqlite3.connect(path)) as other, ScoreCache(path) as cache:
             other.execute("BEGIN")  # keeps the log from being moved into the database
-            other.execute("SELECT count(*) FROM records").fetchone()
+            other.execute("SELECT count(*) FROM scores").fetchone()
             cache.add_records([(key(n), record(n)) for n in range(500)], "m")
             assert len({row[0] for _, row in salvaged(path)}) == 500
 
@@ -159,7 +159,7 @@ class TestDamage:
         path.write_bytes(data.tobytes())
         right = {key(n): record(n).logprobs.tobytes() for n in range(600)}
         for table, row in salvaged(path):
-            assert table == "records"
+            assert table == "scores"
             assert right[row[0]] == row[2]
 
 
@@ -172,7 +172,7 @@ class TestFormats:
             db.execute("ATTACH ? AS new", (str(new),))
             db.execute(
                 "INSERT INTO records SELECT key, token_ids, logprobs, unscored, unknown, "
-                "truncated, crossing, checksum FROM new.records"
+                "truncated, crossing, checksum FROM new.scores"
             )
             db.commit()
         assert known(path, range(40)) == set(range(40))
@@ -181,20 +181,20 @@ class TestFormats:
             cache.add_records([(key(99), record(99))], "m")
             assert {one.model: one.rows for one in cache.usage()} == {"": 40, "m": 1}
         with closing(sqlite3.connect(path)) as db:
-            assert db.execute("PRAGMA user_version").fetchone() == (3,)
+            assert db.execute("PRAGMA user_version").fetchone() == (4,)
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
-    @pytest.mark.parametrize("words", [["info"], ["check"], ["prune", "--keep", "0"]])
+    @pytest.mark.parametrize("words", [["info"], ["check"], ["prune", "--keep", "0MB"]])
     def test_a_newer_format_is_left_alone(self, tmp_path, words):
         path = filled(tmp_path / "c", {"m": range(40)})
         with closing(sqlite3.connect(path)) as db:
-            db.execute("PRAGMA user_version=4")
-            db.execute("ALTER TABLE records ADD COLUMN more")
+            db.execute("PRAGMA user_version=5")
+            db.execute("ALTER TABLE scores ADD COLUMN more")
             db.commit()
         before = path.read_bytes()
         done = boxpen(*words, "--cache", path)
         assert done.exit_code == 2
-        assert "format 4" in done.stderr
+        assert "format 5" in done.stderr
         assert path.read_bytes() == before
 
 
@@ -226,7 +226,7 @@ class TestPruning:
         with ScoreCache(path) as cache:
             assert cache.prune(model="new").rows == 3000
             assert [one.model for one in cache.usage()] == ["mid"]
-            with pytest.raises(CacheError, match=r"'other'; it has 'mid'"):
+            with pytest.raises(CacheError, match=r"'other'; 'boxpen cache info' lists"):
                 cache.prune(model="other")
 
     def test_all_conditions_must_hold(self, path):
@@ -248,19 +248,27 @@ class TestPruning:
         with ScoreCache(path) as cache:
             assert [one.model for one in cache.usage()] == ["mid", "new", "old"]
 
-    def test_a_limit_is_kept_when_the_cache_is_closed(self, path, monkeypatch, caplog):
-        limit = path.stat().st_size // 2
-        monkeypatch.setenv(LIMIT, str(limit))
+    def test_a_limit_is_kept_when_scores_are_added(self, tmp_path, monkeypatch, caplog):
+        path = filled(tmp_path / "c", {"old": range(1000)}, size=200)
+        used(path, "old", 90)
+        before = path.stat().st_size
+        monkeypatch.setenv(LIMIT, "1MB")
+        for words in (["info"], ["check"], ["prune", "--keep", "1MB", "--dry-run"]):
+            assert boxpen(*words, "--cache", path).exit_code == 0
+        assert path.stat().st_size == before > 10**6
+        assert not caplog.messages
         with ScoreCache(path) as cache:
-            cache.close()
-        assert path.stat().st_size <= limit
-        assert not known(path, range(3000))
+            cache.add_records([(key(5000), record(5000))], "new")
+        cache.close()  # again
+        assert path.stat().st_size <= 10**6
+        assert known(path, range(5000, 5001))
         assert "BOXPEN_CACHE_LIMIT" in caplog.messages[0]
 
-    def test_a_limit_that_is_no_size(self, path, monkeypatch):
-        monkeypatch.setenv(LIMIT, "much")
-        with pytest.raises(CacheError, match="BOXPEN_CACHE_LIMIT is 'much'"):
-            ScoreCache(path)
+    @pytest.mark.parametrize("wrong", ["much", "2", "999kB", "9" * 400])
+    def test_a_limit_that_is_no_size(self, tmp_path, monkeypatch, wrong):
+        monkeypatch.setenv(LIMIT, wrong)
+        with pytest.raises(CacheError, match=f"BOXPEN_CACHE_LIMIT is '{wrong}', expected"):
+            ScoreCache(tmp_path / "c")
 
     def test_a_run_names_its_model(self, tmp_path):
         model = Liking("mine", {"right 0"})
@@ -317,6 +325,17 @@ class TestCommand:
         total = sum(m["bytes"] for m in told["models"])
         assert 0.8 * told["bytes"] < total <= told["bytes"]
 
+    def test_every_name_can_be_copied_from_info(self, tmp_path):
+        names = ["hf:/home/someone/" + "experiments/" * 20 + "best", "\x1b[2Jevil", "a\udcff", ""]
+        path = filled(tmp_path / "c", {name: range(n, n + 1) for n, name in enumerate(names)})
+        lines = boxpen("info", "--cache", path).stdout.splitlines()[1:-1]
+        assert len(lines) == len(names)
+        for line in lines:
+            name = line.split("  ")[-1]
+            done = boxpen("prune", "--model", name, "--cache", path)
+            assert "1 scores removed" in done.stdout, done.output
+        assert not known(path, range(9))
+
     def test_prune(self, tmp_path):
         path = filled(tmp_path / "c", {"m": range(2000)})
         assert (
@@ -347,8 +366,8 @@ class TestCommand:
     def test_units(self):
         assert parse_size("500MB", "x") == 500_000_000
         assert parse_size("1.5 GiB", "x") == 3 << 29
-        assert parse_size("12", "x") == 12
+        assert parse_size("12 b", "x") == 12
         assert parse_age("30d", "x") == 30 * DAY
-        for wrong in ("", "-1", "1x", "1iB", "nan"):
-            with pytest.raises(CacheError):
+        for wrong in ("", "-1", "12", "0", "1x", "1iB", "nan", f"{'9' * 400}MB"):
+            with pytest.raises(CacheError, match="expected a size and its unit"):
                 parse_size(wrong, "x")

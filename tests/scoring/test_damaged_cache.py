@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -22,9 +21,9 @@ from boxpen.scoring.cache import cache_key
 from small_runs import Liking, small_suite
 
 COLUMNS = {
-    "records": ("key", "token_ids", "logprobs", "unscored", "unknown", "truncated", "crossing",
+    "scores": ("key", "token_ids", "logprobs", "unscored", "unknown", "truncated", "crossing",
                 "checksum", "batch"),
-    "translations": ("key", "text", "checksum", "batch"),
+    "texts": ("key", "text", "checksum", "batch"),
 }  # fmt: skip
 VALUES = (
     st.integers(-(2**63), 2**63 - 1)
@@ -35,17 +34,6 @@ VALUES = (
         [0, 1, "0", b"0", b"", "", "x" * 8, b"\xff" * 12, np.float32("nan").tobytes()]
     )
 )
-FORMAT_1 = """
-CREATE TABLE records (
-    key BLOB PRIMARY KEY, token_ids BLOB NOT NULL, logprobs BLOB NOT NULL,
-    unscored INTEGER NOT NULL, unknown INTEGER NOT NULL,
-    truncated INTEGER NOT NULL, crossing INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE translations (key BLOB PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-PRAGMA application_id=0x426F7850;
-PRAGMA user_version=1;
-PRAGMA journal_mode=WAL;
-"""
 
 
 def key(n: int) -> bytes:
@@ -113,7 +101,7 @@ def test_a_damaged_row_is_dropped_and_counted(tmp_path, caplog, column, value):
     with database(path) as opened:
         if value is None:
             value = b"\0" * 8
-        opened.execute(f"UPDATE records SET {column} = ? WHERE key = ?", (value, key(2)))
+        opened.execute(f"UPDATE scores SET {column} = ? WHERE key = ?", (value, key(2)))
     with ScoreCache(path) as cache:
         assert cache.records([key(i) for i in range(5)]).keys() == {key(i) for i in (0, 1, 3, 4)}
         assert cache.damaged == 1
@@ -129,7 +117,7 @@ def test_a_damaged_translation(tmp_path, value):
     path = filled(tmp_path / "c", 5)
     with database(path) as opened:
         cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
-        opened.execute(f"UPDATE translations SET text = {cast} WHERE key = ?", (value, key(2)))
+        opened.execute(f"UPDATE texts SET text = {cast} WHERE key = ?", (value, key(2)))
     with ScoreCache(path) as cache:
         assert key(2) not in cache.translations([key(i) for i in range(5)])
         check(cache, 5)
@@ -162,11 +150,11 @@ def test_a_run_on_a_damaged_cache_gives_the_verdicts_of_a_fresh_one(tmp_path, se
     fresh = evaluate(model, suite, cache=tmp_path / "c")
     chance = random.Random(seed)
     with database(tmp_path / "c") as opened:
-        for (row,) in opened.execute("SELECT key FROM records").fetchall():
-            column = chance.choice(COLUMNS["records"][1:])
-            old = opened.execute(f"SELECT {column} FROM records WHERE key = ?", (row,)).fetchone()
+        for (row,) in opened.execute("SELECT key FROM scores").fetchall():
+            column = chance.choice(COLUMNS["scores"][1:])
+            old = opened.execute(f"SELECT {column} FROM scores WHERE key = ?", (row,)).fetchone()
             new = chance.choice([chance.randbytes(12), chance.random(), "text", 5, old[0]])
-            opened.execute(f"UPDATE records SET {column} = ? WHERE key = ?", (new, row))
+            opened.execute(f"UPDATE scores SET {column} = ? WHERE key = ?", (new, row))
     again = evaluate(model, suite, cache=tmp_path / "c")
     assert again.verdicts == fresh.verdicts
     assert again.summary() == fresh.summary()
@@ -189,7 +177,7 @@ def test_random_bytes_of_the_file(tmp_path, seed):
 
 @pytest.mark.parametrize(
     "statement",
-    ["ANALYZE", "CREATE INDEX mine ON records (unknown)", "CREATE VIEW mine AS SELECT 1"],
+    ["ANALYZE", "CREATE INDEX mine ON scores (unknown)", "CREATE VIEW mine AS SELECT 1"],
 )
 def test_what_others_add_to_the_schema_is_no_damage(tmp_path, statement):
     path = filled(tmp_path / "c", 5)
@@ -202,9 +190,7 @@ def test_what_others_add_to_the_schema_is_no_damage(tmp_path, statement):
 
 def test_a_schema_that_is_not_even_utf_8(tmp_path):
     path = filled(tmp_path / "c", 5)
-    path.write_bytes(
-        path.read_bytes().replace(b"CREATE TABLE translations", b"CREATE TAB\xccE trans")
-    )
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE texts", b"CREATE TAB\xccE texts"))
     with ScoreCache(path) as cache:
         check(cache, 5)
         assert len(cache.set_aside) == 1
@@ -231,7 +217,7 @@ def test_a_malformed_database_is_set_aside_and_rebuilt(tmp_path, caplog, begin):
 def test_the_user_is_told_in_one_line(tmp_path):
     path = filled(tmp_path / "c", 5)
     with database(path) as opened:
-        opened.execute("UPDATE records SET unknown = 9")
+        opened.execute("UPDATE scores SET unknown = 9")
     code = """if True:
         import sys
         from boxpen import ScoreCache
@@ -264,88 +250,6 @@ def test_a_foreign_file_is_never_moved(tmp_path, mark, kind):
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
-
-
-def old_cache(path: Path, n: int = 40) -> Path:
-    with database(path) as opened:
-        opened.executescript(FORMAT_1)
-        opened.executemany(
-            "INSERT INTO records VALUES (?, ?, ?, ?, 0, ?, 0)",
-            [
-                (key(i), r.token_ids.tobytes(), r.logprobs.tobytes(), r.unscored, int(r.truncated))
-                for i, r in ((i, record(i)) for i in range(n))
-            ],
-        )
-        texts = [(key(i), f"text {i} 箱子") for i in range(n)]
-        opened.executemany("INSERT INTO translations VALUES (?, ?)", texts)
-    return path
-
-
-def test_format_1_is_upgraded(tmp_path, caplog):
-    path = old_cache(tmp_path / "c")
-    with ScoreCache(path) as cache:
-        keys = [key(i) for i in range(40)]
-        assert len(cache.records(keys)) == len(cache.translations(keys)) == 40
-        check(cache, 40)
-        assert not cache.damaged
-    assert not caplog.messages
-    with database(path) as opened:
-        assert opened.execute("PRAGMA user_version").fetchone() == (3,)
-        tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-        assert {t for (t,) in opened.execute(tables)} == {*COLUMNS, "batches"}
-        assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_damaged_rows_of_format_1_are_not_taken_over(tmp_path):
-    path = old_cache(tmp_path / "c")
-    with database(path) as opened:
-        change = "UPDATE records SET logprobs = ? WHERE key = ?"
-        opened.execute(change, (np.float32("nan").tobytes() * 3, key(1)))
-        opened.execute(change, ("text", key(2)))
-        opened.execute(change, (b"\0" * 4, key(3)))
-        opened.execute("UPDATE translations SET text = x'ff' WHERE key = ?", (key(4),))
-    with ScoreCache(path) as cache:
-        assert cache.damaged == 4
-        assert len(cache.records([key(i) for i in range(40)])) == 37
-        check(cache, 40)
-
-
-_UPGRADE = """
-import os, signal, sys
-from boxpen.scoring.cache import ScoreCache, cache_key
-from boxpen.scoring.cache_file import schema
-
-path, killed = sys.argv[1], int(sys.argv[2])
-checksum, calls = schema.text_checksum, 0
-
-def dying(*row):
-    global calls
-    calls += 1
-    if calls == killed:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return checksum(*row)
-
-schema.text_checksum = dying
-keys = [cache_key("fingerprint", {}, (str(i),)) for i in range(2000)]
-with ScoreCache(path) as opened:
-    assert len(opened.records(keys)) == len(opened.translations(keys)) == 2000
-"""
-
-
-def test_an_upgrade_that_is_killed_is_done_anew(tmp_path):
-    path = old_cache(tmp_path / "c", 2000)
-    run = [sys.executable, "-c", _UPGRADE, str(path)]
-    assert subprocess.run([*run, "1500"], check=False).returncode == -signal.SIGKILL
-    subprocess.run([*run, "0"], check=True)
-
-
-def test_processes_upgrade_at_once(tmp_path):
-    path = old_cache(tmp_path / "c", 2000)
-    run = [sys.executable, "-c", _UPGRADE, str(path), "0"]
-    at_once = [subprocess.Popen(run, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    for process in at_once:
-        _, errors = process.communicate(timeout=60)
-        assert process.returncode == 0, errors
 
 
 def test_of_two_that_find_the_same_damage_one_moves_the_file(tmp_path, caplog):

@@ -11,8 +11,9 @@ import typer
 from boxpen.cli.app import app
 from boxpen.cli.command import command, group
 from boxpen.cli.options import Json
-from boxpen.cli.output import console, print_json
+from boxpen.cli.output import print_json
 from boxpen.errors import CacheError
+from boxpen.printable import printable
 
 if TYPE_CHECKING:
     from boxpen.scoring.cache import ScoreCache
@@ -39,6 +40,8 @@ _OTHERS = {
 @command(cache, "info")
 def info(file: CacheFile = None, json: Json = False) -> None:
     """Show the size of the score cache, by model."""
+    from boxpen.scoring.cache_file.upkeep import EARLIER
+
     with _opened(file) as scores:
         found = scores.usage()
         path = Path(scores.path)
@@ -48,15 +51,14 @@ def info(file: CacheFile = None, json: Json = False) -> None:
     if json:
         print_json({"file": str(path), "bytes": size, "models": models, "folders": folders})
         return
-    from boxpen.report.plain_table import table_of
-
-    rows = [
-        (m["model"] or "(earlier versions)", m["rows"], _size(m["bytes"]), m["oldest"], m["used"])
-        for m in models
-    ]
-    screen = console()
-    if rows:
-        screen.print(table_of(["model", "scores", "size", "oldest", "last used"], rows))
+    # Names come last and are not wrapped, so that you can copy long ones.
+    if models:
+        print(f"{'scores':>13} {'size':>9}  {'oldest':10}  {'last used':10}  model")
+    for m in models:
+        print(
+            f"{m['rows']:13,} {_size(m['bytes']):>9}  {m['oldest']:10}  {m['used']:10}  "
+            f"{printable(m['model']) or EARLIER}"
+        )
     print(f"{path}: {_size(size)}, {sum(m['rows'] for m in models):,} scores")
     for name, taken in folders.items():
         print(f"{path.parent / name}: {_size(taken)}, {_OTHERS[name]}")
@@ -100,6 +102,11 @@ def prune(
         return
     verb = "would be removed" if dry_run else "removed"
     print(f"{done.rows:,} scores {verb}: {_size(done.before)} before, {_size(done.after)} after")
+    if not (dry_run or done.shrunk):
+        print(
+            "the disk space is not free yet: another process uses the cache, or there is no room "
+            "for a copy of it; new scores reuse the space, or prune with --keep again later"
+        )
 
 
 @command(cache, "check")

@@ -33,7 +33,9 @@ from boxpen.printable import printable
 from boxpen.scoring.cache_file.aside import NotOursError, inode, recovered, set_aside
 from boxpen.scoring.cache_file.schema import (
     CHECKSUMS,
+    COLUMNS,
     NOT_A_ROW,
+    batch_id,
     damage,
     prepare,
 )
@@ -41,6 +43,7 @@ from boxpen.scoring.cache_file.upkeep import (
     Batch,
     Pruned,
     batches,
+    disk_size,
     file_size,
     parse_size,
     prune,
@@ -58,7 +61,8 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG
 
 _DAY = 86400
 LIMIT = "BOXPEN_CACHE_LIMIT"
-"""The environment variable with the size that a cache is pruned to when it is closed."""
+"""The environment variable with the size that a cache is pruned to after a command adds to it."""
+_SMALLEST = 10**6  # bytes: a smaller limit is a mistake
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -100,9 +104,9 @@ class ScoreCache:
         self.recovered = 0
         self._unread: list[Path] = []  # databases set aside, not yet read
         self._used: set[int] = set()  # batches that rows were found in
-        self._batches: dict[tuple[str, int], int] = {}
+        self._added = False
         limit = os.environ.get(LIMIT) if path != ":memory:" else None
-        self._limit = parse_size(limit, LIMIT) if limit else None
+        self._limit = parse_size(limit, LIMIT, _SMALLEST) if limit else None
         self._inode: tuple[int, int] | None = None
         self._lock = threading.RLock()  # one transaction at a time
         with self._guard("open"):
@@ -123,10 +127,11 @@ class ScoreCache:
 
     def close(self) -> None:
         """Close the file, and log what was found damaged."""
-        # Only bookkeeping, and a cache may be closed twice.
-        with contextlib.suppress(CacheError, sqlite3.ProgrammingError):
+        with contextlib.suppress(CacheError):  # only bookkeeping
             self._note_use()
-            self._keep_limit()
+            if self._added:
+                self._keep_limit()
+        self._added = False  # a cache may be closed twice
         self._db.close()
         path = printable(str(self.path))
         for place in self.set_aside:
@@ -142,7 +147,7 @@ class ScoreCache:
     def records(self, keys: Sequence[bytes]) -> dict[bytes, Record]:
         """Return the records of those keys that are known."""
         found: dict[bytes, Record] = {}
-        for row in self._rows("records", keys):
+        for row in self._rows("scores", keys):
             key, ids, logprobs, unscored, unknown, truncated, crossing, _, _ = row
             found[key] = Record(
                 token_ids=np.frombuffer(ids, dtype="<i4"),
@@ -173,7 +178,7 @@ class ScoreCache:
             )
             for key, r in records
         ]
-        self._insert("records", rows, model)
+        self._insert("scores", rows, model)
 
     @contextlib.contextmanager
     def writing(
@@ -197,11 +202,11 @@ class ScoreCache:
 
     def translations(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Return the translations of those keys that are known."""
-        return {key: text for key, text, *_ in self._rows("translations", keys)}
+        return {key: text for key, text, *_ in self._rows("texts", keys)}
 
     def add_translations(self, translations: Iterable[tuple[bytes, str]], model: str = "") -> None:
         """Commit translations of a model; those already there stay as they are."""
-        self._insert("translations", list(translations), model)
+        self._insert("texts", list(translations), model)
 
     def usage(self) -> list[Batch]:
         """Return what each model has in the cache, the least recently used first."""
@@ -215,7 +220,7 @@ class ScoreCache:
         model: str | None = None,
         dry_run: bool = False,
     ) -> Pruned:
-        """Remove what was not used for longest, and give the space back to the disk.
+        """Remove the least recently used, and give the space back to the disk if that is possible.
 
         Other processes may use the cache meanwhile; they score again what is gone.
 
@@ -235,14 +240,15 @@ class ScoreCache:
             return done
         rows = done.rows
         for _ in range(3):  # sizes of rows are estimates
-            self._healed("prune", lambda: shrink(self._db))
-            if keep is None or file_size(self._db) <= keep:
+            shrunk = self._healed("prune", lambda: shrink(self._db))
+            if keep is None or self._healed("prune", lambda: file_size(self._db)) <= keep:
                 break
             more = self._healed("prune", lambda: prune(self._db, keep=keep, **choice)).rows
             rows += more
             if not more:
                 break
-        return Pruned(rows, done.before, file_size(self._db))
+        after = self._healed("prune", lambda: disk_size(self._db))
+        return Pruned(rows, done.before, after, shrunk)
 
     def check(self) -> int:
         """Read every row, drop the damaged, and return how many are whole.
@@ -280,7 +286,7 @@ class ScoreCache:
             if self.path != ":memory:":
                 self._inode = inode(self.path)
             with self._transaction():  # two processes may make or upgrade the file at once
-                self.damaged += prepare(self._db, self.path)
+                prepare(self._db, self.path)
             # Only now: it writes to the file, which might have been somebody else's.
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
@@ -308,7 +314,7 @@ class ScoreCache:
                 self._write(f"DELETE FROM {table} WHERE key = ?", damaged)
 
     def _lookup(self, table: str, keys: Sequence[bytes]) -> Callable[[], list[tuple[Any, ...]]]:
-        query = f"SELECT * FROM {table} WHERE key IN ({','.join('?' * len(keys))})"
+        query = f"SELECT {COLUMNS[table]} FROM {table} WHERE key IN ({','.join('?' * len(keys))})"
         asked = set(keys)
 
         def work() -> list[tuple[Any, ...]]:
@@ -320,35 +326,24 @@ class ScoreCache:
         return work
 
     def _insert(self, table: str, rows: Sequence[tuple[Any, ...]], model: str) -> None:
-        if rows:
-            checksum, batch = CHECKSUMS[table], self._batch(model)
-            places = ", ".join("?" * (len(rows[0]) + 2))
-            self._write(
-                f"INSERT OR IGNORE INTO {table} VALUES ({places})",
-                [(*row, checksum(*row), batch) for row in rows],
-            )
+        if not rows:
+            return
+        checksum = CHECKSUMS[table]
+        name, now = printable(model), int(time.time())
+        checked = [(*row, checksum(*row)) for row in rows]
+        places = ", ".join("?" * len(checked[0]))
 
-    def _batch(self, model: str) -> int:
-        """Return the number of what a model is scored on today."""
-        now = int(time.time())
-        batch = model, now - now % _DAY
-        if model and batch not in self._batches:
+        def work() -> None:
+            with self._transaction():  # asks for the id each time: the file may be a new one
+                batch = batch_id(self._db, name, now - now % _DAY, now) if name else 0
+                self._db.executemany(
+                    f"INSERT OR IGNORE INTO {table} ({COLUMNS[table]}) VALUES ({places}, {batch})",
+                    checked,
+                )
+            self._used.add(batch)
+            self._added = True
 
-            def made() -> int:
-                with self._transaction():
-                    self._db.execute(
-                        "INSERT OR IGNORE INTO batches (model, made, used) VALUES (?, ?, ?)",
-                        (*batch, now),
-                    )
-                found = self._db.execute(
-                    "SELECT id FROM batches WHERE model = ? AND made = ?", batch
-                ).fetchone()
-                return int(found[0])
-
-            self._batches[batch] = self._healed("write", made)
-        number = self._batches.get(batch, 0)
-        self._used.add(number)
-        return number
+        self._healed("write", work)
 
     def _note_use(self) -> None:
         """Write down which batches were used; once, as the cache is closed."""
@@ -358,7 +353,9 @@ class ScoreCache:
         self._used.clear()
 
     def _keep_limit(self) -> None:
-        if self._limit is not None and file_size(self._db) > self._limit:
+        if self._limit is None:
+            return
+        if self._healed("read", lambda: file_size(self._db)) > self._limit:
             done = self.prune(keep=self._limit * 9 // 10)  # not at every run
             path = printable(str(self.path))
             _log.warning(f"the score cache {path} passed {LIMIT}: {done.rows:,} rows pruned")
@@ -409,7 +406,6 @@ class ScoreCache:
 
     def _recover(self) -> None:
         """Take over what can be read of a database that was just set aside."""
-        self._batches.clear()
         self._used.clear()
         while self._unread:
             self.recovered += recovered(self._db, self._unread.pop())

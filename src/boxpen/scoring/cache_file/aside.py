@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from boxpen.scoring.cache_file.salvage import salvaged
-from boxpen.scoring.cache_file.schema import APPLICATION_ID
+from boxpen.scoring.cache_file.schema import APPLICATION_ID, COLUMNS, batch_id, known_batches
 
 __all__ = ["NotOursError", "inode", "recovered", "set_aside"]
 
@@ -63,21 +63,26 @@ def recovered(db: sqlite3.Connection, place: Path) -> int:
     Whatever goes wrong, what was taken over stays, and so does the file that was set aside.
     """
     taken = 0
+    former: dict[int, tuple[str, int, int]] = {}
+    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError), _read_only(place) as old:
+        old.text_factory = lambda data: data.decode("utf-8", "replace")
+        former = known_batches(old)
     rows = salvaged(place)
     with contextlib.suppress(sqlite3.Error, OSError):
         while few := list(itertools.islice(rows, _CHUNK)):
             db.execute("BEGIN IMMEDIATE")
             try:
-                for table, row in few:
-                    places = ", ".join("?" * len(row))
-                    done = db.execute(f"INSERT OR IGNORE INTO {table} VALUES ({places})", row)
+                # Ids differ: other processes may have added batches to the new file.
+                ids = {number: batch_id(db, *batch) for number, batch in former.items()}
+                for table, (*content, batch) in few:
+                    places = ", ".join("?" * len(content))
+                    done = db.execute(
+                        f"INSERT OR IGNORE INTO {table} ({COLUMNS[table]}) VALUES ({places}, ?)",
+                        (*content, ids.get(batch, 0)),
+                    )
                     taken += done.rowcount
             finally:
                 db.execute("COMMIT")
-    # Without the names of models, the rows are those of no known model.
-    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError), _read_only(place) as old:
-        for batch in old.execute("SELECT id, model, made, used FROM batches"):
-            db.execute("INSERT OR REPLACE INTO batches VALUES (?, ?, ?, ?)", batch)
     return taken
 
 
@@ -88,7 +93,9 @@ def inode(path: Path | str) -> tuple[int, int]:
 
 
 def _read_only(place: Path) -> contextlib.closing[sqlite3.Connection]:
-    address = f"file:{quote(str(place))}?immutable=1"  # leaves no file beside it
+    # Without a log, "immutable" leaves no file beside it; with it, SQLite would not read the log.
+    logged = Path(f"{place}-wal").exists()
+    address = f"file:{quote(str(place))}?{'mode=ro' if logged else 'immutable=1'}"
     return contextlib.closing(sqlite3.connect(address, uri=True))
 
 

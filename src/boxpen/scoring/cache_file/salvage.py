@@ -26,7 +26,7 @@ _USUAL = 4096  # bytes of a page
 _MOST = 1 << 28  # bytes of a row
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes by serial type
-_WIDTHS = {"records": (8, 9), "translations": (3, 4)}
+_WIDTHS = {"scores": (8, 9), "texts": (3, 4)}  # without and with the batch
 _NO_CELL = (IndexError, ValueError, struct.error)
 
 
@@ -62,10 +62,12 @@ class _Pages:
         self.count = max(-(-len(data) // self.size), *self._newer, 0)
 
     def _read_log(self, log: bytes) -> None:
+        salts = log[16:24]  # those of a frame from before the last reset differ
         step = _FRAME_HEADER + self.size
         for start in range(_WAL_HEADER, len(log) - step + 1, step):
-            number = int.from_bytes(log[start : start + 4], "big")
-            self._newer[number] = log[start + _FRAME_HEADER : start + step]
+            if log[start + 8 : start + 16] == salts:
+                number = int.from_bytes(log[start : start + 4], "big")
+                self._newer[number] = log[start + _FRAME_HEADER : start + step]
 
     def page(self, number: int) -> bytes:
         return self._newer.get(number) or self._on_disk(number)

@@ -1,7 +1,8 @@
 """The tables of the score cache, the checksums of their rows, and older formats.
 
-A *batch* is what one model was scored on in one day. When a batch was last used is all that is
-written down of use: pruning drops whole batches, and looking up rows costs nothing more.
+A *batch* is what one model scored on one day. Only batches have a time of last use: pruning drops
+whole batches, and looking up rows costs nothing more. Rows of ``batches`` are never deleted, so an
+id always means the same model.
 """
 
 from __future__ import annotations
@@ -14,29 +15,29 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from boxpen.errors import CacheError
 
 __all__ = [
-    "APPLICATION_ID", "CHECKSUMS", "FORMAT", "NOT_A_ROW", "damage", "pragma", "prepare",
-    "record_checksum", "text_checksum",
+    "APPLICATION_ID", "CHECKSUMS", "COLUMNS", "FORMAT", "NOT_A_ROW", "batch_id", "damage",
+    "known_batches", "pragma", "prepare", "record_checksum", "text_checksum",
 ]  # fmt: skip
 
 APPLICATION_ID = 0x426F7850  # "BoxP"
-FORMAT = 3
+FORMAT = 4
 
 NOT_A_ROW = (TypeError, ValueError, AttributeError, struct.error)
 """What computing a checksum can raise."""
 
+# A format with other columns must give its tables other names: a running process of an older
+# version would take their rows for damaged.
 _TABLES = {
-    "records": """CREATE TABLE records (
+    "scores": """CREATE TABLE scores (
     key BLOB PRIMARY KEY, token_ids BLOB NOT NULL, logprobs BLOB NOT NULL,
     unscored INTEGER NOT NULL, unknown INTEGER NOT NULL,
     truncated INTEGER NOT NULL, crossing INTEGER NOT NULL, checksum BLOB NOT NULL,
     batch INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID""",
-    "translations": """CREATE TABLE translations (
+    "texts": """CREATE TABLE texts (
     key BLOB PRIMARY KEY, text TEXT NOT NULL, checksum BLOB NOT NULL,
     batch INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID""",
@@ -45,21 +46,23 @@ _TABLES = {
     UNIQUE (model, made)
 )""",
 }
+COLUMNS = {
+    "scores": "key, token_ids, logprobs, unscored, unknown, truncated, crossing, checksum, batch",
+    "texts": "key, text, checksum, batch",
+}
+_FORMER = {"scores": "records", "texts": "translations"}  # names in formats 2 and 3
+_LATEST = 253402300799  # the end of the year 9999
 _NUMBERS = struct.Struct("<4q")
 
 
-def prepare(db: sqlite3.Connection, path: object) -> int:
+def prepare(db: sqlite3.Connection, path: object) -> None:
     """Make the tables, or upgrade those of an older format; inside a transaction.
-
-    Returns:
-        How many damaged rows were dropped.
 
     Raises:
         CacheError: If the file is another program's, or of a newer format.
     """
     application, version = pragma(db, "application_id"), pragma(db, "user_version")
     names = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-    dropped = 0
     if not names and application == 0:
         for statement in _TABLES.values():
             db.execute(statement)
@@ -67,10 +70,8 @@ def prepare(db: sqlite3.Connection, path: object) -> int:
         _add_first_batch(db)
     elif application != APPLICATION_ID:
         raise CacheError(f"{path} is a database but not a boxpen cache; name another")
-    elif version == 1:
-        dropped = _from_format_1(db)
-    elif version == 2:
-        _from_format_2(db)
+    elif version in (2, 3):
+        _upgrade(db, version)
     elif version != FORMAT:
         raise CacheError(
             f"{path} is a cache of format {version}, this boxpen reads format {FORMAT}; name "
@@ -80,7 +81,25 @@ def prepare(db: sqlite3.Connection, path: object) -> int:
         raise damage("the tables are not those of a boxpen cache")  # others may add theirs
     if version != FORMAT:
         db.execute(f"PRAGMA user_version={FORMAT}")
-    return dropped
+
+
+def batch_id(db: sqlite3.Connection, model: str, made: int, used: int) -> int:
+    """Return the id of a batch, which is added if it is new; inside a transaction."""
+    db.execute(
+        "INSERT OR IGNORE INTO batches (model, made, used) VALUES (?, ?, ?)", (model, made, used)
+    )
+    found = db.execute("SELECT id FROM batches WHERE model = ? AND made = ?", (model, made))
+    return int(found.fetchone()[0])
+
+
+def known_batches(db: sqlite3.Connection) -> dict[int, tuple[str, int, int]]:
+    """Return model, first use and last use of every batch, by id; without damaged ones."""
+    query = (
+        "SELECT id, model, made, used FROM batches WHERE typeof(model) = 'text' AND "
+        f"typeof(made) = 'integer' AND made BETWEEN 0 AND {_LATEST} AND "
+        f"typeof(used) = 'integer' AND used BETWEEN 0 AND {_LATEST}"
+    )
+    return {number: (model, made, used) for number, model, made, used in db.execute(query)}
 
 
 def pragma(db: sqlite3.Connection, name: str) -> int:
@@ -109,8 +128,8 @@ def text_checksum(key: bytes, text: str) -> bytes:
 
 
 CHECKSUMS: dict[str, Callable[..., bytes]] = {
-    "records": record_checksum,
-    "translations": text_checksum,
+    "scores": record_checksum,
+    "texts": text_checksum,
 }
 
 
@@ -133,52 +152,30 @@ def _shapes() -> dict[str, list[tuple[Any, ...]]]:
 
 def _add_first_batch(db: sqlite3.Connection) -> None:
     """Add the batch of rows of which no model is known."""
-    db.execute("INSERT OR IGNORE INTO batches VALUES (0, '', 0, ?)", (int(time.time()),))
+    db.execute(
+        "INSERT INTO batches (id, model, made, used) VALUES (0, '', 0, ?)", (int(time.time()),)
+    )
 
 
-def _from_format_2(db: sqlite3.Connection) -> None:
-    """Add the batches; no row is rewritten."""
-    for table in CHECKSUMS:
-        if _columns(db, table) != _shapes()[table][:-1]:
-            raise damage("the tables are not those of format 2")
-        db.execute(f"ALTER TABLE {table} ADD COLUMN batch INTEGER NOT NULL DEFAULT 0")
-    db.execute(_TABLES["batches"])
-    _add_first_batch(db)
+def _upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Rename the tables, and add the batches to those of format 2; no row is rewritten.
 
-
-def _from_format_1(db: sqlite3.Connection) -> int:
-    """Give the rows their checksums; return how many cannot be right and are dropped."""
-    dropped = 0
-    for table, checksum in (("records", _record_checksum_1), ("translations", text_checksum)):
-        names = [column[0] for column in _shapes()[table][:-2]]
-        if [column[0] for column in _columns(db, table)] != names:
-            raise damage("the tables are not those of format 1")
-        db.create_function("checksum", len(names), _or_none(checksum))
-        db.execute(f"ALTER TABLE {table} RENAME TO format_1")
-        db.execute(_TABLES[table])
-        copied = db.execute(
-            f"INSERT OR IGNORE INTO {table} "  # ignored: rows without a checksum
-            f"SELECT *, checksum({', '.join(names)}), 0 FROM format_1"
-        ).rowcount
-        dropped += db.execute("SELECT count(*) FROM format_1").fetchone()[0] - copied
-        db.execute("DROP TABLE format_1")
-    db.execute(_TABLES["batches"])
-    _add_first_batch(db)
-    return dropped
-
-
-def _record_checksum_1(key: bytes, ids: bytes, logprobs: bytes, *numbers: int) -> bytes:
-    """Return the checksum of a row that had none, unless it cannot be right."""
-    if not np.isfinite(np.frombuffer(logprobs, dtype="<f4")).all():
-        raise ValueError("a log-probability is not finite")
-    return record_checksum(key, ids, logprobs, *numbers)
-
-
-def _or_none(checksum: Callable[..., bytes]) -> Callable[..., bytes | None]:
-    def checked(*row: Any) -> bytes | None:
-        try:
-            return checksum(*row)
-        except NOT_A_ROW:
-            return None
-
-    return checked
+    Views with the old names let processes of the older version continue to read and add rows.
+    """
+    for table, former in _FORMER.items():
+        columns = COLUMNS[table].removesuffix("" if version == 3 else ", batch")
+        names = columns.split(", ")
+        if [name for name, *_ in _columns(db, former)] != names:
+            raise damage(f"the tables are not those of format {version}")
+        db.execute(f"ALTER TABLE {former} RENAME TO {table}")
+        if version == 2:
+            db.execute(f"ALTER TABLE {table} ADD COLUMN batch INTEGER NOT NULL DEFAULT 0")
+        db.execute(f"CREATE VIEW {former} AS SELECT {columns} FROM {table}")
+        values = ", ".join(f"new.{name}" for name in names)
+        db.execute(
+            f"CREATE TRIGGER add_to_{table} INSTEAD OF INSERT ON {former} "
+            f"BEGIN INSERT OR IGNORE INTO {table} ({columns}) VALUES ({values}); END"
+        )
+    if version == 2:
+        db.execute(_TABLES["batches"])
+        _add_first_batch(db)
