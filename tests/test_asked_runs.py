@@ -17,6 +17,7 @@ from boxpen.models.base import ANSWER, ResolvedPolicy  # noqa: E402
 from boxpen.scoring.ask import orders, questions, read_answer  # noqa: E402
 from boxpen.scoring.recipe import ASK, ASK_LETTERS  # noqa: E402
 from boxpen.scoring.requests import Request  # noqa: E402
+from small_runs import without_checksums  # noqa: E402
 
 TEMPLATE = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}assistant:"
 SUITE = Suite(

@@ -258,11 +258,12 @@ class TestRefusals:
             assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
 
     def test_a_full_disk_while_caching(self, run_args, tmp_path, monkeypatch):
-        plain = ScoreCache._prepare
+        plain = ScoreCache._open
 
         def small(self):
             plain(self)
-            self._db.execute(f"PRAGMA max_page_count={self._pragma('page_count')}")
+            (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+            self._db.execute(f"PRAGMA max_page_count={pages}")
 
         many = [
             boxpen.Choice(id=str(i), candidates=("The box. " * (i + 1), "The pen."), gold=0)
@@ -271,10 +272,10 @@ class TestRefusals:
         path = tmp_path / "many.jsonl"
         boxpen.write_suite(boxpen.Suite("many", tuple(many)), path)
         args = ["run", "--suite", path, *run_args[3:]]
-        monkeypatch.setattr(ScoreCache, "_prepare", small)
+        monkeypatch.setattr(ScoreCache, "_open", small)
         refused(invoke(*args), "disk is full")
         assert not list((tmp_path / "runs").glob("*"))
-        monkeypatch.setattr(ScoreCache, "_prepare", plain)
+        monkeypatch.setattr(ScoreCache, "_open", plain)
         assert invoke(*args).exit_code == 0
 
     def test_a_panic_of_polars_is_one_sentence(self, run_args, monkeypatch):
