@@ -89,6 +89,7 @@ def main() -> None:
     ]  # fmt: skip
 
     found = {
+        "model": options.shape,
         "machine": machine(options.device),
         "parameters": sum(p.numel() for p in module.parameters()),
         "rate": peak,
@@ -102,8 +103,8 @@ def main() -> None:
         },
         "rows": [
             *found_rows,
-            {"tool": "loop", "batch_size": best, "seconds": seconds, "on_ids": on_ids,
-             "trials": trials, "rounds": [each for each, _ in passes]},
+            {"tool": "loop", "texts": work.texts, "batch_size": best, "seconds": seconds,
+             "on_ids": on_ids, "trials": trials, "rounds": [each for each, _ in passes]},
         ],
     } | labelled()  # fmt: skip
     options.out.parent.mkdir(parents=True, exist_ok=True)

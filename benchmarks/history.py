@@ -3,8 +3,9 @@
 A ratio is how many times faster boxpen is than a peer on the same texts, in one run. Tools take
 turns within a round, so each round gives a ratio of its own; the middle one is kept, with the
 smallest and the largest. Other work on a machine disturbs a round, but seldom every round alike: a
-slow-down counts only if the best round, too, is over a tenth below the last entry. Entries of other
-machines are not compared.
+slow-down counts only if the best round, too, is over a tenth below the best entry; so small losses
+add up. Compared are entries of the same task, peer, model, number of texts, machine and PyTorch.
+A ratio that is too low is not kept, unless it is accepted; later ones are then compared with it.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-__all__ = ["Ratio", "append", "labelled", "ratio_table", "ratios_of", "read", "slower"]
+__all__ = ["Ratio", "append", "best", "labelled", "ratio_table", "ratios_of", "read", "slower"]
 
 SLOWER = 0.1
-"""Loss of a ratio, as a share of the last one, that fails a benchmark."""
+"""Loss of a ratio, as a share of the best one, that fails a benchmark."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Ratio:
         date: When it was measured, in UTC.
         commit: Of boxpen; with a plus if files were changed since.
         machine: What it was measured on.
+        model: What scored the texts.
+        texts: How many texts both tools scored.
+        torch: Version of PyTorch.
+        accepted: Whether it was kept although it was too low.
     """
 
     task: str
@@ -48,11 +53,15 @@ class Ratio:
     date: str
     commit: str
     machine: str
+    model: str
+    texts: int
+    torch: str
+    accepted: bool = False
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str, int, str]:
         """What it can be compared by."""
-        return self.task, self.peer, self.machine
+        return self.task, self.peer, self.machine, self.model, self.texts, self.torch
 
 
 def labelled() -> dict[str, str]:
@@ -74,23 +83,21 @@ def ratios_of(found: dict[str, Any]) -> Iterator[Ratio]:
     for name, task in found.items():
         if not isinstance(task, dict) or "rows" not in task or "date" not in task:
             continue
-        machine = _machine(task["machine"])
-        same = [row for row in task["rows"] if row.get("part", "share") == "share"]
-        ours = next(row for row in same if row["tool"] == "boxpen")
-        for row in same:
-            if row is ours:
-                continue
+        same = {r["tool"]: r for r in task["rows"] if "tool" in r and r.get("part") != "all"}
+        ours = same.pop("boxpen", None)
+        for row in same.values() if ours else ():
             # Tools that were timed in one round stand in one place.
             rounds = [b / a for a, b in zip(ours["rounds"], row["rounds"], strict=False)]
             yield Ratio(
                 name, row["tool"], round(median(rounds), 3), round(min(rounds), 3),
-                round(max(rounds), 3), len(rounds), task["date"], task["commit"], machine,
+                round(max(rounds), 3), len(rounds), task["date"], task["commit"],
+                _machine(task["machine"]), task["model"], row["texts"], task["machine"]["torch"],
             )  # fmt: skip
 
 
 def _machine(found: dict[str, Any]) -> str:
     if "gpu" in found:
-        return f"{found['gpu']}, torch {found['torch']}"
+        return str(found["gpu"])
     clock = ", CPU seconds" if found.get("clock") == "cpu" else ""
     return f"{found['cpu']}, {found['cores']} cores, {found['threads']} threads{clock}"
 
@@ -109,31 +116,33 @@ def append(path: Path, new: Iterable[Ratio]) -> None:
             stream.write(json.dumps(asdict(ratio), ensure_ascii=False) + "\n")
 
 
-def last(history: Sequence[Ratio], ratio: Ratio) -> Ratio | None:
-    """Return the entry that a ratio is compared with, if there is one."""
+def best(history: Sequence[Ratio], ratio: Ratio) -> Ratio | None:
+    """Return the entry that a ratio is compared with: the best one since one was accepted."""
     before = [one for one in history if one.key == ratio.key and one.date < ratio.date]
-    return before[-1] if before else None
+    reset = max((one.date for one in before if one.accepted), default="")
+    since = (one for one in before if one.date >= reset)
+    return max(since, key=lambda one: one.ratio, default=None)
 
 
 def slower(history: Sequence[Ratio], ratio: Ratio) -> bool:
-    """Whether even the best round is slower than the last entry by more than is allowed."""
-    before = last(history, ratio)
+    """Whether even the best round is slower than the best entry by more than is allowed."""
+    before = best(history, ratio)
     return before is not None and ratio.high < (1 - SLOWER) * before.ratio
 
 
 def ratio_table(ratios: Sequence[Ratio], history: Sequence[Ratio]) -> str:
-    """Return every ratio with its peer, its date, and the last entry."""
+    """Return every ratio with its peer, its date, and the best entry."""
     lines = [
-        "| task | peer | boxpen is faster by | rounds | measured | commit | before |",
-        "|---|---|--:|--:|---|---|--:|",
+        "| task | peer | texts | boxpen is faster by | rounds | measured | commit | best before |",
+        "|---|---|--:|--:|--:|---|---|--:|",
     ]
     for one in ratios:
-        before = last(history, one)
+        before = best(history, one)
         spread = f" ({one.low:.2f}-{one.high:.2f})" if one.rounds > 1 else ""
         past = "–" if before is None else f"{before.ratio:.2f}×"
         mark = " **slower**" if slower(history, one) else ""
         lines.append(
-            f"| {one.task} | {one.peer} | {one.ratio:.2f}×{spread} | {one.rounds} | {one.date} "
-            f"| {one.commit} | {past}{mark} |"
+            f"| {one.task} | {one.peer} | {one.texts:,} | {one.ratio:.2f}×{spread} | {one.rounds} "
+            f"| {one.date} | {one.commit} | {past}{mark} |"
         )
     return "\n".join(lines)

@@ -63,11 +63,14 @@ def main() -> None:
             rounds[name].append(time.process_time() - started)
             print(f"{name}: {rounds[name][-1]:.1f} s", flush=True)
     found = {
-        "texts": len(texts),
+        "model": "smollm2",
         "tokens": sum(map(len, rows)),
         "xllamacpp": version("xllamacpp"),
         "machine": machine(options.threads) | {"clock": "cpu"},
-        "rows": [{"tool": name, "part": "share", "rounds": each} for name, each in rounds.items()],
+        "rows": [
+            {"tool": name, "part": "share", "texts": len(texts), "rounds": each}
+            for name, each in rounds.items()
+        ],
     } | labelled()
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps({"llama.cpp": found}, indent=1) + "\n", "utf-8")

@@ -1,18 +1,21 @@
 """The tables and the plot of docs/results/speed.md, from what the benchmarks have written.
 
     python benchmarks/report.py build/speed.json build/profile.json build/gpu.json
+    python benchmarks/report.py --accept        # a slow-down that you have a reason for
 
 Each table stands in the document between two comments, ``<!-- begin NAME -->`` and
 ``<!-- end NAME -->``; a table that has no place there, or no numbers, is left out. The plot goes
-beside the document. Printed is every ratio with its peer and date; new ones are added to
-``history.jsonl``, and one that is over a tenth below the last entry ends the report with status 1.
+beside the document. Printed is every ratio with its peer and date. New ones are added to
+``history.jsonl``, except those over a tenth below the best entry: they end it with status 1.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +182,7 @@ def sections(found: dict[str, Any]) -> dict[str, str]:
     return out
 
 
-def main(paths: Sequence[str]) -> None:
+def main(paths: Sequence[str], *, accept: bool = False) -> None:
     sys.path.insert(0, str(ROOT / "scripts"))
     from results import DOCS, write
 
@@ -201,18 +204,39 @@ def main(paths: Sequence[str]) -> None:
         }
         svg = lines_svg(found["scaling"]["sizes"], series, x="texts", y="seconds")
         (DOCS / "figures" / "speed.svg").write_text(svg, "utf-8")
-    if behind := record(found, HISTORY):
-        raise SystemExit(f"slower than before by more than is allowed: {', '.join(behind)}")
+    if behind := record(found, HISTORY, accept=accept):
+        raise SystemExit(
+            f"over a tenth slower than the best entry: {', '.join(behind)}; not added to "
+            f"{HISTORY.name} (--accept adds them)"
+        )
 
 
-def record(found: dict[str, Any], path: Path) -> list[str]:
-    """Print every ratio, add new ones to a history, and return those that fell too far."""
+def record(found: dict[str, Any], path: Path, *, accept: bool = False) -> list[str]:
+    """Print every ratio, and add the new ones to a history, except those that fell too far.
+
+    Args:
+        found: What the benchmarks have written.
+        path: The history.
+        accept: Add those that fell too far as well; later ones are compared with them.
+
+    Returns:
+        The ratios that fell too far and were not added.
+    """
     history, ratios = read(path), list(ratios_of(found))
     known = {(one.key, one.date) for one in history}
-    append(path, [one for one in ratios if (one.key, one.date) not in known])
+    new = [one for one in ratios if (one.key, one.date) not in known]
+    behind = [one for one in new if slower(history, one)]
+    append(
+        path, [replace(one, accepted=one in behind) for one in new if accept or one not in behind]
+    )
     print(ratio_table(ratios, history))
-    return [f"{one.task} ({one.peer})" for one in ratios if slower(history, one)]
+    return [] if accept else [f"{one.task} ({one.peer})" for one in behind]
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or [f"build/{name}.json" for name in ("speed", "profile", "gpu")])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = [f"build/{name}.json" for name in ("speed", "profile", "gpu")]
+    parser.add_argument("paths", nargs="*", default=default)
+    parser.add_argument("--accept", action="store_true", help="keep ratios that fell too far")
+    options = parser.parse_args()
+    main(options.paths, accept=options.accept)

@@ -85,6 +85,8 @@ def main() -> None:
         help="an interpreter in whose environment minicons' masked scorer works",
     )
     options = parser.parse_args()
+    if "boxpen" not in options.tools:
+        parser.error("--tools needs boxpen: every ratio is to it")
 
     suites = suites_at_hand()
     # Parts that are not run now keep the numbers of the last time.
@@ -264,11 +266,8 @@ def machine(threads: int, device: str = "cpu") -> dict[str, Any]:
         "gigabytes": round(memory / 2**30),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
-        **(
-            {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
-            if device != "cpu"
-            else {}
-        ),
+        "torch": torch.__version__,
+        **({"gpu": torch.cuda.get_device_name()} if device != "cpu" else {}),
     }
 
 

@@ -149,10 +149,11 @@ def run_plans(
         if members[0].fast:
             results = _scored_fast(members, ask.label, cache, report)
         else:
-            results = scored(model, resolved_policy, ask.items, cache, ask.label, report)
-        for n in numbers:
+            every = scored(model, resolved_policy, ask.items, cache, ask.label, report)
+            results = [every] * len(members)
+        for n, own in zip(numbers, results, strict=True):
             runs[n] = _decided(
-                plans[n], results, cache, translate=translate, remark=remark, report=report
+                plans[n], own, cache, translate=translate, remark=remark, report=report
             )
     return [runs[n] for n in range(len(plans))]
 
@@ -232,7 +233,7 @@ def _verified(model: Model, resolved_policy: ResolvedPolicy, cache: ScoreCache) 
 
 def _scored_fast(
     plans: Sequence[Plan], label: str, cache: ScoreCache, report: Progress
-) -> ScoredRequests:
+) -> list[ScoredRequests]:
     """Score plans of one model in a faster precision, and near ties again in full."""
     contests = [
         Contest(p.policy.norm, {i.id: (p.requests(i), p.unconditional(i)) for i in p.judged})
@@ -327,7 +328,7 @@ def _candidates(planned: Plan, results: ScoredRequests) -> dict[str, list[Scored
     found = {}
     for item in planned.judged:
         free, requests = planned.unconditional(item), planned.requests(item)
-        records, dtype = results.of((*requests, *free))
+        records, dtype = results.of(item.id)
         found[item.id] = [
             Scored(
                 text=request.text,

@@ -14,7 +14,7 @@ from boxpen.catalog import load_suite, recipes_of
 from boxpen.errors import ModelError, PolicyError, nearest
 from boxpen.items import Choice, Entail, Item, Suite, Translate
 from boxpen.models.base import Model, ResolvedPolicy
-from boxpen.models.resolve import resolve_model
+from boxpen.models.resolve import loads_float32, resolve_model
 from boxpen.sampling import draw_sample
 from boxpen.scoring.ask import Question, questions
 from boxpen.scoring.labels import names_of, offered, right_places
@@ -65,7 +65,7 @@ def plan(
         )
     resolved = resolve_model(
         model,
-        dtype="float32" if fast and not isinstance(model, Model) else settings.dtype,
+        dtype="float32" if fast and loads_float32(model) else settings.dtype,
         device=device,
         batch_size=batch_size,
         token_budget=token_budget,

@@ -1,14 +1,18 @@
-"""Reference-counted changes to global state: applied on first entry, undone after the last exit."""
+"""Temporary changes to global state: counted over threads, and undone while a generator waits."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
-__all__ = ["refcounted"]
+__all__ = ["only_inside", "refcounted"]
+
+T = TypeVar("T")
 
 
 def refcounted(
@@ -44,3 +48,16 @@ def refcounted(
                     made.__exit__(None, None, None)
 
     return entered
+
+
+def only_inside(
+    change: Callable[[], AbstractContextManager[None]], steps: Iterator[T]
+) -> Iterator[T]:
+    """Yield what an iterator yields, with a change in place while it works, not while it waits."""
+    with contextlib.closing(steps):  # type: ignore[type-var]
+        while True:
+            with change():
+                step = list(itertools.islice(steps, 1))
+            if not step:
+                return
+            yield step[0]

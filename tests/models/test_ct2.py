@@ -9,7 +9,8 @@ import pytest
 import tiny
 import torch
 
-from boxpen import ModelError, Request, resolve_model
+from boxpen import Choice, ModelError, Request, Suite, evaluate, resolve_model
+from boxpen.matrix.settings import RunSettings
 
 PAIRS = [
     ("盒子在围栏里。", "The box was in the pen."),
@@ -42,6 +43,19 @@ def test_a_converted_marian_scores_as_its_original(folders, score_all, eos, batc
     ):
         np.testing.assert_allclose(a.logprobs, b.logprobs, rtol=0, atol=1e-4)
         assert a.total == pytest.approx(b.total, rel=0, abs=1e-4 * len(a.logprobs))
+
+
+def test_precision_fast_scores_as_stored_and_says_so(folders):
+    """Nobody asked for float32, so nothing is refused."""
+    source, text = PAIRS[0][1], PAIRS[0][0]
+    item = Choice(id="one", source=source, candidates=(text, f"{text} {text}"), gold=0)
+    name = f"ct2:{folders / 'ct2'}"
+    how = {"cache": ":memory:", "check_languages": False, "translate": False}
+    run = evaluate(name, Suite("one", (item,)), precision="fast", **how)
+    assert "precision 'fast' is not available here" in run.info.model.remark
+    assert run.signature == evaluate(name, Suite("one", (item,)), **how).signature
+    settings = RunSettings(suite=("starter",), model=(name,), precision="fast")
+    assert settings.resolved(name, print).dtype == "stored"
 
 
 def test_padding_that_a_marian_forbids_takes_no_probability(tmp_path, score_all):

@@ -1,4 +1,6 @@
-"""Precision fast: verdicts are those of float32, and records say in which precision they are."""
+"""Precision fast aims at the verdicts of float32; records name the precision they are in."""
+
+import copy
 
 import numpy as np
 import pytest
@@ -6,9 +8,11 @@ import tiny
 
 import boxpen
 from boxpen.errors import PolicyError, RunError
+from boxpen.evaluate import run_plans
 from boxpen.models.base import Model
 from boxpen.models.cached import near_ties
 from boxpen.models.engine import products
+from boxpen.plans import plan
 from boxpen.sampling import draw_sample
 from boxpen.scoring.cache import ScoreCache
 from boxpen.scoring.requests import Record, Request
@@ -81,8 +85,77 @@ def test_a_bound_that_does_not_hold_grows():
     assert pairs.done == set(ids)
 
 
-def record(total):
-    return Record(np.array([1], np.int32), np.array([total], np.float32))
+def record(total, length=1):
+    return Record(np.arange(length, dtype=np.int32), np.full(length, total / length, np.float32))
+
+
+def test_a_quarter_of_the_sample_is_the_longest_items():
+    """Rounding grows with the scored text, and a draw by ids could miss the longest."""
+    items = {f"item {n}": ((Request(f"{n} a"), Request(f"{n} b")), ()) for n in range(200)}
+    rounded = {r: record(-1, n + 1) for n, (few, _) in enumerate(items.values()) for r in few}
+    sample = near_ties._Decided(near_ties.Contest("sum", items), rounded).sample()
+    assert len(sample) == len(set(sample)) == 20
+    assert sample[:5] == [f"item {n}" for n in (199, 198, 197, 196, 195)]
+    assert any(int(name.split()[1]) < 100 for name in sample)
+
+
+def together(pair, contests):
+    """Score suites in one call."""
+    model = boxpen.resolve_model(pair)
+    with ScoreCache(":memory:") as cache:
+        plans = [plan(model, suite, precision="fast", norm=norm) for suite, norm in contests]
+        return run_plans(plans, cache)
+
+
+def test_suites_scored_together_are_decided_and_counted_apart(pair, monkeypatch):
+    monkeypatch.setattr(near_ties, "CALIBRATION", (3, 3))
+    twice = [
+        (boxpen.Suite(name, CONTEXTS.items), norm) for name, norm in (("a", "sum"), ("b", "pmi"))
+    ]
+    runs = together(pair, twice)
+    for run, contest in zip(runs, twice, strict=True):
+        (alone,) = together(pair, [contest])
+        assert precisions(run) == precisions(alone)
+        exact = sum(dtype == "float32" for dtype in precisions(run).values())
+        assert run.info.engine["rescored"] == alone.info.engine["rescored"] == exact
+    assert precisions(runs[0]) != precisions(runs[1])  # they share all requests of candidates
+
+
+def precisions(run):
+    return {name: candidates[0].dtype for name, candidates in run.candidates.items()}
+
+
+def test_engine_facts_are_those_of_both_passes(pair):
+    with ScoreCache(":memory:") as cache:
+        full = boxpen.evaluate(pair, SUITE, cache=":memory:").info.engine
+        first = boxpen.evaluate(pair, SUITE, cache=cache, precision="fast").info.engine
+        again = boxpen.evaluate(pair, SUITE, cache=cache, precision="fast").info.engine
+    assert first["rescored"] >= 20
+    assert full["texts"] < first["texts"] <= 2 * full["texts"]
+    assert first["computed"] > full["computed"]
+    assert first["how"] == full["how"]
+    assert again["from_cache"] == first["texts"]
+    assert "computed" not in again
+
+
+def test_the_signature_has_the_batch_of_the_rounded_model(pair):
+    settings = ({}, {"deterministic": True}, {"batch_size": 1})
+    signatures = [
+        boxpen.evaluate(
+            boxpen.resolve_model(pair), SUITE, cache=":memory:", precision="fast", **how
+        ).signature
+        for how in settings
+    ]
+    assert ["|batch:any|" in one for one in signatures] == [True, False, True]
+    assert "|batch:1|" in signatures[1]
+
+
+def test_a_module_in_another_precision_is_scored_as_it_is(pair):
+    """Nobody asked for float32, so nothing is refused."""
+    halves = (copy.deepcopy(pair[0]).bfloat16(), pair[1])
+    run = boxpen.evaluate(halves, SUITE, cache=":memory:", precision="fast")
+    assert run.info.model.dtype == "bfloat16"
+    assert "precision 'fast' is not available here" in run.info.model.remark
 
 
 def test_the_signature_and_the_cache_keep_precisions_apart(pair, full, tmp_path):

@@ -152,7 +152,10 @@ class RunSettings:
 
     def resolved(self, name: str, note: Note) -> Model:
         """Return a model of these settings."""
-        dtype = self.dtype or ("float32" if self.precision == "fast" else None)
+        from boxpen.models.resolve import loads_float32
+
+        fast = self.precision == "fast" and loads_float32(name)
+        dtype = self.dtype or ("float32" if fast else None)
         return self._resolved(name, note, dtype=dtype, labels=self.labels)
 
     def _resolved(

@@ -23,6 +23,7 @@ from boxpen.models.engine.memory import Budget, budget_for, within
 from boxpen.models.engine.probe import tolerance
 from boxpen.models.tokens import Pieces, token_texts
 from boxpen.models.vocabulary import beyond, check_target, check_used, check_vocabulary
+from boxpen.refcounted import only_inside
 from boxpen.scoring.batching import batches
 from boxpen.scoring.requests import Record, Request
 from boxpen.scoring.tree import Ints
@@ -220,8 +221,8 @@ class TransformersModel(Model):
         self, requests: Sequence[Request], policy: ResolvedPolicy
     ) -> Iterator[list[tuple[int, Record]]]:
         """Score requests, yielding batches of (index, record) in no particular order."""
-        with self.algorithms(), _undisturbed():
-            yield from super().score(requests, policy)
+        with _undisturbed():
+            yield from only_inside(self.algorithms, super().score(requests, policy))
 
     def _chunks(self, *args: Any) -> Iterator[list[Encoded]]:
         """Tokenise requests, and reject tokens that the model does not know."""

@@ -20,7 +20,7 @@ OTHERS = (
     "openai:MODEL, translator:NAME"
 )
 
-__all__ = ["OTHERS", "recognised", "resolve_model", "shadowed_by_preset"]
+__all__ = ["OTHERS", "loads_float32", "recognised", "resolve_model", "shadowed_by_preset"]
 
 
 def resolve_model(
@@ -146,6 +146,17 @@ def recognised(spec: str) -> str:
     except (OSError, RuntimeError) as error:  # a RuntimeError: no such user for ~user
         reason = getattr(error, "strerror", None) or error
         raise ModelError(f"model '{spec}' cannot be read: {reason}") from None
+
+
+def loads_float32(spec: str | Model | tuple[Any, Any]) -> bool:
+    """Whether the weights of a model can be loaded in float32, whatever they are stored in."""
+    if not isinstance(spec, str):
+        return False
+    with contextlib.suppress(ModelError):
+        preset = PRESETS.get(spec)
+        scheme = (preset.spec if preset else recognised(spec)).partition(":")[0]
+        return scheme in ("hf", "gguf", "elmo")
+    return False
 
 
 def shadowed_by_preset(spec: str) -> str | None:

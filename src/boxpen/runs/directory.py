@@ -93,6 +93,8 @@ def _check_sums(path: Path, sums: object) -> None:
         raise TypeError(f"{_CHECKSUMS} is not an object")
     for name, wanted in sums.items():
         with _blamed(path, name):
+            if not (path / name).is_file():
+                raise FileNotFoundError("there is no such file")
             if "/" in name or _checksum((path / name).read_bytes()) != wanted:
                 raise ValueError("it does not match its checksum in run.json")
 

@@ -227,13 +227,14 @@ class ModelInfo(_Part):
         cls, model: Model, remark: str | None, *, asked: bool = False, fast: bool = False
     ) -> ModelInfo:
         """Describe a model that was scored, perhaps in two precisions, or asked questions."""
+        batched = (model.rounded if fast else None) or model
         return cls(
             name=printable(model.name),
             short=printable(model.short),
             kind=model.kind,
             fingerprint=model.fingerprint,
             dtype="fast" if fast else model.dtype,
-            batch=model.batch or None,
+            batch=batched.batch or None,
             access=(model.chat_access if asked else model.access) or None,
             languages=tuple(sorted(model.languages)) if model.languages else None,
             labels=names_of(model.labels) if model.labels else None,

@@ -4,18 +4,19 @@ Rounding moves the margin of an item. How far is measured on the model itself: s
 in both precisions, and a multiple of the largest difference is the bound. An item whose best two
 candidates are nearer than that is scored again in full, all its candidates. Each of those is a
 measurement, too: if one differs by more than the bound, the bound grows, and more items are scored
-again, until it holds. So verdicts are those of full precision.
+again, until it holds. This aims at the verdicts of full precision; the bound is measured, and not
+proved.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import get_args
 
 from boxpen.errors import PolicyError, ScoringError
-from boxpen.models.base import Model, ResolvedPolicy
+from boxpen.models.base import Model, ResolvedPolicy, Tally
 from boxpen.models.cached.lookup import Progress
 from boxpen.models.cached.requests import ScoredRequests, scored
 from boxpen.scoring.cache import ScoreCache
@@ -27,6 +28,9 @@ __all__ = ["Contest", "scored_fast"]
 
 CALIBRATION = (40, 200)
 """Items that are scored in both precisions whatever their margins: a tenth, within these limits."""
+
+LONGEST = 0.25
+"""Share of them that are the longest items of all, since rounding grows with the scored text."""
 
 SAFETY = 2.0
 """What the largest difference is multiplied by."""
@@ -54,7 +58,7 @@ def scored_fast(
     cache: ScoreCache,
     label: str,
     progress: Progress | None = None,
-) -> tuple[ScoredRequests, list[dict[str, float]]]:
+) -> tuple[list[ScoredRequests], list[dict[str, float]]]:
     """Score items in bfloat16, and near ties in full precision.
 
     Args:
@@ -66,31 +70,43 @@ def scored_fast(
         progress: Called as requests are done.
 
     Returns:
-        The scores, and for each contest by norm: how near a tie an item must be to be scored in
-        full precision.
+        For each contest the scores, and by norm how near a tie an item must be to be scored in full
+        precision.
     """
     twin = model.rounded
     assert twin is not None
     everything = [r for one in contests for of in one.items.values() for few in of for r in few]
     every = scored(twin, policy, everything, cache, label, progress)
+    passes = [every]
     exact: dict[Request, Record] = {}
     decided = [_Decided(one, every.records) for one in contests]
     wanted = [one.sample() for one in decided]
-    seconds = every.seconds
     while any(wanted):
-        new = [r for one, items in zip(decided, wanted, strict=True) for r in one.asked(items)]
-        again = scored(model, policy, new, cache, f"{label} ({model.dtype})", progress)
-        seconds += again.seconds
-        exact.update(again.records)
+        asked = [r for one, items in zip(decided, wanted, strict=True) for r in one.asked(items)]
+        if new := [request for request in asked if request not in exact]:
+            again = scored(model, policy, new, cache, f"{label} ({model.dtype})", progress)
+            passes.append(again)
+            exact.update(again.records)
         wanted = [one.near(items, exact) for one, items in zip(decided, wanted, strict=True)]
-    engine = {
-        **every.engine,
-        "precision": "fast",
-        "rescored": sum(len(one.done) for one in decided),
-    }
-    dtypes = (twin.dtype, model.dtype)
-    results = ScoredRequests(every.records, engine, seconds, every.unanswered, exact, dtypes)
+    engine = _added([one.engine for one in passes])
+    together = replace(
+        every, seconds=sum(one.seconds for one in passes), exact=exact,
+        dtypes=(twin.dtype, model.dtype),
+    )  # fmt: skip
+    results = [
+        replace(together, rescored=one.done, engine=engine | {"rescored": len(one.done)})
+        for one in decided
+    ]
     return results, [one.bounds for one in decided]
+
+
+def _added(engines: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return what several passes computed together, and how."""
+    counts = ("from_cache", *(count.name for count in fields(Tally)))
+    sums = {k: sum(one.get(k, 0) for one in engines) for k in counts}  # type: ignore[misc]
+    how = " + ".join(dict.fromkeys(str(one["how"]) for one in engines if "how" in one))
+    computed = {"how": how, **sums} if how else {"from_cache": sums["from_cache"]}
+    return {**engines[0], **computed, "precision": "fast"}
 
 
 class _Decided:
@@ -113,10 +129,16 @@ class _Decided:
         self.bounds: dict[str, float] = {}
 
     def sample(self) -> list[str]:
-        """Return the items to calibrate on; which they are follows from their ids alone."""
+        """Return the items to calibrate on: the longest ones, and others by their ids."""
         least, most = CALIBRATION
         count = min(max(len(self._of) // 10, least), most)
-        return sorted(self._of, key=lambda i: (zlib.crc32(i.encode()), i))[:count]
+        by_id = sorted(self._of, key=lambda i: (zlib.crc32(i.encode()), i))
+        longest = sorted(by_id, key=self._length, reverse=True)[: round(LONGEST * count)]
+        return list(dict.fromkeys((*longest, *by_id)))[:count]
+
+    def _length(self, item: str) -> int:
+        """Return how many tokens of the longest candidate are scored."""
+        return max(len(self._rounded[request].logprobs) for request in self._of[item][0])
 
     def asked(self, items: Iterable[str]) -> list[Request]:
         """Return the requests of items."""

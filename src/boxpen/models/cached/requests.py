@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 
 from boxpen.models.base import Model, ResolvedPolicy
@@ -25,6 +25,7 @@ class ScoredRequests:
         seconds: How long it took.
         unanswered: Requests without a record, with reasons.
         exact: Some of them again, in full precision, if ``records`` are rounded.
+        rescored: Ids of the items whose records are those of ``exact``.
         dtypes: Names of the precisions of ``records`` and ``exact``, if there are two.
     """
 
@@ -33,11 +34,12 @@ class ScoredRequests:
     seconds: float
     unanswered: Mapping[Request, str] = field(default_factory=dict)
     exact: Mapping[Request, Record] = field(default_factory=dict)
+    rescored: Set[str] = frozenset()
     dtypes: tuple[str, str] = ("", "")
 
-    def of(self, requests: Sequence[Request]) -> tuple[Mapping[Request, Record], str]:
-        """Return the records for the requests of one item, and the precision that all have."""
-        if self.exact and all(request in self.exact for request in requests):
+    def of(self, item: str) -> tuple[Mapping[Request, Record], str]:
+        """Return the records for the requests of an item, and the precision that all have."""
+        if item in self.rescored:
             return self.exact, self.dtypes[1]
         return self.records, self.dtypes[0]
 

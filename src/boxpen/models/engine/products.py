@@ -21,11 +21,15 @@ from boxpen.refcounted import refcounted
 __all__ = ["fast_products", "fast_products_used", "multiplies_bfloat16"]
 
 _ROUNDING = 1e-5  # of float32, relative; bfloat16 is off by 1e-3
+_SHAPES = ((1, 256, 256), (256, 256, 256), (1024, 1536, 576))  # thin, square, large
 
 
 @contextlib.contextmanager
 def fast_products(device_type: str) -> Iterator[None]:
-    """Temporarily multiply float32 matrices as fast as the CPU can, without rounding factors."""
+    """Temporarily multiply float32 matrices as fast as the CPU can, without rounding factors.
+
+    Meanwhile ``torch.get_float32_matmul_precision()`` raises in every thread, so keep it short.
+    """
     with _by_onednn() if fast_products_used(device_type) else contextlib.nullcontext():
         yield
 
@@ -52,12 +56,16 @@ def _gains() -> bool:
     if torch.backends.cpu.get_cpu_capability() != "AVX512" or _maker() != "AuthenticAMD":
         return False
     random = torch.Generator().manual_seed(1960)
-    factors = torch.randn(2, 256, 256, generator=random)
-    left, right = factors
-    exact = left.double() @ right.double()
     with torch.inference_mode(), _by_onednn():
-        apart = (left @ right - exact).abs().max() / exact.abs().max()
-    return bool(apart < _ROUNDING)
+        return all(_apart(*shape, random) < _ROUNDING for shape in _SHAPES)
+
+
+def _apart(rows: int, inner: int, columns: int, random: torch.Generator) -> float:
+    """Return how far a product is from the exact one, relative to its largest entry."""
+    left = torch.randn(rows, inner, generator=random)
+    right = torch.randn(inner, columns, generator=random)
+    exact = left.double() @ right.double()
+    return float((left @ right - exact).abs().max() / exact.abs().max())
 
 
 def _matmul() -> Any:
@@ -78,6 +86,8 @@ def _maker() -> str:
 def _by_onednn() -> Iterator[None]:
     switch = _matmul()
     before = switch.fp32_precision
+    if before == torch.backends.mkldnn.fp32_precision:
+        before = "none"  # inherited: it goes on following the wider setting
     switch.fp32_precision = "bf16"
     try:
         yield
