@@ -89,13 +89,13 @@ def record(total, length=1):
     return Record(np.arange(length, dtype=np.int32), np.full(length, total / length, np.float32))
 
 
-def test_a_quarter_of_the_sample_is_the_longest_items():
+def test_the_longest_items_are_in_the_sample():
     """Rounding grows with the scored text, and a draw by ids could miss the longest."""
     items = {f"item {n}": ((Request(f"{n} a"), Request(f"{n} b")), ()) for n in range(200)}
     rounded = {r: record(-1, n + 1) for n, (few, _) in enumerate(items.values()) for r in few}
     sample = near_ties._Decided(near_ties.Contest("sum", items), rounded).sample()
-    assert len(sample) == len(set(sample)) == 20
-    assert sample[:5] == [f"item {n}" for n in (199, 198, 197, 196, 195)]
+    assert {f"item {n}" for n in range(193, 200)} <= set(sample)  # a quarter of the whole sample
+    assert 20 < len(sample) == len(set(sample)) <= 27
     assert any(int(name.split()[1]) < 100 for name in sample)
 
 

@@ -29,8 +29,8 @@ __all__ = ["Contest", "scored_fast"]
 CALIBRATION = (40, 200)
 """Items that are scored in both precisions whatever their margins: a tenth, within these limits."""
 
-LONGEST = 0.25
-"""Share of them that are the longest items of all, since rounding grows with the scored text."""
+LONGEST = 1 / 3
+"""How many of the longest items come on top, as a share of those: rounding grows with the text."""
 
 SAFETY = 2.0
 """What the largest difference is multiplied by."""
@@ -129,12 +129,12 @@ class _Decided:
         self.bounds: dict[str, float] = {}
 
     def sample(self) -> list[str]:
-        """Return the items to calibrate on: the longest ones, and others by their ids."""
+        """Return the items to calibrate on: some by their ids, and the longest ones."""
         least, most = CALIBRATION
         count = min(max(len(self._of) // 10, least), most)
         by_id = sorted(self._of, key=lambda i: (zlib.crc32(i.encode()), i))
         longest = sorted(by_id, key=self._length, reverse=True)[: round(LONGEST * count)]
-        return list(dict.fromkeys((*longest, *by_id)))[:count]
+        return list(dict.fromkeys((*by_id[:count], *longest)))
 
     def _length(self, item: str) -> int:
         """Return how many tokens of the longest candidate are scored."""
