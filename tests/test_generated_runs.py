@@ -237,7 +237,7 @@ def test_what_cannot_be_judged_is_refused(gpt2, lenient):
     refused(ModelError, "'phrasebook' is a seq2seq model", lambda: generated(Phrasebook()))
     refused(
         PolicyError,
-        "not for 'sound'",
+        "not to 'sound'",
         lambda: evaluate(gpt2, SUITE, judge=gpt2, cache=":memory:"),
     )
     undecided = Phrasebook(dict.fromkeys(MADE, ""))

@@ -116,7 +116,8 @@ def test_workers_end_with_a_driver_that_is_killed_and_another_one_goes_on(tmp_pa
     assert sum(counts.values()) - 60 <= 2
 
 
-@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.heavy)])
+@pytest.mark.heavy  # fast: killed workers lose no unit; cli/test_run_plan.py, local workers
+@pytest.mark.parametrize("workers", [2, 4])
 def test_runs_are_the_same_bytes_with_any_number_of_workers_killed_or_not(tmp_path, workers):
     pytest.importorskip("torch")
     settings = small_matrix.build(tmp_path)

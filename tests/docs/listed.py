@@ -14,7 +14,9 @@ _HOURS = "takes hours, public data or models; its arguments are parsed"
 
 PARSED_ONLY = {
     r"python (scripts|benchmarks)/": _HOURS,
+    r"python tests/": "rewrites a file of the repository; its test compares it",
     r"python -c ": "made numbers of one page, once; it is compiled",
+    r"docker |mkdir -p ~/boxpen-cache": "needs Docker; tests/release runs what the image does",
     r"make ": "makes environments; the target exists",
     r"pip install": "changes the environment; the extras exist",
     r"(python -m )?pytest .*tests/": "make test and make test-heavy run it",

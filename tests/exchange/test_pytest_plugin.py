@@ -126,7 +126,10 @@ def test_one_rule_can_be_chosen(project):
             "[run]\nmodle = 'a'\n[[rule]]\nmetric = 'a'\nmin = 0",
             "'run.modle', did you mean 'model'",
         ),
-        ("[run]\nfull = true\nlimit = 3\n[[rule]]\nmetric = 'a'\nmin = 0", "run.full is for runs"),
+        (
+            "[run]\nfull = true\nlimit = 3\n[[rule]]\nmetric = 'a'\nmin = 0",
+            "run.full only works without",
+        ),
     ],
 )
 def test_a_bad_gate_is_a_usage_error(tmp_path, text, part):

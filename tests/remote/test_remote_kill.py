@@ -124,7 +124,7 @@ def test_killed_again_and_again(gpt2_dir, tmp_path, context, serves):
             return cache_key(model.fingerprint, policy.as_dict(), Request(sent).parts())
 
         options = [str(suite), "--model", server.spec, "--out", str(tmp_path / "out")]
-        killed_again_and_again(context, options, scores, "records", Asked(server), key_of)
+        killed_again_and_again(context, options, scores, "scores", Asked(server), key_of)
     run = boxpen.Run.load(next((tmp_path / "out").iterdir()))
     assert len(run.verdicts) == len(items)  # none is lost
     fresh = boxpen.evaluate(f"hf:{gpt2_dir}", suite, cache=":memory:")
@@ -177,7 +177,7 @@ def test_answers_are_kept_one_by_one(tmp_path, context):
 
         options = [str(suite), "--model", server.spec, "--recipe", "ask"]
         options += ["--out", str(tmp_path / "out")]
-        killed_again_and_again(context, options, scores, "translations", server.asked, key_of)
+        killed_again_and_again(context, options, scores, "texts", server.asked, key_of)
         fresh = boxpen.evaluate(server.spec, suite, recipe="ask", cache=":memory:")
     run = boxpen.Run.load(next((tmp_path / "out").iterdir()))
     assert run.answers == fresh.answers

@@ -353,7 +353,7 @@ def test_methods_name_the_fields_that_must_agree():
         in methods
     )
     assert "of one kind, also in bos, eos, pll." in methods
-    assert "(model, kind, api, dtype, batch, max, hardware)" in methods
+    assert "(model, kind, api, dtype, batch, max, hardware, trust_remote_code)" in methods
 
 
 def test_runs_with_equal_signatures_are_compared():

@@ -373,11 +373,14 @@ class Seq2SeqModel(TransformersModel):
         for i, length in enumerate(lengths):
             rounded = -(-length // _LENGTHS) * _LENGTHS
             groups.setdefault(min(limit - 1, 3 * rounded + 20), []).append(i)
-        for most, members in sorted(groups.items(), reverse=True):
-            some = [costs[i] for i in members]
-            batches = self.in_batches(members, some, partial(run, most))
-            for few, texts in only_inside(self.algorithms, batches):
-                yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+
+        def batches() -> Iterator[list[tuple[int, str]]]:
+            for most, members in sorted(groups.items(), reverse=True):
+                some = [costs[i] for i in members]
+                for few, texts in self.in_batches(members, some, partial(run, most)):
+                    yield [(i, text.strip()) for i, text in zip(few, texts, strict=True)]
+
+        yield from only_inside(self.algorithms, batches())
 
     def _tell(self, languages: tuple[str | None, str | None]) -> str:
         """Set the languages of a multilingual tokenizer; return what goes before the source."""
