@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import boxpen.catalog
 from boxpen.cli.app import app
+from boxpen.cli.command import Group
 from boxpen.cli.stopping import TerminatedError, raise_on_sigterm
 from boxpen.models.loading.assembly import cannot_load
 
@@ -158,6 +159,20 @@ def test_nothing_is_raised_by_a_signal_once_a_command_has_ended() -> None:
             signal.raise_signal(signal.SIGTERM)
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "the second ends the process"
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("stop", "what", "status"),
+    [(TerminatedError, "terminated", 143), (KeyboardInterrupt, "interrupted", 130)],
+)
+def test_a_stop_while_a_command_is_imported_is_one_sentence(stop, what, status, monkeypatch):
+    def stopped(*_: object, **__: object) -> None:
+        raise stop
+
+    monkeypatch.setattr(Group, "make_context", stopped)
+    done = CliRunner().invoke(app, ["suite", "list"])
+    assert done.exit_code == status
+    assert done.stderr == f"boxpen: {what}; rerun the same command to resume\n"
 
 
 def test_no_memory_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

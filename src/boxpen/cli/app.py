@@ -41,29 +41,36 @@ def _clear_usage_errors() -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def _stops() -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into a sentence and their exit status."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        ended = isinstance(stop, TerminatedError)
+        what = "terminated" if ended else "interrupted"
+        print(f"boxpen: {what}; rerun the same command to resume", file=sys.stderr)
+        raise typer.Exit(143 if ended else 130) from None
+
+
 class _Group(Group):
     """Ends every command with one of the documented statuses: 0, 1, 2, 130 or 143."""
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with _clear_usage_errors():
+        with _clear_usage_errors(), _stops():  # Typer would end it without a word
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         # Ids, tags and names come from files; rich writes its colours past this.
         escaping = cast("TextIO", Escaping(sys.stdout))
         try:
-            with contextlib.redirect_stdout(escaping), _clear_usage_errors():
+            with contextlib.redirect_stdout(escaping), _clear_usage_errors(), _stops():
                 result = super().invoke(ctx)
                 sys.stdout.flush()
             return result
         except BoxpenError as error:
             print(f"boxpen: {one_line(str(error))}", file=sys.stderr)
             raise typer.Exit(2) from None
-        except KeyboardInterrupt as stop:
-            ended = isinstance(stop, TerminatedError)
-            what = "terminated" if ended else "interrupted"
-            print(f"boxpen: {what}; rerun the same command to resume", file=sys.stderr)
-            raise typer.Exit(143 if ended else 130) from None
         except MemoryError:
             print("boxpen: out of memory; rerun the same command to resume", file=sys.stderr)
             raise typer.Exit(2) from None
