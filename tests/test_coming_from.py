@@ -148,6 +148,7 @@ def test_the_harness_parses_its_commands(command: str, monkeypatch: pytest.Monke
         assert found.tasks
 
 
+@pytest.mark.heavy  # fast: the harness parses them
 @pytest.mark.parametrize("command", [c for c in HARNESS if re.search("my_task|--log_samples", c)])
 def test_the_harness_runs_two_of_its_commands(
     command: str, gpt2_dir: Path, belongings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,7 +23,7 @@ Triple = tuple[str, str, str, float | None, str | None, str | None, int]
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 many = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

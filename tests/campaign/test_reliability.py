@@ -34,11 +34,15 @@ def test_damaged_files(tmp_path: Path) -> None:
     survives("mutations", tmp_path / "found.json", *QUICK, "--count", 12)
 
 
-@pytest.mark.parametrize(("name", "signal"), [("suite import", "KILL"), ("review import", "TERM")])
+@pytest.mark.parametrize(
+    ("name", "signal"),
+    [("suite import", "KILL"), pytest.param("review import", "TERM", marks=pytest.mark.heavy)],
+)
 def test_stopped_commands(tmp_path: Path, name: str, signal: str) -> None:
     survives("kills", tmp_path / "found.json", name, "--signal", signal, "--count", 2)
 
 
+@pytest.mark.heavy  # fast: tests/test_full_disk.py
 @needs_mount
 def test_small_disks(tmp_path: Path) -> None:
     options = ("full", "readonly", "--only", "suite export", "--steps", 2)

@@ -100,7 +100,10 @@ class TestTrain:
 
     @pytest.mark.parametrize(
         ("number", "status", "what"),
-        [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+        [
+            (signal.SIGINT, 130, "interrupted"),
+            pytest.param(signal.SIGTERM, 143, "terminated", marks=pytest.mark.heavy),
+        ],
     )
     def test_a_stopped_training_goes_on(self, toy, tmp_path, number, status, what):
         path = config(toy, tmp_path, max_steps="100000")

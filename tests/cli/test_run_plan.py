@@ -220,6 +220,7 @@ class TestWorkers:
                 for p in (here / "store" / kind).rglob("*") if p.is_file()]  # fmt: skip
         assert left == []
 
+    @pytest.mark.heavy  # fast: cluster/test_machines_page.py, workers of Slurm
     def test_those_that_join_are_told_how(self, here):
         command = [sys.executable, "-m", "boxpen"]
         worker = subprocess.Popen(

@@ -78,6 +78,7 @@ def test_plans_of_the_page_are_read(here: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.heavy  # fast: cli/test_run_plan.py, local workers
 def test_the_local_command_runs(here: Path) -> None:
     assert "step-10" in invoke(["boxpen", "run", "--plan", "plan.toml", "--executor", "local"])
 

@@ -235,6 +235,7 @@ def test_fifty_killed_nodes_lose_no_unit(cluster, tmp_path):
     assert told["units"] == 1800
 
 
+@pytest.mark.heavy  # fast: a driver of the local executor that is killed
 def test_a_killed_driver_is_resumed(cluster, tmp_path):
     store, log = tmp_path / "store", tmp_path / "log"
     first = driver(store, log, 60, 0.1, 2)

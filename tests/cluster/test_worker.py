@@ -161,7 +161,7 @@ def test_a_slow_worker_that_shows_signs_of_life_keeps_its_unit(store):
     assert store.names("failures/") == set()
 
 
-@pytest.mark.parametrize("skew", [-1e6, 1e6])
+@pytest.mark.parametrize("skew", [-1e6, pytest.param(1e6, marks=pytest.mark.heavy)])
 def test_clocks_of_machines_are_never_compared(store, monkeypatch, skew):
     """A worker whose clock is wrong, and files with times of another machine."""
     job = submit(store, units(6, seconds=0.05))

@@ -62,7 +62,16 @@ def metrics(log) -> dict[str, float]:
     return {name: one.value for name, one in log.results.scores[0].metrics.items()}
 
 
-@pytest.mark.parametrize("part", ["starter.sense", "starter.mt", "starter.dual", "starter-graph"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        "starter.sense",
+        *(
+            pytest.param(p, marks=pytest.mark.heavy)
+            for p in ("starter.mt", "starter.dual", "starter-graph")
+        ),
+    ],
+)
 def test_right_answers_are_all_right_and_one_letter_is_near_chance(part, tmp_path):
     suite = load_suite(part)
     suite = suite.take(suite.items[:120])

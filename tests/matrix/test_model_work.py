@@ -205,7 +205,9 @@ def test_units_have_equal_results_in_any_order(name, specs):
 WAYS = {"echo": ("echo",), "echo, ids": ("echo", "tokenize"), "forced": ("forced", "tokenize")}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(w, marks=[pytest.mark.heavy] if n else []) for n, w in enumerate(WAYS)]
+)
 def test_a_server_is_asked_by_workers(way, gpt2_dir):
     pytest.importorskip("httpx")
     case = Case(str, Suite("few", choices().items[:16], Card(language="en")))

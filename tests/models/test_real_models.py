@@ -32,7 +32,13 @@ def opus(model_dir):
     return resolve_model(f"ct2:{folder}", device="cpu")
 
 
-@pytest.mark.parametrize("pll", ["original", "within_word_l2r", "unmasked"])
+@pytest.mark.parametrize(
+    "pll",
+    [
+        "within_word_l2r",
+        *(pytest.param(p, marks=pytest.mark.heavy) for p in ("original", "unmasked")),
+    ],
+)
 def test_bert_mini_equals_its_twin(pll, bert_mini, score_all, agree):
     pair = (bert_mini.module, bert_mini.tokenizer)
     records = score_all(bert_mini, [Request(text=s) for s in SENTENCES], pll=pll)
@@ -99,6 +105,7 @@ def test_opus_translates(opus):
     assert "▁" not in made[0]
 
 
+@pytest.mark.heavy  # fast: tiny models of the same class in test_twins.py
 def test_smollm2_equals_its_twin(score_all, agree):
     from boxpen.models.loading.embedded import smollm2_path
 

@@ -180,7 +180,13 @@ def accuracy(folder, context="given"):
     return {r.metric: r.value for r in run.summary() if r.slice == "all"}, run
 
 
-@pytest.mark.parametrize("architecture", STEPS)
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        pytest.param(a, marks=[pytest.mark.heavy] if a in ("thumt", "bert-fused") else [])
+        for a in STEPS
+    ],
+)
 def test_context_settles_what_a_sentence_cannot(trained, architecture):
     folder = trained(architecture)
     assert json.loads((folder / "result.json").read_text())["bleu"] > 90

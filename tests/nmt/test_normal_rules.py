@@ -159,7 +159,10 @@ def test_the_region_of_a_language_does_not_matter():
     assert rules("eng", "space") == rules("en", "keep")
 
 
-@pytest.mark.parametrize(("language", "punctuation"), MODES)
+@pytest.mark.parametrize(
+    ("language", "punctuation"),
+    [*MODES[:2], *(pytest.param(*m, marks=pytest.mark.heavy) for m in MODES[2:])],
+)
 def test_every_character_becomes_what_it_is_in_the_form(language, punctuation):
     found = rules(language, punctuation)
     left, right = "一一" if language == "zh" else "11"

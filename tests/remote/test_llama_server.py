@@ -91,6 +91,7 @@ def test_forced_tokens_equal_the_whole_vocabulary(url, model):
     assert not model.unanswered
 
 
+@pytest.mark.heavy  # fast: servers of our own, in this folder; forced tokens, above
 def test_it_scores_like_the_file_itself(model, local):
     records = []
     for one in (model, local):
@@ -103,6 +104,7 @@ def test_it_scores_like_the_file_itself(model, local):
         np.testing.assert_allclose(ours.logprobs, theirs.logprobs, atol=0.8)
 
 
+@pytest.mark.heavy  # fast: servers of our own, in this folder; forced tokens, above
 def test_letters_are_those_of_the_file_itself(model, local):
     item = boxpen.Choice(
         id="1", candidates=("The box is in the pen.", "The pen is in the box."), gold=0
@@ -121,6 +123,7 @@ def test_letters_are_those_of_the_file_itself(model, local):
             assert max(ours, key=ours.get) == max(theirs, key=theirs.get)
 
 
+@pytest.mark.heavy  # fast: servers of our own, in this folder; forced tokens, above
 def test_it_is_asked_and_translates(model, tmp_path):
     suite = boxpen.Suite(
         "small",

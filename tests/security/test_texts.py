@@ -127,7 +127,7 @@ def test_tables_of_confusions_have_no_formula(text):
 
 
 @settings(deadline=None, max_examples=50)
-@given(texts=st.lists(CELLS, min_size=4, max_size=4, unique=True))
+@given(texts=st.lists(CELLS.filter(str.strip), min_size=4, max_size=4, unique=True))
 @example(texts=["'-ing is a suffix.", "-ing", "''=1", "x"])
 def test_tables_keep_every_text(texts):
     stream = io.BytesIO()
